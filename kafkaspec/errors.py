@@ -1,0 +1,157 @@
+"""Every error that kafkaspec raises about data, and the closed list of reasons for it.
+
+One root, four meanings. All of them say where: the file, the absolute byte offset in it, the
+path of the field in the data (``/message/content/records``) and the place in the specification
+that decides (``recordbatch.ksy#/types/record_batch/seq/4``). ``reason`` comes from a closed list,
+so that two codecs can be compared on *why* they refuse the same bytes.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why data was refused. The list is closed: tests compare codecs by it."""
+
+    TRUNCATED = "truncated"
+    """The input ends inside the field."""
+    OVERRUN = "overrun"
+    """The field reaches beyond the end of the sized structure that holds it."""
+    TRAILING_BYTES = "trailing_bytes"
+    """Bytes are left in a sized structure behind its last field."""
+    INVALID_VALUE = "invalid_value"
+    """The value is outside what the specification's ``valid:`` allows."""
+    VARINT_TOO_LONG = "varint_too_long"
+    """The last byte that a varint may have still has its continuation bit set."""
+    CHECKSUM_MISMATCH = "checksum_mismatch"
+    """The stored CRC differs from the one computed over the bytes."""
+    DECOMPRESSION_FAILED = "decompression_failed"
+    """The compressed bytes are not a valid stream of their codec."""
+    DECOMPRESSED_TOO_LARGE = "decompressed_too_large"
+    """The output would exceed the caller's bound."""
+    UNSUPPORTED_COMPRESSION = "unsupported_compression"
+    """Compression id 5 to 7, or a codec that this magic may not use."""
+    UNSUPPORTED_VERSION = "unsupported_version"
+    """A version of a record body or file that this specification does not describe."""
+    NULL_WRAPPER_VALUE = "null_wrapper_value"
+    """A compressed magic 0 or 1 message without a value."""
+    EMPTY_WRAPPER = "empty_wrapper"
+    """A compressed magic 0 or 1 message that holds no message."""
+    NESTED_COMPRESSION = "nested_compression"
+    """A compressed message inside a compressed message."""
+    WRAPPER_OFFSET = "wrapper_offset"
+    """A magic 1 wrapper whose offset is below that of its last inner message."""
+    UNREADABLE = "unreadable"
+    """The file cannot be opened, read or mapped."""
+    CHANGED = "changed"
+    """The file became shorter while it was read."""
+    UNENCODABLE = "unencodable"
+    """The value to be written does not fit the format."""
+
+
+class KafkaSpecError(ValueError):
+    """Root of all errors about data.
+
+    Attributes:
+        reason: why, from the closed list ``Reason``.
+        detail: one sentence for people, without the position.
+        file: path or name of the input, None for a bare buffer.
+        offset: absolute byte offset in the file or buffer at which the failing field begins; for
+            decompressed data, that of the compressed payload. None when nothing was read.
+        inner_offset: for decompressed data, the byte offset inside of the decompressed bytes.
+        path: path of the field in the data, ids of the specification joined by ``/``.
+        spec: file and path in the specification, ``recordbatch.ksy#/types/record/seq/3``.
+    """
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        reason: Reason,
+        file: str | None = None,
+        offset: int | None = None,
+        inner_offset: int | None = None,
+        path: str = "",
+        spec: str = "",
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.reason = reason
+        self.file = file
+        self.offset = offset
+        self.inner_offset = inner_offset
+        self.path = path
+        self.spec = spec
+
+    def __str__(self) -> str:
+        where = self.file or ""
+        if self.offset is not None:
+            where += f" at byte {self.offset}" if where else f"byte {self.offset}"
+        if self.inner_offset is not None:
+            where += f" (+{self.inner_offset} decompressed)"
+        if self.path:
+            where += f" {self.path}" if where else self.path
+        text = f"{where}: {self.detail}" if where else self.detail
+        text += f" [{self.reason}]"
+        return f"{text} ({self.spec})" if self.spec else text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exceptions with keyword-only arguments do not pickle by themselves; Spark workers need it.
+        return (_rebuild, (type(self), self.detail, dict(self.__dict__)))
+
+
+def _rebuild(cls: type[KafkaSpecError], detail: str, state: dict[str, object]) -> KafkaSpecError:
+    error = cls.__new__(cls, detail)
+    ValueError.__init__(error, detail)
+    error.__dict__.update(state)
+    return error
+
+
+class TruncatedError(KafkaSpecError):
+    """The input ends before the structure does: wait for more, or it is a torn tail."""
+
+
+class CorruptError(KafkaSpecError):
+    """The bytes cannot be what the specification describes."""
+
+
+class ChecksumError(CorruptError):
+    """A stored CRC does not match."""
+
+
+class UnsupportedError(KafkaSpecError):
+    """Well-formed as far as it can be seen, but outside of what is described here."""
+
+
+_CLASSES: dict[Reason, type[KafkaSpecError]] = {
+    Reason.TRUNCATED: TruncatedError,
+    Reason.CHECKSUM_MISMATCH: ChecksumError,
+    Reason.UNSUPPORTED_COMPRESSION: UnsupportedError,
+    Reason.UNSUPPORTED_VERSION: UnsupportedError,
+    Reason.UNREADABLE: KafkaSpecError,
+    Reason.UNENCODABLE: KafkaSpecError,
+}
+
+
+def make_error(
+    reason: Reason,
+    detail: str,
+    *,
+    file: str | None = None,
+    offset: int | None = None,
+    inner_offset: int | None = None,
+    path: str = "",
+    spec: str = "",
+) -> KafkaSpecError:
+    """The error of the class that belongs to ``reason`` (``CorruptError`` unless listed)."""
+    cls = _CLASSES.get(reason, CorruptError)
+    return cls(
+        detail,
+        reason=reason,
+        file=file,
+        offset=offset,
+        inner_offset=inner_offset,
+        path=path,
+        spec=spec,
+    )
