@@ -1,0 +1,133 @@
+"""The protocol of all codecs: bytes and a position in, objects of the typed model out, and back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.model import Record
+
+Buffer = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a buffer comes from; errors speak in these terms.
+
+    Attributes:
+        file: path or name of the file, None for a bare buffer.
+        position: absolute byte offset of the buffer's first byte in the file; of decompressed
+            data, that of the compressed payload.
+        decompressed: whether the buffer is decompressed data.
+        path: path of the buffer's content in the data, put before the path of the field.
+    """
+
+    file: str | None = None
+    position: int = 0
+    decompressed: bool = False
+    path: str = ""
+
+    def under(self, path: str) -> Origin:
+        """The same place with ``path`` appended to the path."""
+        return replace(self, path=self.path + path)
+
+    def locate(self, error: KafkaSpecError) -> KafkaSpecError:
+        """Turn an error that counts from the start of the buffer into one that counts from here."""
+        if error.offset is not None:
+            if self.decompressed:
+                error.inner_offset = error.offset
+                error.offset = self.position
+            else:
+                error.offset += self.position
+        error.file = self.file
+        error.path = self.path + error.path
+        return error
+
+
+NOWHERE = Origin()
+
+
+class Codec(ABC):
+    """A codec made from the specification. All of them give the same results and errors."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def parse(
+        self,
+        type_key: str,
+        buffer: Buffer,
+        start: int = 0,
+        end: int | None = None,
+        *,
+        parameters: Sequence[Any] = (),
+        complete: bool = False,
+        origin: Origin = NOWHERE,
+    ) -> tuple[Any, int]:
+        """Read one value of a type.
+
+        Args:
+            type_key: ``recordbatch.entry``, ``index.time_index_entry`` and so on.
+            buffer: the bytes; they are not changed.
+            start: where the value begins.
+            end: where the buffer ends for this value; its length by default.
+            parameters: arguments of the type, in the order of the specification.
+            complete: the buffer is known to be whole, so that a field beyond ``end`` is an
+                ``overrun`` and not ``truncated``.
+            origin: where the buffer comes from.
+
+        Returns:
+            The value, an object of the typed model (or int, bytes, None for a scalar), and the
+            position behind it.
+
+        Raises:
+            KafkaSpecError: and nothing else, whatever the bytes are. ``offset`` is where the
+                failing field begins.
+        """
+
+    @abstractmethod
+    def serialize(
+        self, type_key: str, value: Any, *, parameters: Sequence[Any] = (), raw: bool = False
+    ) -> bytes:
+        """Write one value of a type.
+
+        Derived fields (lengths, counts, checksums) are computed and ``valid`` is checked. With
+        ``raw`` the stored derived fields and constants are written as they are and nothing is
+        checked but that the numbers fit: for forging broken bytes in tests.
+
+        Raises:
+            KafkaSpecError: reason ``unencodable``, with the path of the field.
+        """
+
+    def decode_records(
+        self, batch: Any, payload: Buffer, *, origin: Origin = NOWHERE
+    ) -> list[Record]:
+        """All records of a magic 2 batch as users see them.
+
+        Args:
+            batch: ``RecordBatch`` of the typed model.
+            payload: its records after decompression.
+            origin: of the payload.
+
+        Raises:
+            KafkaSpecError: as ``parse`` of ``recordbatch.record_set``.
+        """
+        record_set, _ = self.parse(
+            "recordbatch.record_set", payload, parameters=(batch,), complete=True, origin=origin
+        )
+        return [
+            Record(
+                record.offset,
+                record.timestamp,
+                record.key,
+                record.value,
+                tuple(
+                    (header.key.decode("utf-8", "surrogateescape"), header.value)
+                    for header in record.headers
+                ),
+            )
+            for record in record_set.records
+        ]

@@ -1,0 +1,28 @@
+"""The record as users see it, the same for every magic, and what goes into ``encode``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Headers = tuple[tuple[str, bytes | None], ...]
+"""Headers in order, each a key and a value. A key that is not UTF-8 keeps its bytes as
+surrogate escapes (PEP 383), so that nothing is lost."""
+
+
+class Record(NamedTuple):
+    """One record of a log.
+
+    Attributes:
+        offset: absolute offset in the partition.
+        timestamp: milliseconds since the Unix epoch as Kafka reports them (the append time where
+            the batch says so), -1 for none.
+        key: bytes or None.
+        value: bytes, None for a tombstone.
+        headers: pairs of key and value, ``()`` for none and always for magic 0 and 1.
+    """
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()

@@ -1,0 +1,113 @@
+meta:
+  id: varint
+  title: Variable-length integers of Apache Kafka
+  xref:
+    wikidata: Q16235208
+  license: CC0-1.0
+  ks-version: '0.11'
+  endian: be
+doc: |
+  Base-128 integers, low group first: seven bits a byte, the top bit says that
+  another byte follows.
+
+  Fields of a record are signed and zig-zag coded (`varint32`, `varint64`).
+  Messages that Kafka generates from its schemas, control record bodies for
+  instance, use plain unsigned ones (`unsigned_varint32`). Mixing up the two
+  is the most frequent mistake in readers of Kafka's records.
+
+  Readers accept an encoding longer than needed (`80 00` is 0); writers never
+  produce one. Bits of the last possible byte that do not fit the integer are
+  dropped, as Kafka drops them.
+doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/utils/ByteUtils.java ByteUtils
+types:
+  varint32:
+    -orig-id: readVarint
+    -scalar: varint32
+    -webide-representation: '{value:dec}'
+    doc: Signed 32-bit integer, zig-zag coded, at most five bytes.
+    doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/utils/ByteUtils.java ByteUtils.readVarint
+    seq:
+      - id: groups
+        type: u1
+        valid:
+          expr: _index < 4 or _ < 0x80
+        repeat: until
+        repeat-until: _ < 0x80 or _index == 4
+        doc: Seven bits each, low group first. A fifth byte ends the integer.
+    instances:
+      raw:
+        value: >-
+          ((groups[0] & 0x7f)
+          | (groups.size > 1 ? (groups[1] & 0x7f) << 7 : 0)
+          | (groups.size > 2 ? (groups[2] & 0x7f) << 14 : 0)
+          | (groups.size > 3 ? (groups[3] & 0x7f) << 21 : 0)
+          | (groups.size > 4 ? (groups[4] & 0x0f) << 28 : 0)) & 0xffff_ffff
+        doc: The unsigned integer before the zig-zag coding is undone.
+      value:
+        value: (raw >> 1) ^ (-(raw & 1))
+        doc: The signed integer.
+  varint64:
+    -orig-id: readVarlong
+    -scalar: varint64
+    -webide-representation: '{value:dec}'
+    doc: Signed 64-bit integer, zig-zag coded, at most ten bytes.
+    doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/utils/ByteUtils.java ByteUtils.readVarlong
+    seq:
+      - id: groups
+        type: u1
+        valid:
+          expr: _index < 9 or _ < 0x80
+        repeat: until
+        repeat-until: _ < 0x80 or _index == 9
+        doc: Seven bits each, low group first. A tenth byte ends the integer.
+    instances:
+      low:
+        value: >-
+          (groups[0] & 0x7f)
+          | (groups.size > 1 ? (groups[1] & 0x7f) << 7 : 0)
+          | (groups.size > 2 ? (groups[2] & 0x7f) << 14 : 0)
+          | (groups.size > 3 ? (groups[3] & 0x7f) << 21 : 0)
+        doc: Bits 0 to 27 of the zig-zag code.
+      middle:
+        value: >-
+          (groups.size > 4 ? groups[4] & 0x7f : 0)
+          | (groups.size > 5 ? (groups[5] & 0x7f) << 7 : 0)
+          | (groups.size > 6 ? (groups[6] & 0x7f) << 14 : 0)
+          | (groups.size > 7 ? (groups[7] & 0x7f) << 21 : 0)
+        doc: Bits 28 to 55 of the zig-zag code.
+      high:
+        value: >-
+          (groups.size > 8 ? groups[8] & 0x7f : 0)
+          | (groups.size > 9 ? (groups[9] & 0x01) << 7 : 0)
+        doc: Bits 56 to 63 of the zig-zag code.
+      magnitude:
+        value: (low >> 1) + middle * 0x800_0000 + high * 0x80_0000_0000_0000
+        doc: The code without its lowest bit, 0 to 2^63 - 1.
+      value:
+        value: '(low & 1) == 0 ? magnitude : -magnitude - 1'
+        doc: The signed integer.
+  unsigned_varint32:
+    -orig-id: readUnsignedVarint
+    -scalar: unsigned_varint32
+    -webide-representation: '{value:dec}'
+    doc: |
+      Unsigned integer of at most five bytes. Kafka holds it in a signed 32-bit
+      integer, so that codes from 2^31 on are negative there.
+    doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/utils/ByteUtils.java ByteUtils.readUnsignedVarint
+    seq:
+      - id: groups
+        type: u1
+        valid:
+          expr: _index < 4 or _ < 0x80
+        repeat: until
+        repeat-until: _ < 0x80 or _index == 4
+        doc: Seven bits each, low group first. A fifth byte ends the integer.
+    instances:
+      value:
+        value: >-
+          ((groups[0] & 0x7f)
+          | (groups.size > 1 ? (groups[1] & 0x7f) << 7 : 0)
+          | (groups.size > 2 ? (groups[2] & 0x7f) << 14 : 0)
+          | (groups.size > 3 ? (groups[3] & 0x7f) << 21 : 0)
+          | (groups.size > 4 ? (groups[4] & 0x0f) << 28 : 0)) & 0xffff_ffff
+        doc: The unsigned integer, 0 to 2^32 - 1.

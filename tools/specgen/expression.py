@@ -1,0 +1,197 @@
+"""The expression language of Kaitai Struct, as far as the specification uses it.
+
+Text becomes a tree of frozen dataclasses, which emitters translate and the linter walks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+from lark import Lark, Token, Transformer, UnexpectedInput
+
+
+@dataclass(frozen=True)
+class Int:
+    """An integer literal."""
+
+    value: int
+
+
+@dataclass(frozen=True)
+class Bool:
+    """``true`` or ``false``."""
+
+    value: bool
+
+
+@dataclass(frozen=True)
+class Name:
+    """An attribute of the type, a parameter, or one of ``_``, ``_index``, ``_io``, ``_parent``."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """``value.name``."""
+
+    value: Expression
+    name: str
+
+
+@dataclass(frozen=True)
+class Index:
+    """``value[index]``."""
+
+    value: Expression
+    index: Expression
+
+
+@dataclass(frozen=True)
+class Unary:
+    """``-x``, ``~x`` or ``not x``."""
+
+    operator: str
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Arithmetic, bit operations, comparisons, ``and`` and ``or``."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Ternary:
+    """``condition ? then : otherwise``."""
+
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+
+
+@dataclass(frozen=True)
+class EnumMember:
+    """``enumeration::member``."""
+
+    enum: str
+    member: str
+
+
+Expression = Int | Bool | Name | Attribute | Index | Unary | Binary | Ternary | EnumMember
+
+_GRAMMAR = r"""
+?start: ternary
+?ternary: disjunction | disjunction "?" ternary ":" ternary -> ternary
+?disjunction: conjunction | disjunction OR conjunction -> binary
+?conjunction: negation | conjunction AND negation -> binary
+?negation: comparison | NOT negation -> unary
+?comparison: bit_or | comparison COMPARE bit_or -> binary
+?bit_or: bit_xor | bit_or PIPE bit_xor -> binary
+?bit_xor: bit_and | bit_xor CARET bit_and -> binary
+?bit_and: shift | bit_and AMPERSAND shift -> binary
+?shift: sum | shift SHIFT sum -> binary
+?sum: product | sum SIGN product -> binary
+?product: prefix | product FACTOR prefix -> binary
+?prefix: postfix | SIGN prefix -> unary | TILDE prefix -> unary
+?postfix: atom
+    | postfix "." ID -> attribute
+    | postfix "[" ternary "]" -> index
+?atom: NUMBER -> number
+    | TRUE -> true
+    | FALSE -> false
+    | ID "::" ID -> enum_member
+    | ID -> name
+    | "(" ternary ")"
+OR.2: "or"
+AND.2: "and"
+NOT.2: "not"
+TRUE.2: "true"
+FALSE.2: "false"
+COMPARE: "==" | "!=" | "<=" | ">=" | "<" | ">"
+PIPE: "|"
+CARET: "^"
+AMPERSAND: "&"
+SHIFT.2: "<<" | ">>"
+SIGN: "+" | "-"
+FACTOR: "*" | "/" | "%"
+TILDE: "~"
+NUMBER: /0[xX][0-9a-fA-F_]+|0[bB][01_]+|[0-9][0-9_]*/
+ID: /[A-Za-z_][A-Za-z0-9_]*/
+%ignore /\s+/
+"""
+
+
+class _Build(Transformer[Token, Expression]):
+    """Turns lark's tree into ours; one method for each alias of the grammar."""
+
+    def number(self, items: list[Token]) -> Expression:
+        return Int(int(items[0].replace("_", ""), 0))
+
+    def true(self, _items: list[Token]) -> Expression:
+        return Bool(True)
+
+    def false(self, _items: list[Token]) -> Expression:
+        return Bool(False)
+
+    def name(self, items: list[Token]) -> Expression:
+        return Name(str(items[0]))
+
+    def enum_member(self, items: list[Token]) -> Expression:
+        return EnumMember(str(items[0]), str(items[1]))
+
+    def attribute(self, items: list[Expression | Token]) -> Expression:
+        return Attribute(_node(items[0]), str(items[1]))
+
+    def index(self, items: list[Expression | Token]) -> Expression:
+        return Index(_node(items[0]), _node(items[1]))
+
+    def unary(self, items: list[Expression | Token]) -> Expression:
+        return Unary(str(items[0]), _node(items[1]))
+
+    def binary(self, items: list[Expression | Token]) -> Expression:
+        return Binary(str(items[1]), _node(items[0]), _node(items[2]))
+
+    def ternary(self, items: list[Expression | Token]) -> Expression:
+        return Ternary(_node(items[0]), _node(items[1]), _node(items[2]))
+
+
+def _node(item: Expression | Token) -> Expression:
+    assert not isinstance(item, Token)
+    return item
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Lark:
+    return Lark(_GRAMMAR, parser="lalr", maybe_placeholders=False)
+
+
+def parse(text: str) -> Expression:
+    """The tree of an expression.
+
+    Raises:
+        ValueError: the text is not an expression of the supported language.
+    """
+    try:
+        return _Build().transform(_parser().parse(text))
+    except UnexpectedInput as error:
+        raise ValueError(f"cannot read the expression {text!r} at column {error.column}") from None
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The node itself and all nodes below it, parents first."""
+    yield expression
+    for field in fields(expression):
+        child = getattr(expression, field.name)
+        if isinstance(child, Expression):
+            yield from walk(child)
+
+
+def names(expression: Expression) -> frozenset[str]:
+    """Every plain name that the expression mentions, special ones included."""
+    return frozenset(node.id for node in walk(expression) if isinstance(node, Name))

@@ -1,0 +1,386 @@
+"""The one model of the specification that linter and emitters consume.
+
+Everything here is frozen. What follows from the specification alone (sizes, whether a type is a
+frame, which fields a writer computes) is a property here, so that no emitter works it out again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from tools.specgen.expression import Attribute, Expression, Int, Name, Unary, walk
+
+
+class Scalar(StrEnum):
+    """Values of ``-scalar``: the whole type stands for one host value."""
+
+    VARINT32 = "varint32"
+    VARINT64 = "varint64"
+    UNSIGNED_VARINT32 = "unsigned_varint32"
+    NULLABLE_BYTES = "nullable_bytes"
+    BYTES = "bytes"
+
+    @property
+    def is_integer(self) -> bool:
+        """True for the varints, False for byte strings."""
+        return self not in (Scalar.NULLABLE_BYTES, Scalar.BYTES)
+
+
+class DeriveFunction(StrEnum):
+    """Functions of ``-derive``."""
+
+    LEN = "len"
+    COUNT = "count"
+    CRC32 = "crc32"
+    CRC32C = "crc32c"
+
+
+@dataclass(frozen=True)
+class IntegerType:
+    """A fixed-width big-endian integer of ``size`` bytes."""
+
+    size: int
+    signed: bool
+
+    @property
+    def minimum(self) -> int:
+        """Smallest value that fits."""
+        return -(1 << (8 * self.size - 1)) if self.signed else 0
+
+    @property
+    def maximum(self) -> int:
+        """Largest value that fits."""
+        return (1 << (8 * self.size - int(self.signed))) - 1
+
+
+@dataclass(frozen=True)
+class BitsType:
+    """An unsigned integer of ``width`` bits, high bits first; ``b1`` without enum is a bool."""
+
+    width: int
+
+
+@dataclass(frozen=True)
+class BytesType:
+    """A byte string: ``size`` bytes, or all that is left where ``size`` is None (size-eos)."""
+
+    size: Expression | None
+
+
+@dataclass(frozen=True)
+class TypeReference:
+    """A type of this or another specification, with its arguments.
+
+    ``size`` bounds it by a substream of so many bytes, ``size_eos`` by all that is left.
+    """
+
+    spec_id: str
+    name: str
+    arguments: tuple[Expression, ...] = ()
+    size: Expression | None = None
+    size_eos: bool = False
+
+
+@dataclass(frozen=True)
+class SwitchType:
+    """One of several types; ``None`` is the default case."""
+
+    on: Expression
+    cases: tuple[tuple[int | None, TypeReference], ...]
+    size: Expression | None = None
+    size_eos: bool = False
+
+
+FieldType = IntegerType | BitsType | BytesType | TypeReference | SwitchType
+
+
+@dataclass(frozen=True)
+class Valid:
+    """What ``valid:`` demands; exactly the given parts are set."""
+
+    equal: Expression | None = None
+    minimum: Expression | None = None
+    maximum: Expression | None = None
+    any_of: tuple[Expression, ...] = ()
+    expression: Expression | None = None
+    in_enum: bool = False
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """``repeat:``. One of: ``eos``, a ``count`` expression, an ``until`` expression."""
+
+    eos: bool = False
+    count: Expression | None = None
+    until: Expression | None = None
+
+
+@dataclass(frozen=True)
+class Derive:
+    """``-derive``: the field is ``function(first..last) + plus``.
+
+    ``open_end`` means up to the end of the type; without it ``first`` alone, or through ``last``.
+    """
+
+    function: DeriveFunction
+    first: str
+    last: str | None = None
+    open_end: bool = False
+    plus: int = 0
+
+
+@dataclass(frozen=True)
+class Default:
+    """``-default``: an integer, ``null`` or ``[]`` (empty bytes or empty array)."""
+
+    value: int | tuple[()] | None
+
+
+@dataclass(frozen=True)
+class Field:
+    """An attribute of ``seq``.
+
+    ``location`` is its place in the specification, ``recordbatch.ksy#/types/record/seq/3``.
+    """
+
+    id: str
+    type: FieldType
+    location: str
+    doc: str = ""
+    original_id: str | None = None
+    enum: str | None = None
+    valid: Valid | None = None
+    repeat: Repeat | None = None
+    condition: Expression | None = None
+    derive: Derive | None = None
+    default: Default | None = None
+    process: str | None = None
+    unknown_keys: tuple[str, ...] = ()
+
+    @property
+    def is_guard(self) -> bool:
+        """An empty field whose ``valid`` demands the end of the stream (rule S4)."""
+        return (
+            isinstance(self.type, BytesType)
+            and self.type.size == Int(0)
+            and self.valid is not None
+            and self.valid.expression is not None
+            and Attribute(Name("_io"), "eof") in walk(self.valid.expression)
+        )
+
+    @property
+    def constant(self) -> int | None:
+        """The value of ``valid: N``, None where the field may vary."""
+        equal = self.valid.equal if self.valid else None
+        match equal:
+            case Int(value):
+                return value
+            case Unary("-", Int(value)):
+                return -value
+        return None
+
+    @property
+    def is_bool(self) -> bool:
+        """A single bit without enum."""
+        return isinstance(self.type, BitsType) and self.type.width == 1 and self.enum is None
+
+
+@dataclass(frozen=True)
+class ValueInstance:
+    """Meaning that follows from fields: ``value:`` of ``instances``."""
+
+    id: str
+    value: Expression
+    location: str
+    doc: str = ""
+    original_id: str | None = None
+    condition: Expression | None = None
+    enum: str | None = None
+    unknown_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PeekInstance:
+    """A positional instance: an integer at a constant position of the substream (rule S2)."""
+
+    id: str
+    position: Expression
+    type: FieldType
+    location: str
+    doc: str = ""
+    original_id: str | None = None
+    valid: Valid | None = None
+    enum: str | None = None
+    unknown_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """``params:`` of a type: an integer or a structure."""
+
+    id: str
+    type: IntegerType | TypeReference
+    doc: str = ""
+    unknown_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EnumValue:
+    """A named value of an enumeration."""
+
+    value: int
+    id: str
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Enum:
+    """An enumeration."""
+
+    id: str
+    values: tuple[EnumValue, ...]
+    spec_id: str
+    location: str
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type of the specification; the root type of a file has the file's id as name."""
+
+    name: str
+    spec_id: str
+    location: str
+    fields: tuple[Field, ...]
+    doc: str = ""
+    doc_refs: tuple[str, ...] = ()
+    original_id: str | None = None
+    scalar: Scalar | None = None
+    representation: str | None = None
+    parameters: tuple[Parameter, ...] = ()
+    value_instances: tuple[ValueInstance, ...] = ()
+    peek_instances: tuple[PeekInstance, ...] = ()
+    unknown_keys: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """``recordbatch.record``: how codecs name the type."""
+        return f"{self.spec_id}.{self.name}"
+
+    @property
+    def class_name(self) -> str:
+        """``RecordBatch``: how languages with CamelCase name the type."""
+        return camel(self.name)
+
+    @cached_property
+    def field_by_id(self) -> dict[str, Field]:
+        """Fields by id."""
+        return {field.id: field for field in self.fields}
+
+    def is_opaque_count(self, field: Field) -> bool:
+        """A derived count over bytes that are not parsed: writers are told it, not asked."""
+        derive = field.derive
+        if derive is None or derive.function is not DeriveFunction.COUNT:
+            return False
+        return isinstance(self.field_by_id[derive.first].type, BytesType)
+
+    @property
+    def is_frame(self) -> bool:
+        """Only a size and the structure that has this size: models show the structure alone."""
+        if len(self.fields) != 2 or self.scalar is not None:
+            return False
+        size, body = self.fields
+        return (
+            size.derive is not None
+            and size.derive.function is DeriveFunction.LEN
+            and size.derive.first == body.id
+            and isinstance(body.type, TypeReference)
+            and body.type.size is not None
+        )
+
+    @property
+    def is_choice(self) -> bool:
+        """Only a switch between types: models show the chosen structure alone."""
+        return len(self.fields) == 1 and isinstance(self.fields[0].type, SwitchType)
+
+    @property
+    def is_transparent(self) -> bool:
+        """Models have no class for this type."""
+        return self.scalar is not None or self.is_frame or self.is_choice
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One ``.ksy`` file."""
+
+    id: str
+    file_name: str
+    title: str
+    types: tuple[Type, ...]
+    """The root type first, then the others in the order of the file."""
+    enums: tuple[Enum, ...]
+    imports: tuple[str, ...] = ()
+    doc: str = ""
+    doc_refs: tuple[str, ...] = ()
+    file_extensions: tuple[str, ...] = ()
+    license: str = ""
+    endian: str = ""
+    unknown_keys: tuple[str, ...] = ()
+
+    @property
+    def root(self) -> Type:
+        """The type that reads a whole file."""
+        return self.types[0]
+
+
+@dataclass(frozen=True)
+class Model:
+    """All specifications of a directory, by id, in sorted order."""
+
+    specs: tuple[Spec, ...]
+
+    @cached_property
+    def _types(self) -> dict[str, Type]:
+        return {type_.key: type_ for spec in self.specs for type_ in spec.types}
+
+    @cached_property
+    def _enums(self) -> dict[str, Enum]:
+        return {f"{enum.spec_id}.{enum.id}": enum for spec in self.specs for enum in spec.enums}
+
+    def spec(self, spec_id: str) -> Spec:
+        """The specification of that id."""
+        return next(spec for spec in self.specs if spec.id == spec_id)
+
+    def type(self, reference: TypeReference | str) -> Type:
+        """The type that is meant by a reference or a key (``recordbatch.record``)."""
+        key = reference if isinstance(reference, str) else f"{reference.spec_id}.{reference.name}"
+        return self._types[key]
+
+    def has_type(self, reference: TypeReference) -> bool:
+        """Whether the reference means a known type."""
+        return f"{reference.spec_id}.{reference.name}" in self._types
+
+    def enum(self, spec_id: str, enum_id: str) -> Enum:
+        """An enumeration of a specification."""
+        return self._enums[f"{spec_id}.{enum_id}"]
+
+    def all_types(self) -> tuple[Type, ...]:
+        """Every type of every specification."""
+        return tuple(self._types.values())
+
+    def closure(self, spec_id: str) -> tuple[Spec, ...]:
+        """A specification and all that it imports, sorted by id."""
+        found: dict[str, Spec] = {}
+        pending = [spec_id]
+        while pending:
+            spec = self.spec(pending.pop())
+            if spec.id not in found:
+                found[spec.id] = spec
+                pending += spec.imports
+        return tuple(found[key] for key in sorted(found))
+
+
+def camel(name: str) -> str:
+    """``record_batch`` as ``RecordBatch``."""
+    return "".join(part.capitalize() for part in name.split("_"))

@@ -1,0 +1,20 @@
+"""What an emitter hands to the driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Output:
+    """One generated file.
+
+    Attributes:
+        path: relative to ``generated/``, with forward slashes.
+        sources: ids of the specifications that it is made from; the driver adds what they import.
+        text: content without the header.
+    """
+
+    path: str
+    sources: tuple[str, ...]
+    text: str

@@ -1,0 +1,67 @@
+"""How many bytes types and fields take, as far as the specification says so."""
+
+from __future__ import annotations
+
+from tools.specgen.expression import Int
+from tools.specgen.model import (
+    BitsType,
+    BytesType,
+    Field,
+    IntegerType,
+    Model,
+    SwitchType,
+    Type,
+    TypeReference,
+)
+
+
+def minimum_size(model: Model, node: Type | Field) -> int:
+    """Bytes that it has at least; bit fields count as their share of a byte, rounded up."""
+    if isinstance(node, Field):
+        return (_field_bits(model, node, minimum=True) + 7) // 8
+    if node.scalar and node.scalar.is_integer:
+        return 1
+    return _type_bits(model, node) // 8
+
+
+def fixed_size(model: Model, node: Type | Field) -> int | None:
+    """Bytes that it always has, None if that varies."""
+    fields = (node,) if isinstance(node, Field) else node.fields
+    if isinstance(node, Type) and node.scalar:
+        return None
+    if any(_varies(model, field) for field in fields):
+        return None
+    return minimum_size(model, node)
+
+
+def _type_bits(model: Model, type_: Type) -> int:
+    return sum(_field_bits(model, field, minimum=True) for field in type_.fields)
+
+
+def _field_bits(model: Model, field: Field, *, minimum: bool) -> int:
+    if minimum and (field.repeat is not None or field.condition is not None):
+        return 0
+    match field.type:
+        case IntegerType(size=size):
+            return 8 * size
+        case BitsType(width=width):
+            return width
+        case BytesType(size=Int(value)):
+            return 8 * value
+        case BytesType():
+            return 0
+        case SwitchType(cases=cases):
+            return min(_type_bits(model, model.type(reference)) for _, reference in cases)
+        case TypeReference():
+            return 8 * minimum_size(model, model.type(field.type))
+
+
+def _varies(model: Model, field: Field) -> bool:
+    if field.repeat is not None or field.condition is not None:
+        return True
+    match field.type:
+        case IntegerType() | BitsType() | BytesType(size=Int()):
+            return False
+        case TypeReference():
+            return fixed_size(model, model.type(field.type)) is None
+    return True

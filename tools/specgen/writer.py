@@ -1,0 +1,46 @@
+"""A writer of indented source text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class CodeWriter:
+    """Collects lines; indentation is a context, never a bare step in or out."""
+
+    def __init__(self, indent: str = "    ") -> None:
+        self._indent = indent
+        self._depth = 0
+        self._lines: list[str] = []
+
+    def line(self, text: str = "") -> None:
+        """One line at the current depth, an empty one without trailing blanks."""
+        self._lines.append(self._indent * self._depth + text if text else "")
+
+    def lines(self, *texts: str) -> None:
+        """Several lines."""
+        for text in texts:
+            self.line(text)
+
+    @contextmanager
+    def indented(self) -> Iterator[None]:
+        """Everything inside is one level deeper."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    @contextmanager
+    def block(self, head: str, tail: str = "") -> Iterator[None]:
+        """``head``, the indented inside, and ``tail`` where there is one."""
+        self.line(head)
+        with self.indented():
+            yield
+        if tail:
+            self.line(tail)
+
+    def text(self) -> str:
+        """Everything so far, with a final newline."""
+        return "\n".join(self._lines) + "\n"
