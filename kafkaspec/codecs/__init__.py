@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -27,7 +27,7 @@ def codec_names() -> tuple[str, ...]:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def get_codec(name: str | None = None) -> Codec:
     """The codec of that name.
 
