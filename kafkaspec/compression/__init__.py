@@ -1,0 +1,141 @@
+"""Compressed payloads as Kafka reads and writes them, with a hard bound on every output.
+
+A payload is accepted exactly when Kafka's own reader takes it (``org.apache.kafka.common.compress``
+with the libraries below it); the module of each codec names the quirks. What is written has the
+framing that Kafka's producer writes, block sizes and header bytes included.
+
+The libraries are loaded when a codec is used for the first time: importing this package is cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+from kafkaspec.compression.codecs import CompressionType
+from kafkaspec.compression.refusal import RefusalError, too_large
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["DEFAULT_MAX_OUTPUT", "CompressionType", "compress", "decompress", "name"]
+
+DEFAULT_MAX_OUTPUT: Final = 256 * 1024 * 1024
+"""Bytes that one payload may decompress to unless the caller says otherwise: 256 MiB.
+
+It must not refuse real data and must fit into the memory of a small machine. A broker takes
+batches of 1 MiB unless configured otherwise (``message.max.bytes``), and a producer fills a batch
+before it compresses it, so real payloads are a few MiB; 256 MiB leaves room for clusters that
+raised the limit to 100 MiB and more. Kafka itself has no bound.
+"""
+
+_ZSTD_MIN_MAGIC: Final = 2  # KIP-110: older formats reject zstd, whoever wrote it
+
+
+class _Codec(Protocol):
+    def decompress(self, data: memoryview, *, magic: int, max_output: int) -> bytes: ...
+
+    def compress(self, data: memoryview, *, magic: int, level: int | None) -> bytes: ...
+
+
+_MODULES: Final = {
+    CompressionType.GZIP: "gzip",
+    CompressionType.SNAPPY: "snappy",
+    CompressionType.LZ4: "lz4",
+    CompressionType.ZSTD: "zstd",
+}
+_loaded: dict[int, _Codec] = {}
+
+
+def name(codec: int) -> str:
+    """The name of ``codec`` in Kafka's configuration: ``none``, ``gzip``, ``snappy``, ...
+
+    Raises:
+        UnsupportedError: there is no such codec (``UNSUPPORTED_COMPRESSION``).
+    """
+    return _known(codec).name.lower()
+
+
+def decompress(
+    codec: int, data: Buffer, *, magic: int, max_output: int = DEFAULT_MAX_OUTPUT
+) -> bytes:
+    """The bytes that ``data`` holds compressed.
+
+    The bound is checked while decompressing; a size that the data claims is never trusted. Beyond
+    the output itself a call needs at most some 10 MB, and for zstd the window, up to 128 MiB.
+
+    Args:
+        codec: compression id, ``CompressionType``.
+        data: the whole payload, any contiguous buffer. It is not kept, also not by an error.
+        magic: of the batch or wrapper message that holds the payload.
+        max_output: bytes that the output may have.
+
+    Raises:
+        CorruptError: not a valid stream (``DECOMPRESSION_FAILED``) or more output than
+            ``max_output`` (``DECOMPRESSED_TOO_LARGE``).
+        UnsupportedError: no such codec, or zstd below magic 2 (``UNSUPPORTED_COMPRESSION``).
+    """
+    kind = _allowed(codec, magic)
+    try:
+        with memoryview(data) as view, view.cast("B") as octets:
+            if kind is CompressionType.NONE:
+                if len(octets) > max_output:
+                    raise too_large("none", max_output)
+                return bytes(octets)
+            return _load(kind).decompress(octets, magic=magic, max_output=max_output)
+    except RefusalError as refusal:
+        error = make_error(refusal.reason, refusal.detail)
+    raise error
+
+
+def compress(codec: int, data: Buffer, *, magic: int, level: int | None = None) -> bytes:
+    """``data`` compressed and framed as Kafka's producer writes it for ``magic``.
+
+    Args:
+        codec: compression id, ``CompressionType``.
+        data: any contiguous buffer.
+        magic: of the batch or wrapper message that will hold the payload. LZ4 for magic 0 carries
+            the wrong header checksum that its readers expect.
+        level: as in ``compression.{gzip,lz4,zstd}.level`` (KIP-390); None is Kafka's default.
+
+    Raises:
+        KafkaSpecError: the codec has no such level (``UNENCODABLE``).
+        UnsupportedError: no such codec, or zstd below magic 2 (``UNSUPPORTED_COMPRESSION``).
+    """
+    kind = _allowed(codec, magic)
+    try:
+        with memoryview(data) as view, view.cast("B") as octets:
+            if kind is CompressionType.NONE:
+                return bytes(octets)
+            return _load(kind).compress(octets, magic=magic, level=level)
+    except RefusalError as refusal:
+        error = make_error(refusal.reason, refusal.detail)
+    raise error
+
+
+def _known(codec: int) -> CompressionType:
+    try:
+        return CompressionType(codec)
+    except ValueError:
+        pass
+    raise _unsupported(f"there is no compression with id {codec}")
+
+
+def _allowed(codec: int, magic: int) -> CompressionType:
+    kind = _known(codec)
+    if kind is CompressionType.ZSTD and magic < _ZSTD_MIN_MAGIC:
+        raise _unsupported(f"zstd is not allowed in magic {magic}")
+    return kind
+
+
+def _unsupported(detail: str) -> KafkaSpecError:
+    return make_error(Reason.UNSUPPORTED_COMPRESSION, detail)
+
+
+def _load(kind: CompressionType) -> _Codec:
+    codec = _loaded.get(kind)
+    if codec is None:
+        codec = cast(_Codec, import_module(f"{__name__}.{_MODULES[kind]}"))
+        _loaded[kind] = codec
+    return codec

@@ -1,0 +1,107 @@
+"""Snappy in the framing of xerial's ``SnappyInputStream`` and ``SnappyOutputStream``.
+
+A stream is a header of 16 bytes (magic, version, oldest compatible version) and chunks, each a
+big-endian length and one raw snappy block. What the reader takes beyond that:
+
+- Data without the header is one raw block; Kafka clients in other languages write that.
+- The version fields of the first header are not looked at, whatever they hold.
+- Where a chunk's length would be, the first four bytes of the magic open another header. It must be
+  whole and its version 1 or more. If the other four bytes of the magic are wrong, it ends the data
+  when nothing came out before it, and is skipped otherwise.
+- One to three bytes at the end, where a length would be, are ignored.
+- A chunk of no bytes is an error, as an empty snappy block is; a chunk with no output is fine.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+import cramjam
+
+from kafkaspec.compression.refusal import bad_level, corrupt, too_large
+
+_MAGIC: Final = b"\x82SNAPPY\0"
+_MAGIC_HEAD: Final = int.from_bytes(_MAGIC[:4], "big", signed=True)
+_HEADER: Final = Struct(">8sii")  # magic, version, oldest version that can read it
+_LENGTH: Final = Struct(">i")
+_VERSION: Final = 1
+_CHUNK: Final = 32 * 1024
+
+# A copy element of 3 bytes gives at most 64 bytes of output, and no element has a better ratio.
+_MAX_RATIO: Final = 22
+_MAX_VARINT32: Final = 5
+
+
+def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
+    """The joined output of the chunks of ``data``; ``magic`` makes no difference."""
+    if len(data) < _HEADER.size or bytes(data[: len(_MAGIC)]) != _MAGIC:
+        return bytes(_block(data, max_output, max_output))
+    output: list[cramjam.Buffer] = []
+    produced = 0
+    position = _HEADER.size
+    while position + _LENGTH.size <= len(data):
+        (length,) = _LENGTH.unpack_from(data, position)
+        if length == _MAGIC_HEAD:
+            if not _is_header(data, position) and not produced:
+                break
+            position += _HEADER.size
+            continue
+        position += _LENGTH.size
+        if not 0 <= length <= len(data) - position:
+            raise corrupt("snappy", f"a chunk of {length} bytes reaches beyond the data")
+        block = _block(data[position : position + length], max_output - produced, max_output)
+        position += length
+        size = len(block)
+        if size:
+            produced += size
+            output.append(block)
+    return bytes(output[0]) if len(output) == 1 else b"".join(output)
+
+
+def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
+    """A xerial stream with ``data`` in chunks of 32 KiB. Snappy has no levels."""
+    if level is not None:
+        raise bad_level("snappy", level, "None")
+    output: list[bytes | cramjam.Buffer] = [_HEADER.pack(_MAGIC, _VERSION, _VERSION)]
+    for start in range(0, len(data), _CHUNK):
+        block = cramjam.snappy.compress_raw(data[start : start + _CHUNK])
+        output += (_LENGTH.pack(len(block)), block)
+    return b"".join(output)
+
+
+def _is_header(data: memoryview, position: int) -> bool:
+    """Whether the 16 bytes at ``position``, which begin like a header, are that of a stream."""
+    if position + _HEADER.size > len(data):
+        raise corrupt("snappy", "the data ends inside the header of a further stream")
+    magic, version, _ = _HEADER.unpack_from(data, position)
+    if magic != _MAGIC:
+        return False
+    if version < _VERSION:
+        raise corrupt("snappy", f"a further stream has version {version}")
+    return True
+
+
+def _block(block: memoryview, room: int, max_output: int) -> cramjam.Buffer:
+    """Output of one raw block. What it claims as its length bounds what is allocated for it."""
+    claimed = _claimed_length(block)
+    if claimed > _MAX_RATIO * len(block):
+        raise corrupt("snappy", f"a block of {len(block)} bytes cannot hold {claimed} bytes")
+    if claimed > room:
+        raise too_large("snappy", max_output)
+    try:
+        return cramjam.snappy.decompress_raw(block)
+    except cramjam.DecompressionError as error:
+        raise corrupt("snappy", str(error).removeprefix("snappy: ")) from None
+
+
+def _claimed_length(block: memoryview) -> int:
+    """The varint that opens a raw block: up to 5 bytes, of which the last has 4 bits."""
+    value = 0
+    for index, byte in enumerate(block[:_MAX_VARINT32]):
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            if value >> 32:
+                break
+            return value
+    raise corrupt("snappy", "a block does not begin with a valid length")

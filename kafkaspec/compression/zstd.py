@@ -1,0 +1,103 @@
+"""Zstandard frames as ``ZstdInputStreamNoFinalizer`` of zstd-jni reads and Kafka writes them.
+
+Any number of frames and skippable frames, none included, so that empty data is empty output.
+Content size and checksum are verified, a window above 2**27 and a dictionary are errors, and so is
+anything behind a frame that is no frame. One quirk comes from the way the reader fills its buffer:
+
+- Where the data ends inside a frame that is not the first, what came out so far is the output, and
+  no error, if the frame before it ended within the last piece of input that the reader took.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+import zstandard
+
+from kafkaspec.compression.refusal import bad_level, corrupt, too_large
+
+_DEFAULT_LEVEL: Final = 3
+_MIN_LEVEL, _MAX_LEVEL = -131072, 22
+
+# The densest input is a block of 4 bytes that repeats one byte 128 KiB times. The library gives all
+# output of the input it is given, so the room that is left decides how much that may be; the least
+# step lets a bomb exceed its bound by 8 MiB before it is seen.
+_MAX_BLOCK: Final = 128 * 1024
+_MAX_RATIO: Final = _MAX_BLOCK // 4
+_MIN_INPUT: Final = 256
+# What lies behind a frame is copied by the library: see the same sizes in the gzip module.
+_FIRST_INPUT: Final = 64 * 1024
+_NEXT_INPUT: Final = 1024
+_JNI_BUFFER: Final = (
+    _MAX_BLOCK + 3
+)  # ZSTD_DStreamInSize: pieces in which Kafka's reader takes input
+
+
+class _Contexts(threading.local):
+    """Contexts for reuse: a new one for each call would halve the speed of small payloads.
+
+    They are not safe to share between threads.
+    """
+
+    def __init__(self) -> None:
+        self.decompressor = zstandard.ZstdDecompressor()
+        self.compressors: dict[int, zstandard.ZstdCompressor] = {}
+
+
+_contexts = _Contexts()
+
+
+def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
+    """The joined output of the frames of ``data``; ``magic`` is 2 or more."""
+    output: list[bytes] = []
+    produced = position = frame_start = 0
+    step = _FIRST_INPUT
+    while position < len(data):
+        frame = _contexts.decompressor.decompressobj()
+        while not frame.eof:
+            if position == len(data):
+                if _is_overlooked(frame_start, len(data)):
+                    return b"".join(output)
+                raise corrupt("zstd", "the data ends inside a frame")
+            room = (max_output - produced) // _MAX_RATIO
+            source = data[position : position + min(step, max(room, _MIN_INPUT))]
+            step = min(step * 2, _FIRST_INPUT)
+            try:
+                piece = frame.decompress(source)
+            except zstandard.ZstdError as error:
+                raise corrupt("zstd", str(error)) from None
+            position += len(source)
+            produced += len(piece)
+            if produced > max_output:
+                raise too_large("zstd", max_output)
+            if piece:
+                output.append(piece)
+        position -= len(frame.unused_data)
+        frame_start = position
+        step = _NEXT_INPUT
+    return output[0] if len(output) == 1 else b"".join(output)
+
+
+def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
+    """One frame without content size and checksum, at level -131072 to 22."""
+    level = _DEFAULT_LEVEL if level is None else level
+    if not _MIN_LEVEL <= level <= _MAX_LEVEL:
+        raise bad_level("zstd", level, f"{_MIN_LEVEL} to {_MAX_LEVEL}")
+    compressor = _contexts.compressors.get(level)
+    if compressor is None:
+        compressor = zstandard.ZstdCompressor(
+            level=level, write_content_size=False, write_checksum=False
+        )
+        _contexts.compressors[level] = compressor
+    frame = compressor.compressobj()
+    return frame.compress(data) + frame.flush()
+
+
+def _is_overlooked(frame_start: int, end: int) -> bool:
+    """Whether Kafka's reader takes data that ends inside of the frame at ``frame_start``.
+
+    It notes that it is inside a frame when it fills its buffer, not when a frame begins.
+    """
+    last_fill = (end - 1) // _JNI_BUFFER * _JNI_BUFFER
+    return frame_start > last_fill
