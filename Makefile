@@ -1,0 +1,45 @@
+# kafkaspec: every target works on a fresh clone; `make help` lists them.
+VENV ?= .venv
+BIN := $(VENV)/bin
+LOGS ?= tests/golden
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check generate lint format bench golden clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+run:  ## Set up and verify segments of real Kafka (LOGS=/path/to/kafka-logs: your own)
+	@tools/setup/venv.sh $(VENV) construct
+	@$(BIN)/kafkaspec verify --codec all $(if $(filter tests/golden,$(LOGS)),tests/golden/*/logs,$(LOGS))
+
+test:  ## Set up and run all tests
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m pytest
+
+check:  ## Formatting, lint, types, and generated code against the specification
+	@tools/setup/venv.sh $(VENV) construct,test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python tools/codegen.py --check
+
+generate:  ## Make generated/ from spec/ (needs Java and Maven for the Kaitai classes)
+	@tools/setup/venv.sh $(VENV) construct,test
+	$(BIN)/python tools/codegen.py
+
+format:  ## Format the code
+	@tools/setup/venv.sh $(VENV) construct,test
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench:  ## Compare with other readers, both in one run
+	@tools/setup/venv.sh $(VENV) construct,test
+	$(BIN)/python -m benchmarks.records
+
+golden:  ## Make the golden segments again with real brokers (Java, Maven, minutes)
+	@tools/setup/venv.sh $(VENV) construct,test
+	$(BIN)/python -m tools.golden make
+
+clean:  ## Remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
