@@ -80,18 +80,23 @@ def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
 
 
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
-    """One frame without content size and checksum, at level -131072 to 22."""
+    """One frame without content size and checksum, at level -131072 to 22.
+
+    Kafka's streams flush before they close: the data ends with a block of its own and an empty one
+    follows. No data is a frame with content size 0.
+    """
     level = _DEFAULT_LEVEL if level is None else level
     if not _MIN_LEVEL <= level <= _MAX_LEVEL:
         raise bad_level("zstd", level, f"{_MIN_LEVEL} to {_MAX_LEVEL}")
     compressor = _contexts.compressors.get(level)
     if compressor is None:
-        compressor = zstandard.ZstdCompressor(
-            level=level, write_content_size=False, write_checksum=False
-        )
+        compressor = zstandard.ZstdCompressor(level=level)
         _contexts.compressors[level] = compressor
-    frame = compressor.compressobj()
-    return frame.compress(data) + frame.flush()
+    frame = compressor.compressobj()  # without a size: the frame header cannot have one
+    if not data:
+        return frame.flush()
+    flushed = frame.compress(data) + frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    return flushed + frame.flush()
 
 
 def _is_overlooked(frame_start: int, end: int) -> bool:
