@@ -68,6 +68,7 @@ _FIELD_KEYS = {
 }  # fmt: skip
 _INSTANCE_KEYS = {"value", "pos", "type", "valid", "if", "enum", "doc", "-orig-id"}
 _PARAMETER_KEYS = {"id", "type", "doc"}
+_ENUM_VALUE_KEYS = {"id", "doc", "-orig-id"}
 
 
 def load(directory: Path) -> Model:
@@ -171,7 +172,10 @@ class _FileReader:
             file_extensions=_strings(meta.get("file-extension")),
             license=str(meta.get("license", "")),
             endian=str(meta.get("endian", "")),
+            bit_endian=str(meta.get("bit-endian", "")),
+            ks_version=version if isinstance(version := meta.get("ks-version"), str) else "",
             unknown_keys=_unknown(top, _SPEC_KEYS) + _unknown(meta, _META_KEYS),
+            meta_order=_order(meta),
         )
 
     def type(self, name: str, node: Mapping[str, Any], path: str) -> Type:
@@ -208,6 +212,7 @@ class _FileReader:
             value_instances=tuple(values),
             peek_instances=tuple(peeks),
             unknown_keys=_unknown(node, _TYPE_KEYS) if path else (),
+            key_order=_order(node),
         )
 
     def parameter(self, node: Mapping[str, Any], path: str) -> Parameter:
@@ -219,6 +224,7 @@ class _FileReader:
             type=kind,
             doc=str(node.get("doc", "")).strip(),
             unknown_keys=_unknown(node, _PARAMETER_KEYS),
+            key_order=_order(node),
         )
 
     def field(self, node: Mapping[str, Any], path: str) -> Field:
@@ -238,6 +244,7 @@ class _FileReader:
             default=self.default(node, path),
             process=node.get("process"),
             unknown_keys=_unknown(node, _FIELD_KEYS),
+            key_order=_order(node),
         )
 
     def instance(self, instance_id: str, item: object, path: str) -> ValueInstance | PeekInstance:
@@ -255,6 +262,7 @@ class _FileReader:
                 condition=self.optional(node.get("if"), f"{path}/if"),
                 enum=node.get("enum"),
                 unknown_keys=unknown,
+                key_order=_order(node),
             )
         if "pos" not in node:
             raise self.fail(path, "an instance needs value or pos")
@@ -268,6 +276,7 @@ class _FileReader:
             valid=self.valid(node.get("valid"), f"{path}/valid"),
             enum=node.get("enum"),
             unknown_keys=unknown,
+            key_order=_order(node),
         )
 
     def field_type(self, node: Mapping[str, Any], path: str) -> FieldType:
@@ -392,9 +401,9 @@ class _FileReader:
         values = []
         for value, node in self.mapping(item, path).items():
             entry = node if isinstance(node, dict) else {"id": node}
-            values.append(
-                EnumValue(int(value), str(entry["id"]), str(entry.get("doc", "")).strip())
-            )
+            doc = str(entry.get("doc", "")).strip()
+            unknown = _unknown(entry, _ENUM_VALUE_KEYS)
+            values.append(EnumValue(int(value), str(entry["id"]), doc, unknown))
         return Enum(
             id=name,
             values=tuple(values),
@@ -411,3 +420,7 @@ def _strings(node: object) -> tuple[str, ...]:
 
 def _unknown(node: Mapping[str, Any], known: set[str]) -> tuple[str, ...]:
     return tuple(str(key) for key in node if key not in known)
+
+
+def _order(node: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(key) for key in node)

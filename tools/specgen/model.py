@@ -158,6 +158,8 @@ class Field:
     default: Default | None = None
     process: str | None = None
     unknown_keys: tuple[str, ...] = ()
+    key_order: tuple[str, ...] = ()
+    """Keys as they stand in the file; only the linter wants to know."""
 
     @property
     def is_guard(self) -> bool:
@@ -199,6 +201,7 @@ class ValueInstance:
     condition: Expression | None = None
     enum: str | None = None
     unknown_keys: tuple[str, ...] = ()
+    key_order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -214,6 +217,7 @@ class PeekInstance:
     valid: Valid | None = None
     enum: str | None = None
     unknown_keys: tuple[str, ...] = ()
+    key_order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -224,6 +228,7 @@ class Parameter:
     type: IntegerType | TypeReference
     doc: str = ""
     unknown_keys: tuple[str, ...] = ()
+    key_order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -233,6 +238,7 @@ class EnumValue:
     value: int
     id: str
     doc: str = ""
+    unknown_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -262,6 +268,7 @@ class Type:
     value_instances: tuple[ValueInstance, ...] = ()
     peek_instances: tuple[PeekInstance, ...] = ()
     unknown_keys: tuple[str, ...] = ()
+    key_order: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -326,7 +333,11 @@ class Spec:
     file_extensions: tuple[str, ...] = ()
     license: str = ""
     endian: str = ""
+    bit_endian: str = ""
+    ks_version: str = ""
+    """Empty unless it is a quoted string."""
     unknown_keys: tuple[str, ...] = ()
+    meta_order: tuple[str, ...] = ()
 
     @property
     def root(self) -> Type:
