@@ -1,0 +1,66 @@
+"""Command line: ``python -m tools.golden list | make [VERSION...] | verify``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tools.golden import keep
+from tools.golden.make import make
+from tools.golden.maven import ToolError
+from tools.golden.scenarios import for_version
+from tools.golden.versions import VERSIONS, by_name
+
+
+def _list() -> int:
+    for version in VERSIONS:
+        scenarios = " ".join(scenario.name for scenario in for_version(version))
+        limits = f" ({version.limits})" if version.limits else ""
+        print(f"{version.name}, {version.mode}{limits}: {scenarios}")
+    return 0
+
+
+def _make(names: list[str]) -> int:
+    try:
+        versions = [by_name(name) for name in names] or [v for v in VERSIONS if v.kept]
+    except KeyError as error:
+        print(error.args[0], file=sys.stderr)
+        return 2
+    for version in versions:
+        started = time.monotonic()
+        try:
+            target = make(version)
+        except ToolError as error:
+            print(f"{version.name}: {error}", file=sys.stderr)
+            return 1
+        files = keep.files_below(target)
+        size = sum((target / path).stat().st_size for path in files)
+        seconds = time.monotonic() - started
+        print(f"{version.name}: {len(files)} files, {size / 1000:.0f} kB, {seconds:.0f} s")
+    return 0
+
+
+def _verify() -> int:
+    problems = [p for v in VERSIONS if v.kept for p in keep.verify(keep.GOLDEN / v.name)]
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+def main() -> int:
+    """Run the command; 0 when all is well, 1 on failures or differences, 2 on wrong usage."""
+    parser = argparse.ArgumentParser(prog="python -m tools.golden", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="versions and the scenarios they run")
+    making = commands.add_parser("make", help="run brokers and replace their golden folders")
+    making.add_argument("version", nargs="*", help="all kept versions if none is given")
+    commands.add_parser("verify", help="compare the golden files with their manifests")
+    arguments = parser.parse_args()
+    if arguments.command == "make":
+        return _make(arguments.version)
+    return _list() if arguments.command == "list" else _verify()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""What is kept of a run, and the manifest that says what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+GOLDEN = Path(__file__).resolve().parents[2] / "tests" / "golden"
+MANIFEST = "manifest.json"
+PRODUCED = "produced.jsonl"
+LOGS = "logs"
+DUMP = "dump"
+_INTERNAL_LIMIT = 300_000
+_LEFT_OUT = re.compile(r"\.lock|.*\.(deleted|cleaned|swap|tmp|part)")
+
+
+def files_below(directory: Path) -> list[Path]:
+    """All files below, as sorted paths relative to ``directory``."""
+    found = (p.relative_to(directory) for p in directory.rglob("*") if p.is_file())
+    return sorted(found, key=lambda path: path.as_posix())
+
+
+def copy_logs(logs: Path, target: Path) -> list[Path]:
+    """Copy a stopped broker's log directory without lock files and unused internal partitions."""
+    target.mkdir(parents=True)
+    for path in sorted(logs.iterdir()):
+        if path.is_dir() and _wanted(path):
+            shutil.copytree(path, target / path.name, ignore=_ignored)
+        elif path.is_file() and not _LEFT_OUT.fullmatch(path.name):
+            shutil.copy2(path, target / path.name)
+    return files_below(target)
+
+
+def _ignored(_: str, names: list[str]) -> set[str]:
+    return {name for name in names if _LEFT_OUT.fullmatch(name)}
+
+
+def _wanted(partition: Path) -> bool:
+    if not partition.name.startswith("__"):
+        return True
+    sizes = [path.stat().st_size for path in partition.iterdir()]
+    written = any(path.stat().st_size for path in partition.glob("*.log"))
+    return written and sum(sizes) < _INTERNAL_LIMIT
+
+
+def write_dump(target: Path, texts: dict[Path, str]) -> None:
+    """One text file for each dumped file, beside each other like the files themselves."""
+    for path, text in texts.items():
+        place = target / path.with_name(path.name + ".txt")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        # A lone carriage return or form feed in a payload must survive: bytes, not text mode.
+        place.write_bytes(text.encode())
+
+
+def write_produced(target: Path, lines: Iterable[dict[str, Any]]) -> None:
+    """``produced.jsonl``: one object a line."""
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    (target / PRODUCED).write_text(text, encoding="utf-8")
+
+
+def write_manifest(target: Path, facts: dict[str, Any]) -> None:
+    """``manifest.json``: the facts, and size and SHA-256 of every other file."""
+    files = {
+        path.as_posix(): {"sha256": _sha256(target / path), "bytes": (target / path).stat().st_size}
+        for path in files_below(target)
+        if path.as_posix() != MANIFEST
+    }
+    (target / MANIFEST).write_text(_in_lines({**facts, "files": files}), encoding="utf-8")
+
+
+def _in_lines(facts: dict[str, Any]) -> str:
+    """JSON with one line for each member, and for each element of a member that has many."""
+
+    def compact(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    members = []
+    for name, value in facts.items():
+        text = compact(value)
+        if isinstance(value, list) and value:
+            text = "[\n  " + ",\n  ".join(map(compact, value)) + "\n ]"
+        elif isinstance(value, dict) and value:
+            items = (f"{compact(key)}: {compact(item)}" for key, item in value.items())
+            text = "{\n  " + ",\n  ".join(items) + "\n }"
+        members.append(f" {compact(name)}: {text}")
+    return "{\n" + ",\n".join(members) + "\n}\n"
+
+
+def verify(directory: Path) -> list[str]:
+    """Differences between a version's folder and its manifest; empty when all is well."""
+    manifest = directory / MANIFEST
+    if not manifest.is_file():
+        return [f"{directory.name}: no {MANIFEST}"]
+    listed: dict[str, dict[str, Any]] = json.loads(manifest.read_text(encoding="utf-8"))["files"]
+    present = {path.as_posix() for path in files_below(directory)} - {MANIFEST}
+    problems = [f"{directory.name}/{name}: not in the manifest" for name in present - set(listed)]
+    for name, facts in listed.items():
+        path = directory / name
+        if name not in present:
+            problems.append(f"{directory.name}/{name}: missing")
+        elif path.stat().st_size != facts["bytes"] or _sha256(path) != facts["sha256"]:
+            problems.append(f"{directory.name}/{name}: contents changed")
+    return sorted(problems)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,153 @@
+"""The table of Kafka versions that golden segments are made with.
+
+Adding a version is one line in :data:`VERSIONS`.  What follows from the release number alone
+(which features exist, where a class lives) is derived by the properties, each with the release that
+changed it; a row holds only what is particular to that version.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SEGMENT_BYTES = "{segment.bytes}"
+"""In the place of a setting's name: the version's setting for the size of a segment."""
+NATIVE_FORMAT = "{native}"
+"""In the place of a setting's value: the version's own message format."""
+
+_NEVER = (99,)
+_LOG4J_BINDING = ("log4j:log4j:1.2.17", "org.slf4j:slf4j-log4j12:1.7.30")
+_JAXB = ("javax.xml.bind:jaxb-api:2.3.1",)
+
+
+class Mode(enum.StrEnum):
+    """Who keeps the cluster's metadata."""
+
+    ZOOKEEPER = "zookeeper"
+    KRAFT = "kraft"
+
+
+class Feature(enum.StrEnum):
+    """What a scenario can ask of a version."""
+
+    TIMESTAMPS = "timestamps"
+    TOPIC_COMPRESSION = "topic-compression"
+    COMPACT_COMPRESSED = "compact-compressed"
+    HEADERS = "headers"
+    IDEMPOTENCE = "idempotence"
+    TRANSACTIONS = "transactions"
+    OLD_FORMATS = "old-formats"
+    OFFSETS_TOPIC = "offsets-topic"
+
+
+# First release with the feature, first release without it again.
+_FEATURES: dict[Feature, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    Feature.OFFSETS_TOPIC: ((0, 9), _NEVER),  # written by the Java consumer, which is new in 0.9
+    Feature.TOPIC_COMPRESSION: ((0, 9), _NEVER),  # KAFKA-1499: topic setting compression.type
+    Feature.COMPACT_COMPRESSED: ((0, 9), _NEVER),  # KAFKA-1374
+    Feature.TIMESTAMPS: ((0, 10), _NEVER),  # KIP-32
+    Feature.HEADERS: ((0, 11), _NEVER),  # KIP-82
+    Feature.IDEMPOTENCE: ((0, 11), _NEVER),  # KIP-98
+    Feature.TRANSACTIONS: ((0, 11), _NEVER),  # KIP-98
+    Feature.OLD_FORMATS: ((0, 10), (3, 0)),  # message.format.version, ignored since KAFKA-12944
+}
+
+
+@dataclass(frozen=True)
+class Version:
+    """One release of Kafka and what it takes to run it.
+
+    ``extra`` are Maven coordinates added as direct dependencies, which also *replace* a transitive
+    artifact of the same name.  ``excluded`` are ``group:artifact`` pairs to leave out.
+    """
+
+    name: str
+    scala: str
+    mode: Mode
+    extra: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    jvm_flags: tuple[str, ...] = ()
+    broker_settings: tuple[tuple[str, str], ...] = ()
+    limits: str = ""
+    kept: bool = True
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """The version as numbers, for comparisons."""
+        return tuple(int(part) for part in self.name.split("."))
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What this release can do, from the table of features."""
+        return frozenset(
+            f for f, (since, until) in _FEATURES.items() if since <= self.release < until
+        )
+
+    @property
+    def codecs(self) -> tuple[str, ...]:
+        """Names of the compression codecs a producer may set, ``none`` included."""
+        zstd = ("zstd",) if self.release >= (2, 1) else ()  # KIP-110
+        return ("none", "gzip", "snappy", "lz4", *zstd)
+
+    @property
+    def native_magic(self) -> int:
+        """Magic byte of what this broker writes by default."""
+        return 0 if self.release < (0, 10) else 1 if self.release < (0, 11) else 2
+
+    @property
+    def old_formats(self) -> tuple[tuple[int, str], ...]:
+        """Pairs of an older magic and the ``message.format.version`` that makes the broker use it."""
+        if Feature.OLD_FORMATS not in self.features:
+            return ()
+        return tuple(row for row in ((0, "0.9.0"), (1, "0.10.0")) if row[0] < self.native_magic)
+
+    @property
+    def artifacts(self) -> tuple[str, ...]:
+        """Maven coordinates of the broker, its tools and its client."""
+        core = (f"org.apache.kafka:kafka_{self.scala}:{self.name}",)
+        names: tuple[str, ...] = ()
+        if self.mode is Mode.KRAFT:
+            names = ("kafka-tools", "kafka-clients", "kafka-storage")
+            if self.release >= (4, 1):
+                names = (*names, "kafka-streams")  # the streams group coordinator loads its classes
+        return core + tuple(f"org.apache.kafka:{name}:{self.name}" for name in names) + self.extra
+
+    @property
+    def dump_class(self) -> str:
+        """Main class of the dump tool; rewritten in Java in 4.3."""
+        package = "kafka.tools" if self.release < (4, 3) else "org.apache.kafka.tools"
+        return f"{package}.DumpLogSegments"
+
+    def settings(self, wanted: Mapping[str, str]) -> dict[str, str]:
+        """``wanted`` in this version's terms.
+
+        Releases from 4.0 refuse segments below 1 MiB under the public name (KIP-1030); from 4.1
+        an internal setting takes any size.
+        """
+        names = {SEGMENT_BYTES: "segment.bytes" if self.release < (4, 1) else "internal.segment.bytes"}
+        digits = 3 if self.release < (1,) else 2
+        values = {NATIVE_FORMAT: ".".join(str(part) for part in self.release[:digits])}
+        return {names.get(name, name): values.get(value, value) for name, value in wanted.items()}
+
+
+_ZK = Mode.ZOOKEEPER
+_KRAFT = Mode.KRAFT
+
+VERSIONS: tuple[Version, ...] = (
+    Version("0.8.2.2", "2.11", _ZK, limits="no timestamps; compressed topics cannot be compacted"),
+    Version("0.10.2.2", "2.11", _ZK, extra=_JAXB),
+    Version("0.11.0.3", "2.11", _ZK, extra=_JAXB),
+    Version("2.8.2", "2.13", _ZK, extra=_LOG4J_BINDING),
+    Version("3.9.2", "2.13", _KRAFT),
+    Version("4.3.1", "2.13", _KRAFT, limits="segment.bytes from 1 MiB: internal.segment.bytes"),
+)
+
+
+def by_name(name: str) -> Version:
+    """The row called ``name``; raises :class:`KeyError` with the known names if there is none."""
+    for version in VERSIONS:
+        if version.name == name:
+            return version
+    known = ", ".join(version.name for version in VERSIONS)
+    raise KeyError(f"no version {name} in tools/golden/versions.py; known: {known}")
