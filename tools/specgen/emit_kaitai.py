@@ -1,0 +1,254 @@
+"""Emits ``generated/kaitai``: the classes of the official compiler, and what an adapter adds.
+
+The compiler is a build-time tool: it runs on a Java machine, is fetched by Maven in one pinned
+version, and is kept in a cache outside of the repository. Its output is checked in.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.specgen.expression import Attribute, Expression, Int, Name
+from tools.specgen.loader import SpecError
+from tools.specgen.model import BytesType, Field, Model, SwitchType, Type, TypeReference
+from tools.specgen.output import Output
+from tools.specgen.writer import CodeWriter
+
+COMPILER_VERSION = "0.11"
+"""The one version of the compiler; its output is compared byte for byte."""
+
+_GROUP = "io.kaitai"
+_ARTIFACT = "kaitai-struct-compiler_2.13"
+_MAIN_CLASS = "io.kaitai.struct.JavaMain"
+_OPTIONS = ("-t", "python", "-w", "--read-pos", "--python-package", ".")
+_POM = f"""\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>kafkaspec</groupId>
+  <artifactId>specification-compiler</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>{_GROUP}</groupId>
+      <artifactId>{_ARTIFACT}</artifactId>
+      <version>{COMPILER_VERSION}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+class CompilerMissing(Exception):  # noqa: N818 - it is a state of the machine, not of the data
+    """The official compiler cannot be run here; the message says what to install."""
+
+
+class JavaMissing(CompilerMissing):
+    """No Java."""
+
+    def __init__(self) -> None:
+        super().__init__("java is not on the PATH: install a Java runtime, 11 or later")
+
+
+class MavenMissing(CompilerMissing):
+    """No Maven, and the compiler is not in the cache yet."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "mvn is not on the PATH and the Kaitai Struct compiler is not in the cache: "
+            "install Apache Maven, 3.6 or later"
+        )
+
+
+class DownloadFailed(CompilerMissing):
+    """Maven could not fetch the compiler."""
+
+    def __init__(self, output: str) -> None:
+        super().__init__(f"Maven cannot fetch the Kaitai Struct compiler:\n{output.strip()}")
+
+
+def emit(model: Model, spec_directory: Path) -> list[Output]:
+    """One module per specification and a package with the tables of the adapter.
+
+    Raises:
+        CompilerMissing: no Java, no Maven, or no way to fetch the compiler.
+        SpecError: the compiler refuses the specification or warns of it.
+    """
+    with tempfile.TemporaryDirectory(prefix="kafkaspec-kaitai-") as directory:
+        compile_specs(spec_directory, Path(directory))
+        outputs = [
+            Output(f"kaitai/{spec.id}.py", (spec.id,), _text(Path(directory) / f"{spec.id}.py"))
+            for spec in model.specs
+        ]
+    return [*outputs, _package(model)]
+
+
+def compile_specs(spec_directory: Path, into: Path) -> None:
+    """Run the compiler on all files of a directory, in one process. Raises as ``emit``."""
+    java = shutil.which("java")
+    if java is None:
+        raise JavaMissing
+    classpath = os.pathsep.join(str(jar) for jar in sorted(compiler_jars()))
+    files = [path.name for path in sorted(spec_directory.glob("*.ksy"))]
+    command = [java, "-cp", classpath, _MAIN_CLASS, *_OPTIONS, "--outdir", str(into.resolve())]
+    # It runs inside the directory so that messages name files without the path of this machine.
+    result = subprocess.run(
+        [*command, *files],
+        cwd=spec_directory,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    # Success is silent. A warning leaves the exit code at 0, and is an error here.
+    said = (result.stdout + result.stderr).strip()
+    if result.returncode != 0 or said:
+        raise SpecError("spec", f"the Kaitai Struct compiler says:\n{said or result.returncode}")
+
+
+def cache_directory() -> Path:
+    """Where fetched tools are kept: ``$KAFKASPEC_CACHE``, else ``~/.cache/kafkaspec``."""
+    configured = os.environ.get("KAFKASPEC_CACHE")
+    return Path(configured) if configured else Path.home() / ".cache" / "kafkaspec"
+
+
+def compiler_jars() -> list[Path]:
+    """The jar files of the compiler, fetched once. Raises ``CompilerMissing``."""
+    home = cache_directory() / f"kaitai-struct-compiler-{COMPILER_VERSION}"
+    if not home.is_dir():
+        _fetch(home)
+    return list(home.glob("*.jar"))
+
+
+def _fetch(home: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise MavenMissing
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="fetch-", dir=home.parent) as directory:
+        pom = Path(directory) / "pom.xml"
+        pom.write_text(_POM, encoding="utf-8")
+        jars = Path(directory) / "jars"
+        goal = "dependency:copy-dependencies"
+        result = subprocess.run(
+            [maven, "-q", "-B", "-f", str(pom), goal, f"-DoutputDirectory={jars}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode != 0 or not list(jars.glob(f"{_ARTIFACT}-*.jar")):
+            raise DownloadFailed(result.stdout + result.stderr)
+        try:
+            # A rename: an interrupted or a second run never leaves half of the files.
+            jars.rename(home)
+        except OSError:
+            if not home.is_dir():
+                raise
+
+
+def _text(path: Path) -> str:
+    """What the compiler wrote, without blanks at the ends of lines."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+
+
+def _package(model: Model) -> Output:
+    out = CodeWriter()
+    out.line('"""Classes of the official Kaitai Struct compiler, and what an adapter adds to them.')
+    out.line()
+    out.line("Importing this package loads none of the classes.")
+    out.line('"""')
+    out.line()
+    out.line("from __future__ import annotations")
+    out.line()
+    _table(
+        out,
+        "ARGUMENTS: dict[tuple[str, str, str], tuple[int | str, ...]]",
+        _arguments(model),
+        "Arguments of the type of a field, by key of the owner, field and key of the type: integers"
+        "\nor dotted names that are looked up in the owner.",
+    )
+    _table(
+        out,
+        "SWITCHES: dict[tuple[str, str], str]",
+        _switches(model),
+        "What chooses the type of a field, by key of the owner and field: a name in the owner.",
+    )
+    _table(
+        out,
+        "OPEN_ENDED: frozenset[tuple[str, str]]",
+        _open_ended(model),
+        "Byte fields that reach to the end of what holds them, by key of the owner and field.",
+        call="frozenset(",
+    )
+    return Output("kaitai/__init__.py", tuple(spec.id for spec in model.specs), out.text())
+
+
+def _table(out: CodeWriter, head: str, rows: list[str], doc: str, *, call: str = "") -> None:
+    with out.block(f"{head} = {call}{{", "})" if call else "}"):
+        for row in rows:
+            out.line(f"{row},")
+    out.lines(*f'"""{doc}"""'.split("\n"))
+    out.line()
+
+
+def _fields(model: Model) -> Iterator[tuple[Type, Field]]:
+    return ((type_, field) for type_ in model.all_types() for field in type_.fields)
+
+
+def _arguments(model: Model) -> list[str]:
+    rows: dict[tuple[str, str, str], tuple[int | str, ...]] = {}
+    for type_, field in _fields(model):
+        for reference in _references(field):
+            if not reference.arguments:
+                continue
+            key = (type_.key, field.id, model.type(reference).key)
+            value = tuple(_argument(argument, field) for argument in reference.arguments)
+            if rows.setdefault(key, value) != value:
+                raise SpecError(field.location, "cases of one type need the same arguments")
+    return [f"{key!r}: {value!r}" for key, value in rows.items()]
+
+
+def _references(field: Field) -> tuple[TypeReference, ...]:
+    match field.type:
+        case TypeReference():
+            return (field.type,)
+        case SwitchType(cases=cases):
+            return tuple(reference for _, reference in cases)
+    return ()
+
+
+def _argument(expression: Expression, field: Field) -> int | str:
+    return expression.value if isinstance(expression, Int) else _dotted(expression, field)
+
+
+def _dotted(expression: Expression, field: Field) -> str:
+    match expression:
+        case Name(name):
+            return name
+        case Attribute(value, name):
+            return f"{_dotted(value, field)}.{name}"
+    raise SpecError(
+        field.location, "an argument or switch-on must be an integer, a name, or names with dots"
+    )
+
+
+def _switches(model: Model) -> list[str]:
+    return [
+        f"{(type_.key, field.id)!r}: {_dotted(field.type.on, field)!r}"
+        for type_, field in _fields(model)
+        if isinstance(field.type, SwitchType)
+    ]
+
+
+def _open_ended(model: Model) -> list[str]:
+    return [
+        repr((type_.key, field.id))
+        for type_, field in _fields(model)
+        if isinstance(field.type, BytesType) and field.type.size is None
+    ]
