@@ -85,8 +85,9 @@ def decompress(
                 return bytes(octets)
             return _load(kind).decompress(octets, magic=magic, max_output=max_output)
     except RefusalError as refusal:
-        error = make_error(refusal.reason, refusal.detail)
-    raise error
+        reason, detail = refusal.reason, refusal.detail
+    del data  # this frame lives as long as the error does
+    raise make_error(reason, detail)
 
 
 def compress(codec: int, data: Buffer, *, magic: int, level: int | None = None) -> bytes:
@@ -110,8 +111,9 @@ def compress(codec: int, data: Buffer, *, magic: int, level: int | None = None) 
                 return bytes(octets)
             return _load(kind).compress(octets, magic=magic, level=level)
     except RefusalError as refusal:
-        error = make_error(refusal.reason, refusal.detail)
-    raise error
+        reason, detail = refusal.reason, refusal.detail
+    del data  # this frame lives as long as the error does
+    raise make_error(reason, detail)
 
 
 def _known(codec: int) -> CompressionType:
