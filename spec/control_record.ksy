@@ -26,7 +26,7 @@ types:
   control_record_key:
     -orig-id: ControlRecordType
     -webide-representation: '{type}'
-    doc: Key of a control record.
+    doc: What kind of control record it is, in the key of the record.
     doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/record/ControlRecordType.java ControlRecordType.parseTypeId
     seq:
       - id: version
@@ -243,7 +243,7 @@ types:
       - id: voter_directory_id
         -orig-id: VoterDirectoryId
         size: 16
-        doc: UUID of the directory of the metadata log, most significant byte first.
+        doc: UUID of the directory of the metadata log, high byte first.
       - id: num_endpoints
         -orig-id: Endpoints
         -derive: count(endpoints) + 1

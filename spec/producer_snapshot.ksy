@@ -15,7 +15,6 @@ doc: |
 doc-ref: https://github.com/apache/kafka/blob/4.1.0/storage/src/main/java/org/apache/kafka/storage/internals/log/ProducerStateManager.java ProducerStateManager
 seq:
   - id: version
-    -default: '1'
     type: s2
     valid: 1
     doc: The only version there has been.
@@ -31,7 +30,8 @@ seq:
       min: 0
       max: (_io.size - _io.pos) / 46
     doc: |
-      Number of producers. Kafka refuses a count beyond what the file can hold.
+      Number of producers. Kafka refuses a count beyond what the rest of the
+      file can hold.
   - id: entries
     type: producer_entry
     repeat: expr
@@ -58,15 +58,15 @@ types:
       - id: last_sequence
         -orig-id: LastSequence
         type: s4
-        doc: Last sequence number of the last data batch, -1 where none is known.
+        doc: Last sequence number of the last data batch, -1 if none is known.
       - id: last_offset
         -orig-id: LastOffset
         type: s8
-        doc: Last offset of the last data batch, -1 where only markers are known.
+        doc: Last offset of the last data batch, -1 if only markers are known.
       - id: offset_delta
         -orig-id: OffsetDelta
         type: s4
-        doc: Last offset minus first offset of that batch, 0 where there is none.
+        doc: Last offset minus first offset of that batch, 0 if there is none.
       - id: timestamp
         -orig-id: Timestamp
         type: s8
@@ -76,7 +76,7 @@ types:
       - id: coordinator_epoch
         -orig-id: CoordinatorEpoch
         type: s4
-        doc: Epoch of the transaction coordinator in the last marker, -1 unknown.
+        doc: Coordinator epoch in the last marker, -1 if none is known.
       - id: current_txn_first_offset
         -orig-id: CurrentTxnFirstOffset
         type: s8

@@ -249,7 +249,7 @@ types:
     instances:
       last_offset:
         value: base_offset + last_offset_delta
-        doc: Last offset of the batch as first written; the next batch begins behind it.
+        doc: Last offset as first written; the next batch begins behind it.
       last_sequence:
         value: 'base_sequence == -1 ? -1 : (base_sequence + last_offset_delta) & 0x7fff_ffff'
         doc: Sequence number of the last record, with wrap-around; -1 for none.
@@ -328,7 +328,7 @@ types:
         type: varint::varint32
         valid:
           expr: _.value >= 0
-        doc: Bytes behind this field. The record must use all of them (quirk Q6).
+        doc: Bytes behind this field; the record uses all of them (quirk Q6).
       - id: body
         size: len_body.value
         type: record(batch)
@@ -412,7 +412,9 @@ types:
         type: varint::varint32
         valid:
           expr: _.value >= 0
-        doc: "Bytes of the key. Quirk Q4: the one length that may not be negative."
+        doc: |
+          Bytes of the key. Quirk Q4: unlike the size of a value it may not be
+          negative.
       - id: key
         -orig-id: headerKey
         size: len_key.value

@@ -1,0 +1,28 @@
+"""Checks the specification against the rules of spec/README.md.
+
+Each rule is a function of one of the ``lint_*`` modules; all of them see the model only.
+"""
+
+from __future__ import annotations
+
+from tools.specgen import lint_derive, lint_docs, lint_names, lint_structure, lint_style
+from tools.specgen.lint_support import Problem
+from tools.specgen.model import Model
+
+__all__ = ["Problem", "lint"]
+
+
+def lint(model: Model) -> list[Problem]:
+    """All problems, by file and place; empty for a clean specification."""
+    problems = set(lint_names.check(model))
+    # A type inside itself has no size: what follows would not end.
+    if not any(problem.rule == "recursion" for problem in problems):
+        for module in (lint_structure, lint_derive, lint_style, lint_docs):
+            problems.update(module.check(model))
+    return sorted(problems, key=lambda problem: (_place(problem.location), problem.rule))
+
+
+def _place(location: str) -> list[tuple[int, str]]:
+    # /seq/10 stands behind /seq/9.
+    parts = location.replace("#", "/").split("/")
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
