@@ -1,0 +1,308 @@
+"""Expressions of the specification as Python source, for every emitter of Python.
+
+Values are those of the typed model: an integer scalar is an ``int``, so ``num_headers.value`` in
+the specification is plain ``num_headers`` here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tools.specgen.expression import (
+    Attribute,
+    Binary,
+    Bool,
+    EnumMember,
+    Expression,
+    Index,
+    Int,
+    Name,
+    Ternary,
+    Unary,
+)
+from tools.specgen.model import (
+    BitsType,
+    Field,
+    IntegerType,
+    Model,
+    Parameter,
+    PeekInstance,
+    Scalar,
+    Type,
+    TypeReference,
+    ValueInstance,
+    camel,
+)
+
+Member = Field | Parameter | PeekInstance | ValueInstance
+Interval = tuple[int, int]
+
+LONG: Interval = (-(1 << 63), (1 << 63) - 1)
+"""Java's ``long``, in which the meaning of value instances is defined."""
+
+_SCALARS: Mapping[Scalar, Interval] = {
+    Scalar.VARINT32: (-(1 << 31), (1 << 31) - 1),
+    Scalar.VARINT64: LONG,
+    Scalar.UNSIGNED_VARINT32: (0, (1 << 32) - 1),
+}
+
+_TERNARY, _OR, _AND, _NOT, _COMPARE, _PIPE, _CARET, _AMPERSAND = range(8)
+_SHIFT, _SUM, _PRODUCT, _UNARY, _ATOM = range(8, 13)
+_PRECEDENCE = {
+    "or": _OR, "and": _AND, "|": _PIPE, "^": _CARET, "&": _AMPERSAND, "<<": _SHIFT, ">>": _SHIFT,
+    "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT,
+}  # fmt: skip
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+_OPERATORS = {"/": "//"}
+
+
+def members(type_: Type) -> dict[str, Member]:
+    """Everything that an expression inside of ``type_`` can name."""
+    groups: tuple[tuple[Member, ...], ...] = (
+        type_.parameters,
+        type_.fields,
+        type_.peek_instances,
+        type_.value_instances,
+    )
+    return {member.id: member for group in groups for member in group}
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Source text of ``_io.pos``, ``_io.size`` and of what is left, where they are known."""
+
+    position: str
+    end: str
+    base: str = "0"
+
+    @property
+    def left(self) -> str:
+        """Bytes that are left."""
+        return (
+            f"{self.end} - {self.position}"
+            if " " not in self.position
+            else (f"{self.end} - ({self.position})")
+        )
+
+
+@dataclass(frozen=True)
+class Translator:
+    """Turns expressions of one type into Python.
+
+    Attributes:
+        model: the whole specification.
+        type: the type that the expressions stand in.
+        resolve: source text of a parameter, field or instance of the type.
+        value: source text of ``_``.
+        stream: source texts of ``_io``.
+        enum_names: write enumeration members by name, else as numbers.
+        wrap: reduce sums and products that may leave 64 bits, as Java does.
+        intervals: narrower bounds of members than their types give, by id.
+        overrides: source text of whole sub-expressions, looked up before anything else.
+    """
+
+    model: Model
+    type: Type
+    resolve: Callable[[str], str]
+    value: str = "_"
+    stream: Stream | None = None
+    enum_names: bool = False
+    wrap: bool = False
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    overrides: Mapping[Expression, str] = field(default_factory=dict)
+
+    def text(self, expression: Expression) -> str:
+        """The expression as Python source."""
+        return self._top(expression)[0]
+
+    def operand(self, expression: Expression) -> str:
+        """The expression as Python source that can stand before or behind any operator."""
+        text, level = self._top(expression)
+        return text if level == _ATOM else f"({text})"
+
+    def negated(self, expression: Expression) -> str:
+        """Source text that is true where the expression is false."""
+        text, level = self._top(expression)
+        return f"not {text}" if level == _ATOM else f"not ({text})"
+
+    def member_of(self, expression: Expression) -> tuple[Type, Member] | None:
+        """The member that ``a.b.c`` means, and the type that has it; None for other values."""
+        match expression:
+            case Name(name):
+                found = members(self.type).get(name)
+                return (self.type, found) if found else None
+            case Attribute(inner, name):
+                outer = self.member_of(inner)
+                if outer is None or not isinstance(outer[1], Field | Parameter):
+                    return None
+                kind = outer[1].type
+                if not isinstance(kind, TypeReference):
+                    return None
+                if self.model.type(kind).scalar and name == "value":
+                    return outer
+                found = members(self.model.type(kind)).get(name)
+                return (self.model.type(kind), found) if found else None
+        return None
+
+    def interval(self, expression: Expression) -> Interval:
+        """Bounds of an integer expression; ``LONG`` where nothing better is known."""
+        match expression:
+            case Int(value):
+                return value, value
+            case Unary("-", operand):
+                low, high = self.interval(operand)
+                return -high, -low
+            case Binary("+", left, right):
+                a, b = self.interval(left), self.interval(right)
+                return a[0] + b[0], a[1] + b[1]
+            case Binary("-", left, right):
+                a, b = self.interval(left), self.interval(right)
+                return a[0] - b[1], a[1] - b[0]
+            case Binary("*", left, right):
+                a, b = self.interval(left), self.interval(right)
+                products = [x * y for x in a for y in b]
+                return min(products), max(products)
+            case Binary("&", left, right):
+                highs = [high for low, high in map(self.interval, (left, right)) if low >= 0]
+                return (0, min(highs)) if highs else LONG
+            case Ternary(_, then, otherwise):
+                a, b = self.interval(then), self.interval(otherwise)
+                return min(a[0], b[0]), max(a[1], b[1])
+            case Name() | Attribute():
+                return self._member_interval(expression)
+        return LONG
+
+    def is_boolean(self, expression: Expression) -> bool:
+        """Whether the value is true or false."""
+        match expression:
+            case Bool() | Unary("not", _):
+                return True
+            case Binary(operator, _, _):
+                return operator in _COMPARISONS or operator in ("and", "or")
+            case Ternary(_, then, _):
+                return self.is_boolean(then)
+        found = self.member_of(expression)
+        return found is not None and isinstance(found[1], Field) and found[1].is_bool
+
+    def _member_interval(self, expression: Expression) -> Interval:
+        found = self.member_of(expression)
+        if found is None:
+            return LONG
+        owner, member = found
+        if owner is self.type and member.id in self.intervals:
+            return self.intervals[member.id]
+        if isinstance(member, ValueInstance):
+            inner = Translator(self.model, owner, str)
+            low, high = inner.interval(member.value)
+            return max(low, LONG[0]), min(high, LONG[1])
+        match member.type:
+            case IntegerType(size, signed) if size < 8 or signed:
+                return member.type.minimum, member.type.maximum
+            case BitsType(width):
+                return 0, (1 << width) - 1
+            case TypeReference():
+                scalar = self.model.type(member.type).scalar
+                return _SCALARS.get(scalar, LONG) if scalar else LONG
+        return LONG
+
+    def _top(self, expression: Expression) -> tuple[str, int]:
+        text, level = self._render(expression)
+        if self.wrap and _is_arithmetic(expression) and self._leaves_long(expression):
+            return f"signed64({text})", _ATOM
+        return text, level
+
+    def _leaves_long(self, expression: Expression) -> bool:
+        low, high = self.interval(expression)
+        return low < LONG[0] or high > LONG[1]
+
+    def _side(self, expression: Expression, level: int, *, inside: bool = False) -> str:
+        # Sums of sums are reduced once, at the outermost: the ring of integers allows it.
+        rendered = self._render if inside and _is_arithmetic(expression) else self._top
+        text, own = rendered(expression)
+        return text if own >= level else f"({text})"
+
+    def _render(self, expression: Expression) -> tuple[str, int]:
+        if expression in self.overrides:
+            return self.overrides[expression], _ATOM
+        match expression:
+            case Int(value):
+                return str(value), _ATOM
+            case Bool(value):
+                return str(value), _ATOM
+            case Name("_"):
+                return self.value, _ATOM
+            case Name(name):
+                return self.resolve(name), _ATOM
+            case EnumMember(enum, member):
+                return self._enum(enum, member), _ATOM
+            case Attribute():
+                return self._attribute(expression)
+            case Index(value, index):
+                return f"{self.operand(value)}[{self.text(index)}]", _ATOM
+            case Unary("not", operand):
+                return f"not {self._side(operand, _NOT)}", _NOT
+            case Unary(operator, operand):
+                return f"{operator}{self._side(operand, _UNARY, inside=True)}", _UNARY
+            case Ternary(condition, then, otherwise):
+                parts = (self._side(part, _OR) for part in (then, condition, otherwise))
+                return "{} if {} else {}".format(*parts), _TERNARY
+            case Binary():
+                return self._binary(expression)
+        raise AssertionError(expression)
+
+    def _binary(self, node: Binary) -> tuple[str, int]:
+        if node.operator in _COMPARISONS:
+            left, right = (self._side(side, _PIPE) for side in (node.left, node.right))
+            return f"{left} {node.operator} {right}", _COMPARE
+        if node == _LEFT and self.stream:
+            return self.stream.left, _SUM
+        level = _PRECEDENCE[node.operator]
+        inside = _is_arithmetic(node)
+        # Nobody remembers how shifts, masks and sums bind, so that they get parentheses.
+        clear = level if inside or level <= _AND else _UNARY
+        same = isinstance(node.left, Binary) and node.left.operator == node.operator
+        left = self._side(node.left, level if same else clear, inside=inside)
+        right = self._side(node.right, max(clear, level + 1), inside=inside)
+        if isinstance(node.right, Int) and node.operator in "&|^" and node.right.value > 9:
+            right = hex(node.right.value)
+        return f"{left} {_OPERATORS.get(node.operator, node.operator)} {right}", level
+
+    def _attribute(self, node: Attribute) -> tuple[str, int]:
+        if node.value == Name("_io"):
+            return self._stream(node.name)
+        if node.name == "value" and (
+            node.value == Name("_") or self.member_of(node) == self.member_of(node.value)
+        ):
+            return self._render(node.value)
+        if node.name in ("size", "length") and self.member_of(node) is None:
+            return f"len({self.text(node.value)})", _ATOM
+        return f"{self.operand(node.value)}.{node.name}", _ATOM
+
+    def _stream(self, name: str) -> tuple[str, int]:
+        if self.stream is None:
+            raise ValueError(f"{self.type.location}: _io is not known here")
+        position, end, base = self.stream.position, self.stream.end, self.stream.base
+        match name:
+            case "eof":
+                return f"{position} >= {end}", _COMPARE
+            case "pos":
+                return f"{position} - {base}", _SUM
+            case "size":
+                return f"{end} - {base}", _SUM
+        raise ValueError(f"{self.type.location}: _io.{name} is not supported")
+
+    def _enum(self, enum_id: str, member: str) -> str:
+        enum = self.model.enum(self.type.spec_id, enum_id)
+        if self.enum_names:
+            return f"{camel(enum_id)}.{member.upper()}"
+        return str(next(value.value for value in enum.values if value.id == member))
+
+
+_LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
+
+
+def _is_arithmetic(expression: Expression) -> bool:
+    return (isinstance(expression, Binary) and expression.operator in ("+", "-", "*")) or (
+        isinstance(expression, Unary) and expression.operator == "-"
+    )
