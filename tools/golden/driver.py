@@ -35,7 +35,7 @@ def _encode(data: bytes | None) -> str:
 
 
 class Driver:
-    """The driver process, as a context manager.  Every method raises :class:`ToolError` on failure."""
+    """The driver process, as a context manager; methods raise :class:`ToolError` on failure."""
 
     def __init__(self, broker: Running, jars: Path, classes: Path, work: Path) -> None:
         self._work = work
@@ -113,7 +113,8 @@ class Driver:
             raise self._failure(f"driver ended before {fields[0]}") from error
 
     def _call(self, *fields: str) -> list[list[str]]:
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._write(*fields)
         timer = threading.Timer(_ANSWER_SECONDS, self._expire)
         timer.start()

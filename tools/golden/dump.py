@@ -31,7 +31,7 @@ class DumpTool:
         self._command = java_command(work, [f"{jars}/*"], version.jvm_flags)
 
     def dump(self, logs: Path, files: Iterable[Path]) -> dict[Path, str]:
-        """Text about every file, by its path relative to ``logs``; files it cannot read are left out.
+        """Text about every file by its path below ``logs``; what it cannot read is left out.
 
         One process reads as many files as possible.
         """
@@ -81,8 +81,11 @@ class DumpTool:
         names = ",".join(path.as_posix() for path in files)
         done = subprocess.run(
             [*self._command, self._version.dump_class, *options, "--files", names],
-            capture_output=True, timeout=_SECONDS, cwd=logs, env={**os.environ, "LC_ALL": "C.UTF-8"},
-        )  # fmt: skip
+            capture_output=True,
+            timeout=_SECONDS,
+            cwd=logs,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
         output, errors = (
             stream.decode("utf-8", "replace").replace(f"{logs}/", "")
             for stream in (done.stdout, done.stderr)

@@ -30,10 +30,12 @@ def make(version: Version, golden: Path = keep.GOLDEN) -> Path:
     with tempfile.TemporaryDirectory(prefix="golden-") as name:
         work = Path(name)
         produced: list[Produced] = []
-        with broker.running(version, jars, work) as running:
-            with Driver(running, jars, classes, work) as driver:
-                for scenario in scenarios:
-                    produced += ScenarioRun(scenario, running, driver).run()
+        with (
+            broker.running(version, jars, work) as running,
+            Driver(running, jars, classes, work) as driver,
+        ):
+            for scenario in scenarios:
+                produced += ScenarioRun(scenario, running, driver).run()
         fresh = work / "fresh"
         files = keep.copy_logs(running.logs, fresh / keep.LOGS)
         tool = DumpTool(version, jars, work)

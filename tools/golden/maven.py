@@ -1,4 +1,4 @@
-"""Resolve a broker's jars from Maven into a cache outside the repository, and compile against them."""
+"""Resolve a broker's jars from Maven into a cache outside the repository; compile against them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def resolve(version: Version) -> Path:
 
 
 def compile_driver(version: Version, jars: Path) -> Path:
-    """Compile the scenario driver against the version's own client; the directory of its classes."""
+    """Compile the driver against the version's own client; the directory of its classes."""
     skipped = "AdminTopics.java" if version.mode == "zookeeper" else "ZookeeperTopics.java"
     sources = sorted(path for path in JAVA_SOURCES.glob("*.java") if path.name != skipped)
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]

@@ -67,7 +67,9 @@ class Scenario:
     description: str
     steps: tuple[Step, ...]
     topic: Mapping[str, str] = field(default_factory=dict)
-    producers: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: {DEFAULT_PRODUCER: {}})
+    producers: Mapping[str, Mapping[str, str]] = field(
+        default_factory=lambda: {DEFAULT_PRODUCER: {}}
+    )
     partitions: int = 1
     needs: frozenset[Feature] = frozenset()
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 START_MS = 1_609_459_200_000
 """Timestamp of the first record of a scenario: 2021-01-01T00:00:00Z, in ms."""
 
-_WORDS = (
+_TEXT = (
     "alpha bravo charlie delta echo foxtrot golf hotel india juliett kilo lima mike november "
     "oscar papa quebec romeo sierra tango uniform victor whiskey xray yankee zulu"
-).split()
+)
+_WORDS = tuple(_TEXT.split())
 _NOT_TEXT = bytes(byte for byte in range(256) if byte not in b"\n\r\t")
 
 
@@ -54,7 +55,7 @@ def edge_records() -> tuple[Record, ...]:
 def words(seed: str, count: int, size: int, start: int = START_MS, step: int = 1000) -> tuple[
     Record, ...
 ]:  # fmt: skip
-    """``count`` records of about ``size`` bytes of readable, compressible text, ``step`` ms apart."""
+    """``count`` records of ``size`` bytes of readable, compressible text, ``step`` ms apart."""
     rng = random.Random(seed)
     records = []
     for i in range(count):

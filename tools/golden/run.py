@@ -62,7 +62,7 @@ def _base64(data: bytes | None) -> str | None:
 def producer_settings(version: Version, scenario: Scenario, producer: str) -> dict[str, str]:
     """All settings of a producer of a scenario.
 
-    A batch leaves at flush, never before: lingering outlasts any pause and the batch size any batch.
+    A batch leaves at flush, never before: lingering outlasts any pause, the size any batch.
     Clients before 0.9 have no flush, theirs leave when the lingering is over.
     """
     settings = {
@@ -144,7 +144,9 @@ class ScenarioRun:
         for record, where in zip(step.records, acknowledged, strict=True):
             if step.producer in self._open:
                 self._open[step.producer].append(len(self._produced))
-            self._produced.append(Produced(where, record, self._timestamp(record, where), None, codec))
+            self._produced.append(
+                Produced(where, record, self._timestamp(record, where), None, codec)
+            )
 
     def _timestamp(self, record: Record, acknowledged: Acknowledged) -> int | None:
         if self._broker.version.native_magic == 0 or self._settings.get(FORMAT) == "0.9.0":

@@ -97,7 +97,7 @@ class Version:
 
     @property
     def old_formats(self) -> tuple[tuple[int, str], ...]:
-        """Pairs of an older magic and the ``message.format.version`` that makes the broker use it."""
+        """Pairs of an older magic and the ``message.format.version`` that asks for it."""
         if Feature.OLD_FORMATS not in self.features:
             return ()
         return tuple(row for row in ((0, "0.9.0"), (1, "0.10.0")) if row[0] < self.native_magic)
@@ -125,7 +125,9 @@ class Version:
         Releases from 4.0 refuse segments below 1 MiB under the public name (KIP-1030); from 4.1
         an internal setting takes any size.
         """
-        names = {SEGMENT_BYTES: "segment.bytes" if self.release < (4, 1) else "internal.segment.bytes"}
+        names = {
+            SEGMENT_BYTES: "segment.bytes" if self.release < (4, 1) else "internal.segment.bytes"
+        }
         digits = 3 if self.release < (1,) else 2
         values = {NATIVE_FORMAT: ".".join(str(part) for part in self.release[:digits])}
         return {names.get(name, name): values.get(value, value) for name, value in wanted.items()}
