@@ -45,7 +45,8 @@ _MODULES: Final = {
     CompressionType.LZ4: "lz4",
     CompressionType.ZSTD: "zstd",
 }
-_loaded: dict[int, _Codec] = {}
+_KINDS: Final = {int(kind): kind for kind in CompressionType}
+_loaded: dict[CompressionType, _Codec] = {}
 
 
 def name(codec: int) -> str:
@@ -117,11 +118,10 @@ def compress(codec: int, data: Buffer, *, magic: int, level: int | None = None) 
 
 
 def _known(codec: int) -> CompressionType:
-    try:
-        return CompressionType(codec)
-    except ValueError:
-        pass
-    raise _unsupported(f"there is no compression with id {codec}")
+    kind = _KINDS.get(codec)
+    if kind is None:
+        raise _unsupported(f"there is no compression with id {codec}")
+    return kind
 
 
 def _allowed(codec: int, magic: int) -> CompressionType:

@@ -41,6 +41,16 @@ _DEFAULT_LEVEL: Final = 9  # selects the fast compressor, all others the high co
 _LEVELS: Final = range(1, 18)
 
 
+def _header_checksum(descriptor: memoryview | bytes) -> int:
+    return (xxh32_intdigest(descriptor) >> 8) & 0xFF
+
+
+# What Kafka writes. For magic 0 the checksum covers the magic of the frame too (KAFKA-3160).
+_DESCRIPTOR: Final = bytes([_VERSION_1 | _INDEPENDENT_BLOCKS, _BLOCK_64K << 4])
+_HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_DESCRIPTOR)])
+_BROKEN_HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_MAGIC + _DESCRIPTOR)])
+
+
 def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
     """The output of the one frame at the beginning of ``data``."""
     flags, max_block, position = _read_header(data, verify_checksum=magic != 0)
@@ -79,9 +89,7 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
     level = _DEFAULT_LEVEL if level is None else level
     if level not in _LEVELS:
         raise bad_level("lz4", level, "1 to 17")
-    descriptor = bytes([_VERSION_1 | _INDEPENDENT_BLOCKS, _BLOCK_64K << 4])
-    hashed = _MAGIC + descriptor if magic == 0 else descriptor
-    output = [_MAGIC, descriptor, bytes([_header_checksum(hashed)])]
+    output = [_BROKEN_HEADER if magic == 0 else _HEADER]
     max_block = _block_size(_BLOCK_64K)
     for start in range(0, len(data), max_block):
         block = data[start : start + max_block]
@@ -96,6 +104,8 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
 
 def _read_header(data: memoryview, *, verify_checksum: bool) -> tuple[int, int, int]:
     """FLG, the largest size of a block, and where the first block begins."""
+    if bytes(data[: len(_HEADER)]) == _HEADER:  # nearly always, and worth a microsecond
+        return _DESCRIPTOR[0], _block_size(_BLOCK_64K), len(_HEADER)
     start = len(_MAGIC)
     end = start + 2
     if len(data) < end:
@@ -123,10 +133,6 @@ def _read_header(data: memoryview, *, verify_checksum: bool) -> tuple[int, int, 
 
 def _block_size(size_id: int) -> int:
     return 1 << (2 * size_id + 8)
-
-
-def _header_checksum(descriptor: memoryview | bytes) -> int:
-    return (xxh32_intdigest(descriptor) >> 8) & 0xFF
 
 
 def _read_u32(data: memoryview, position: int) -> int:
