@@ -10,9 +10,10 @@ What the reader takes beyond one clean member:
 Java looks at its input in pieces of 8 KiB and applies the rule of the 18 bytes to the last piece
 only; that a short tail lies across two pieces makes no difference here.
 
-``isal`` decompresses two to three times as fast as ``zlib`` and stands in for it where it has a
+``isal`` decompresses up to three times as fast as ``zlib``, which stands in for it where it has no
 wheel. It differs in one way that was found: it takes Huffman codes that are incomplete, which zlib
-and so Kafka refuse. No known compressor writes them, and the member's CRC must match all the same.
+and so Kafka refuse. No known compressor writes them, but one flipped bit in the length of an unused
+code makes one without changing the output; the CRC of the batch or message tells.
 """
 
 from __future__ import annotations
