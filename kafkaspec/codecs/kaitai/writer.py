@@ -1,0 +1,54 @@
+"""A checked tree of Kaitai objects to bytes."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from io import BytesIO
+from typing import Any
+
+
+@cache
+def _runtime() -> Any:
+    return import_module("kaitaistruct")
+
+
+@cache
+def _growing_stream() -> Any:
+    """A stream without an end, to find out how long something is; Kaitai knows only fixed ones."""
+
+    class GrowingStream(_runtime().KaitaiStream):  # type: ignore[misc]
+        def _ensure_bytes_left_to_write(self, n: int, pos: int) -> None:
+            pass
+
+        def is_eof(self) -> bool:
+            return False
+
+    return GrowingStream
+
+
+def written(tree: Any) -> bytes:
+    """The bytes of a checked tree whose size is not known yet."""
+    stream = _growing_stream()(BytesIO())
+    try:
+        tree._write__seq(stream)
+    except _runtime().ConsistencyError as error:
+        # "The stream must end here, 0 bytes are left": what reaches to the end was written.
+        if error.expected != 0 or error.actual != 0:
+            raise
+    stream.write_back_child_streams()
+    content: bytes = stream.to_byte_array()
+    return content
+
+
+def write(tree: Any) -> bytes:
+    """The bytes of a checked tree, by a stream of exactly their size."""
+    size = len(written(tree))
+    stream = _runtime().KaitaiStream(BytesIO(bytearray(size)))
+    tree._write__seq(stream)
+    end = stream.pos()
+    stream.write_back_child_streams()
+    if end != size:
+        raise ValueError(f"{end} bytes were written where {size} were measured")
+    content: bytes = stream.to_byte_array()
+    return content
