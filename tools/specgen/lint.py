@@ -19,7 +19,11 @@ def lint(model: Model) -> list[Problem]:
     if not any(problem.rule == "recursion" for problem in problems):
         for module in (lint_structure, lint_derive, lint_style, lint_docs):
             problems.update(module.check(model))
-    return sorted(problems, key=lambda problem: (_place(problem.location), problem.rule))
+    return sorted(problems, key=_order)
+
+
+def _order(problem: Problem) -> tuple[list[tuple[int, str]], str, str]:
+    return _place(problem.location), problem.rule, problem.message
 
 
 def _place(location: str) -> list[tuple[int, str]]:

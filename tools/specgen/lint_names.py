@@ -144,7 +144,7 @@ def _s8_optional(type_: Type) -> Iterator[Problem]:
             )
         for other in type_.fields:
             for key, expression in expressions(other):
-                if key != "valid" and field.id in names(expression):
+                if field.id in names(expression):
                     yield Problem(
                         other.location,
                         "S8",

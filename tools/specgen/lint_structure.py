@@ -188,7 +188,7 @@ def _s5_varint(type_: Type) -> Iterator[Problem]:
         yield Problem(
             groups.location,
             "S5",
-            f"a {scalar} ends after {last + 1} bytes; "
+            f"type {scalar} ends after {last + 1} bytes; "
             f"write repeat-until: _ < 0x80 or _index == {last}",
         )
     if groups.valid is None or groups.valid.expression != expression(
