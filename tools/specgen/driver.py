@@ -19,7 +19,7 @@ from tools.specgen.output import Output
 GENERATOR_VERSION = "1"
 """Raised when a change of the generator alone changes what it writes."""
 
-TARGETS = ("layout", "python", "construct", "docs", "vectors", "kaitai")
+TARGETS = ("layout", "python", "construct", "docs", "vectors", "native", "kaitai")
 """Emitters, each a module ``emit_<target>``; ``kaitai`` needs Java and Maven."""
 
 _COMMENT = {".py": "# {}", ".c": "/* {} */", ".h": "/* {} */", ".md": "<!-- {} -->"}

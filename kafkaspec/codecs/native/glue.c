@@ -1,0 +1,285 @@
+/* The extension module: tables of the generated core, scans, arrays, checksums. */
+#include "glue.h"
+
+int glue_pins_open(glue_pins *pins, int capacity)
+{
+    pins->used = 0;
+    pins->capacity = capacity;
+    pins->views = PyMem_Malloc((size_t)(capacity > 0 ? capacity : 1) * sizeof *pins->views);
+    if (!pins->views)
+        PyErr_NoMemory();
+    return pins->views ? 0 : -1;
+}
+
+void glue_pins_close(glue_pins *pins)
+{
+    while (pins->used > 0)
+        PyBuffer_Release(&pins->views[--pins->used]);
+    PyMem_Free(pins->views);
+    pins->views = NULL;
+}
+
+void *glue_pin(glue_pins *pins, PyObject *object, int writable, int64_t *size)
+{
+    static char nothing[1];
+    if (pins->used == pins->capacity) {
+        PyErr_SetString(PyExc_SystemError, "too many buffers");
+        return NULL;
+    }
+    Py_buffer *view = &pins->views[pins->used];
+    if (PyObject_GetBuffer(object, view, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) < 0)
+        return NULL;
+    pins->used++;
+    if (size)
+        *size = view->len;
+    return view->buf ? view->buf : nothing;
+}
+
+void *glue_pin_sized(glue_pins *pins, PyObject *object, int writable, int64_t least)
+{
+    int64_t size = 0;
+    void *bytes = glue_pin(pins, object, writable, &size);
+    if (bytes && size < least) {
+        PyErr_Format(PyExc_ValueError, "a buffer has %lld bytes and needs %lld", (long long)size,
+                     (long long)least);
+        return NULL;
+    }
+    return bytes;
+}
+
+int glue_integers(PyObject *tuple, int64_t *out, Py_ssize_t count)
+{
+    if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != count) {
+        PyErr_Format(PyExc_TypeError, "a tuple of %zd integers is needed", count);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        out[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+        if (out[i] == -1 && PyErr_Occurred())
+            return -1;
+    }
+    return 0;
+}
+
+PyDoc_STRVAR(scan_doc,
+             "scan(buffer, start, end, columns, present, capacity) -> (status, count, position)\n\n"
+             "Headers of the entries of a buffer; column k of entry i is columns[k * capacity + i].");
+
+static PyObject *glue_scan(PyObject *module, PyObject *args)
+{
+    PyObject *buffer, *columns, *present;
+    long long start, end, capacity;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OLLOOL", &buffer, &start, &end, &columns, &present, &capacity))
+        return NULL;
+    if (capacity < 0 || capacity > PY_SSIZE_T_MAX / 1024)
+        return PyErr_Format(PyExc_ValueError, "capacity out of range");
+    glue_pins pins;
+    if (glue_pins_open(&pins, 3) < 0)
+        return NULL;
+    PyObject *result = NULL;
+    int64_t size = 0, count = 0, position = start;
+    const uint8_t *bytes = glue_pin(&pins, buffer, 0, &size);
+    int64_t *out = bytes ? glue_pin_sized(&pins, columns, 1, 8 * capacity * ks_scan_count) : NULL;
+    uint64_t *have = out ? glue_pin_sized(&pins, present, 1, 8 * capacity) : NULL;
+    if (have && (start < 0 || start > end || end > size))
+        PyErr_SetString(PyExc_ValueError, "start and end are not in the buffer");
+    else if (have) {
+        int status;
+        Py_BEGIN_ALLOW_THREADS
+        status = ks_scan(bytes, start, end, out, capacity, have, &count, &position);
+        Py_END_ALLOW_THREADS
+        result = Py_BuildValue("iLL", status, (long long)count, (long long)position);
+    }
+    glue_pins_close(&pins);
+    return result;
+}
+
+PyDoc_STRVAR(load_doc,
+             "load_array(number, buffer, start, count, parameter, columns) -> good\n\n"
+             "Entries of an array; column k of entry i is columns[k * count + i]. Returns how many\n"
+             "entries from the first on are regular.");
+
+static PyObject *glue_load(PyObject *module, PyObject *args)
+{
+    PyObject *buffer, *columns;
+    long long start, count, parameter;
+    int number;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iOLLLO", &number, &buffer, &start, &count, &parameter, &columns))
+        return NULL;
+    if (number < 0 || number >= ks_arrays_count)
+        return PyErr_Format(PyExc_ValueError, "there is no array %d", number);
+    const ks_array *array = &ks_arrays[number];
+    glue_pins pins;
+    if (glue_pins_open(&pins, 2) < 0)
+        return NULL;
+    PyObject *result = NULL;
+    int64_t size = 0, good = 0;
+    const uint8_t *bytes = glue_pin(&pins, buffer, 0, &size);
+    if (bytes && (start < 0 || start > size || count < 0 ||
+                  count > (size - start) / array->entry_size))
+        PyErr_SetString(PyExc_ValueError, "the entries are not in the buffer");
+    else if (bytes) {
+        int64_t *out = glue_pin_sized(&pins, columns, 1, 8 * count * array->columns);
+        if (out) {
+            Py_BEGIN_ALLOW_THREADS
+            good = array->load(bytes + start, count, parameter, out);
+            Py_END_ALLOW_THREADS
+            result = PyLong_FromLongLong(good);
+        }
+    }
+    glue_pins_close(&pins);
+    return result;
+}
+
+static PyObject *checksum_of(PyObject *buffer, uint32_t (*function)(const uint8_t *, int64_t))
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    uint32_t crc;
+    const uint8_t *bytes = view.buf;
+    int64_t size = view.len;
+    if (size < 4096) {
+        crc = function(bytes, size);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        crc = function(bytes, size);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&view);
+    return PyLong_FromUnsignedLong(crc);
+}
+
+static PyObject *glue_crc32c(PyObject *module, PyObject *buffer)
+{
+    (void)module;
+    return checksum_of(buffer, ks_crc32c);
+}
+
+static PyObject *glue_crc32(PyObject *module, PyObject *buffer)
+{
+    (void)module;
+    return checksum_of(buffer, ks_crc32);
+}
+
+static PyObject *glue_crc32c_table(PyObject *module, PyObject *buffer)
+{
+    (void)module;
+    return checksum_of(buffer, ks_crc32c_table);
+}
+
+static PyMethodDef methods[] = {
+    {"scan", glue_scan, METH_VARARGS, scan_doc},
+    {"load_array", glue_load, METH_VARARGS, load_doc},
+    {"decode", glue_decode, METH_VARARGS, "Records of batches into columns."},
+    {"decode_objects", glue_decode_objects, METH_VARARGS, "Records of batches as objects."},
+    {"payload_objects", glue_payload_objects, METH_VARARGS, "Records of one payload as objects."},
+    {"encode", glue_encode, METH_VARARGS, "Columns as bytes."},
+    {"encode_objects", glue_encode_objects, METH_VARARGS, "Record objects as bytes."},
+    {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},
+    {"crc32", glue_crc32, METH_O, "CRC-32 of a buffer."},
+    {"crc32c_table", glue_crc32c_table, METH_O, "CRC-32C without instructions for it."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *names_tuple(const char *const *names, int count)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (int i = 0; tuple && i < count; i++) {
+        PyObject *name = PyUnicode_FromString(names[i]);
+        if (!name || PyTuple_SetItem(tuple, i, name) < 0)
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* Put into a tuple what may be NULL; the tuple is lost on failure. */
+static PyObject *set_item(PyObject *tuple, int i, PyObject *item)
+{
+    if (!item || PyTuple_SetItem(tuple, i, item) < 0) {
+        Py_DECREF(tuple);
+        return NULL;
+    }
+    return tuple;
+}
+
+static PyObject *columns_table(void)
+{
+    PyObject *table = PyTuple_New(ks_columns_count);
+    for (int i = 0; table && i < ks_columns_count; i++) {
+        const ks_column *c = &ks_columns[i];
+        table = set_item(table, i, Py_BuildValue("siii", c->name, c->kind, c->index, c->list));
+    }
+    return table;
+}
+
+static PyObject *kinds_table(void)
+{
+    PyObject *table = PyTuple_New(ks_kinds_count);
+    for (int i = 0; table && i < ks_kinds_count; i++) {
+        const ks_kind *k = &ks_kinds[i];
+        PyObject *names = names_tuple(k->names, k->members);
+        table = set_item(table, i,
+                         names ? Py_BuildValue("sNKiL", k->key, names, (unsigned long long)k->used,
+                                               k->is_batch, (long long)k->header_size)
+                               : NULL);
+    }
+    return table;
+}
+
+static PyObject *arrays_table(void)
+{
+    PyObject *table = PyTuple_New(ks_arrays_count);
+    for (int i = 0; table && i < ks_arrays_count; i++) {
+        const ks_array *a = &ks_arrays[i];
+        PyObject *names = names_tuple(a->names, a->columns);
+        table = set_item(table, i,
+                         names ? Py_BuildValue("sLN", a->key, (long long)a->entry_size, names)
+                               : NULL);
+    }
+    return table;
+}
+
+static int add(PyObject *module, const char *name, PyObject *value)
+{
+    int status = value ? PyModule_AddObjectRef(module, name, value) : -1;
+    Py_XDECREF(value);
+    return status;
+}
+
+static int prepare(PyObject *module)
+{
+    static const struct {
+        const char *name;
+        int value;
+    } constants[] = {
+        {"OK", KS_OK},         {"IRREGULAR", KS_IRREGULAR}, {"CHECKSUM", KS_CHECKSUM},
+        {"GROW", KS_GROW},     {"SHORT", KS_SHORT},         {"RANGE", KS_RANGE},
+        {"INTEGER", KS_INTEGER}, {"BYTES", KS_BYTES},       {"NULLABLE_BYTES", KS_NULLABLE_BYTES},
+        {"LIST", KS_LIST},     {"VIEW", KS_VIEW},           {"BINARY", KS_BINARY},
+        {"SPAN", KS_SPAN},     {"SLACK", KS_SLACK},         {"BATCH_FIELDS", KS_BATCH_FIELDS},
+        {"VERIFY", KS_F_CHECKSUM}, {"ENTRIES", KS_F_ENTRIES},
+    };
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+        if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0)
+            return -1;
+    if (add(module, "COLUMNS", columns_table()) < 0 || add(module, "KINDS", kinds_table()) < 0 ||
+        add(module, "ARRAYS", arrays_table()) < 0 ||
+        add(module, "SCAN", names_tuple(ks_scan_names, ks_scan_count)) < 0)
+        return -1;
+    return add(module, "CRC32C_KERNEL", PyUnicode_FromString(ks_crc32c_kernel()));
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, prepare}, {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_native", "The native codec's core.", 0, methods, slots, NULL, NULL,
+    NULL,
+};
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,34 @@
+/* What the parts of the extension share. Stable ABI of CPython 3.11; nothing here knows a format. */
+#ifndef KAFKASPEC_GLUE_H
+#define KAFKASPEC_GLUE_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include "abi.h"
+
+/* Buffers that are held while C reads or writes them. */
+typedef struct {
+    Py_buffer *views;
+    int used;
+    int capacity;
+} glue_pins;
+
+int glue_pins_open(glue_pins *pins, int capacity);
+void glue_pins_close(glue_pins *pins);
+/* The bytes of an object, which stays pinned; NULL with an exception set. A NULL `size` is fine. */
+void *glue_pin(glue_pins *pins, PyObject *object, int writable, int64_t *size);
+/* The same, and at least `least` bytes long. */
+void *glue_pin_sized(glue_pins *pins, PyObject *object, int writable, int64_t least);
+
+/* Integers of a tuple; -1 with an exception set. */
+int glue_integers(PyObject *tuple, int64_t *out, Py_ssize_t count);
+
+PyObject *glue_decode(PyObject *module, PyObject *args);
+PyObject *glue_decode_objects(PyObject *module, PyObject *args);
+PyObject *glue_payload_objects(PyObject *module, PyObject *args);
+PyObject *glue_encode(PyObject *module, PyObject *args);
+PyObject *glue_encode_objects(PyObject *module, PyObject *args);
+
+#endif

@@ -1,0 +1,339 @@
+/* Records as bytes, from columns or from record objects. */
+#include "glue.h"
+
+#include <string.h>
+
+enum { MOST_FIELDS = 16 };
+
+typedef struct {
+    ks_in in;
+    const int64_t **integers;
+    ks_bytes_in *bytes;
+    ks_list_in *lists;
+    void *block;
+    int64_t estimate; /* bytes that the output needs, more or less */
+} inputs;
+
+static int inputs_open(inputs *x)
+{
+    memset(x, 0, sizeof *x);
+    x->integers = PyMem_Calloc((size_t)ks_integers_count + 1, sizeof *x->integers);
+    x->bytes = PyMem_Calloc((size_t)ks_bytes_count + 1, sizeof *x->bytes);
+    x->lists = PyMem_Calloc((size_t)ks_lists_count + 1, sizeof *x->lists);
+    x->in.integers = x->integers;
+    x->in.bytes = x->bytes;
+    x->in.lists = x->lists;
+    if (x->integers && x->bytes && x->lists)
+        return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
+static void inputs_close(inputs *x)
+{
+    PyMem_Free(x->integers);
+    PyMem_Free(x->bytes);
+    PyMem_Free(x->lists);
+    PyMem_Free(x->block);
+}
+
+/* Runs the encoder into a bytes object of the right size; `wrap` puts a header in front. */
+static PyObject *encoded(const ks_kind *kind, const int64_t *header, const inputs *x, int64_t first,
+                         int64_t rows, int wrap)
+{
+    int64_t before = wrap ? kind->header_size : 0;
+    int64_t capacity = before + x->estimate + 64;
+    for (;;) {
+        PyObject *result = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)capacity);
+        if (!result)
+            return NULL;
+        uint8_t *out = (uint8_t *)PyBytes_AsString(result);
+        int64_t used = 0;
+        int status;
+        Py_BEGIN_ALLOW_THREADS
+        status = kind->encode(header, &x->in, first, rows, out + before, capacity - before, &used);
+        if (status == KS_OK && wrap)
+            status = kind->finish(header, out, used);
+        Py_END_ALLOW_THREADS
+        if (status == KS_OK) {
+            /* The stable ABI cannot shrink a bytes object in place; a slice is one copy. */
+            PyObject *whole = PyBytes_FromStringAndSize((char *)out, (Py_ssize_t)(before + used));
+            Py_DECREF(result);
+            return whole;
+        }
+        Py_DECREF(result);
+        if (status != KS_GROW)
+            Py_RETURN_NONE;
+        if (capacity > PY_SSIZE_T_MAX / 4)
+            return PyErr_NoMemory();
+        capacity *= 2;
+    }
+}
+
+static int pin_input(glue_pins *pins, const ks_column *c, PyObject *item, int64_t rows,
+                     int64_t *items, inputs *x)
+{
+    if (item == Py_None)
+        return 0;
+    int64_t count = c->list < 0 ? rows : items[c->list];
+    if (c->kind == KS_INTEGER) {
+        x->integers[c->index] = glue_pin_sized(pins, item, 0, 8 * count);
+        return x->integers[c->index] ? 0 : -1;
+    }
+    if (c->kind == KS_LIST) {
+        const int32_t *offsets = glue_pin_sized(pins, item, 0, 4 * (rows + 1));
+        if (!offsets)
+            return -1;
+        for (int64_t i = 0; i < rows; i++)
+            if (offsets[i] < 0 || offsets[i + 1] < offsets[i])
+                goto bad;
+        x->lists[c->index].offsets = offsets;
+        items[c->index] = offsets[rows];
+        return 0;
+    }
+    if (!PyTuple_Check(item) || PyTuple_Size(item) != 3)
+        goto bad;
+    PyObject *validity = PyTuple_GetItem(item, 0);
+    int64_t size = 0;
+    ks_bytes_in *column = &x->bytes[c->index];
+    const int32_t *offsets = glue_pin_sized(pins, PyTuple_GetItem(item, 1), 0, 4 * (count + 1));
+    column->data = offsets ? glue_pin(pins, PyTuple_GetItem(item, 2), 0, &size) : NULL;
+    if (!column->data)
+        return -1;
+    for (int64_t i = 0; i < count; i++)
+        if (offsets[i] < 0 || offsets[i + 1] < offsets[i])
+            goto bad;
+    if (offsets[count] > size)
+        goto bad;
+    column->offsets = offsets;
+    x->estimate += offsets[count];
+    if (validity != Py_None &&
+        !(column->validity = glue_pin_sized(pins, validity, 0, (count + 7) / 8)))
+        return -1;
+    return 0;
+bad:
+    PyErr_Format(PyExc_ValueError, "the column %s is not a column of Arrow", c->name);
+    return -1;
+}
+
+/* encode(kind, header, rows, inputs, wrap): inputs as the outputs of decode in layout BINARY. */
+PyObject *glue_encode(PyObject *module, PyObject *args)
+{
+    PyObject *header, *given;
+    long long rows;
+    int kind, wrap;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iOLO!p", &kind, &header, &rows, &PyTuple_Type, &given, &wrap))
+        return NULL;
+    int64_t members[64], items[64] = {0};
+    if (kind < 0 || kind >= ks_kinds_count || ks_kinds[kind].members > 64 || ks_lists_count > 64 ||
+        (wrap && !ks_kinds[kind].finish))
+        return PyErr_Format(PyExc_ValueError, "there is no such kind of entry");
+    if (rows < 0 || rows >= INT32_MAX || PyTuple_Size(given) != ks_columns_count)
+        return PyErr_Format(PyExc_ValueError, "the columns do not fit");
+    if (glue_integers(header, members, ks_kinds[kind].members) < 0)
+        return NULL;
+    glue_pins pins;
+    inputs x;
+    PyObject *result = NULL;
+    if (glue_pins_open(&pins, 3 * ks_columns_count) < 0)
+        return NULL;
+    int status = inputs_open(&x);
+    for (int pass = 0; status == 0 && pass < 2; pass++)
+        for (int i = 0; status == 0 && i < ks_columns_count; i++)
+            if ((ks_columns[i].kind == KS_LIST) == !pass)
+                status = pin_input(&pins, &ks_columns[i], PyTuple_GetItem(given, i), rows, items,
+                                   &x);
+    if (status == 0) {
+        x.estimate += 48 * rows;
+        for (int i = 0; i < ks_lists_count; i++)
+            x.estimate += 12 * items[i];
+        result = encoded(&ks_kinds[kind], members, &x, 0, rows, wrap);
+    }
+    inputs_close(&x);
+    glue_pins_close(&pins);
+    return result;
+}
+
+/* The address and size of a byte string or text in two words; text as UTF-8 with its escapes. */
+static int span_of(PyObject *value, int64_t *span, PyObject *keep, int64_t *estimate)
+{
+    if (value == Py_None) {
+        span[0] = 0;
+        span[1] = -1;
+        return 0;
+    }
+    char *bytes;
+    Py_ssize_t size;
+    if (PyUnicode_Check(value)) {
+        const char *text = PyUnicode_AsUTF8AndSize(value, &size);
+        bytes = (char *)text;
+        if (!text) {
+            PyErr_Clear();
+            PyObject *encoded_text = PyUnicode_AsEncodedString(value, "utf-8", "surrogateescape");
+            if (!encoded_text)
+                return -1;
+            int status = PyList_Append(keep, encoded_text);
+            Py_DECREF(encoded_text);
+            if (status < 0 || PyBytes_AsStringAndSize(encoded_text, &bytes, &size) < 0)
+                return -1;
+        }
+    } else if (PyBytes_AsStringAndSize(value, &bytes, &size) < 0) {
+        return -1;
+    }
+    span[0] = (int64_t)(uintptr_t)bytes;
+    span[1] = size;
+    *estimate += size;
+    return 0;
+}
+
+typedef struct {
+    int fields;
+    int plan[MOST_FIELDS];
+    int64_t rows;
+    int64_t items;
+} shape;
+
+static int items_total(PyObject *records, shape *s)
+{
+    for (int64_t row = 0; row < s->rows; row++) {
+        PyObject *record = PyList_GetItem(records, (Py_ssize_t)row);
+        if (!record || !PyTuple_Check(record) || PyTuple_Size(record) != s->fields) {
+            PyErr_SetString(PyExc_TypeError, "what is to be encoded must be records");
+            return -1;
+        }
+        for (int i = 0; i < s->fields; i++)
+            if (ks_columns[s->plan[i]].kind == KS_LIST) {
+                PyObject *list = PyTuple_GetItem(record, i);
+                if (!PyTuple_Check(list)) {
+                    PyErr_SetString(PyExc_TypeError, "lists of a record must be tuples");
+                    return -1;
+                }
+                s->items += PyTuple_Size(list);
+            }
+    }
+    return 0;
+}
+
+static int gather_list(PyObject *list, const ks_column *meta, int64_t *used, inputs *x,
+                       PyObject *keep)
+{
+    for (Py_ssize_t k = 0; k < PyTuple_Size(list); k++, (*used)++) {
+        PyObject *item = PyTuple_GetItem(list, k);
+        int part = 0;
+        for (int i = 0; i < ks_columns_count; i++) {
+            if (ks_columns[i].list != meta->index || ks_columns[i].kind == KS_INTEGER)
+                continue;
+            if (!PyTuple_Check(item) || part >= PyTuple_Size(item)) {
+                PyErr_SetString(PyExc_TypeError, "items of a list must be tuples");
+                return -1;
+            }
+            int64_t *spans = (int64_t *)x->bytes[ks_columns[i].index].spans;
+            if (span_of(PyTuple_GetItem(item, part++), spans + 2 * *used, keep, &x->estimate) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int gather(PyObject *records, const shape *s, inputs *x, PyObject *keep)
+{
+    int64_t used[64] = {0};
+    for (int64_t row = 0; row < s->rows; row++) {
+        PyObject *record = PyList_GetItem(records, (Py_ssize_t)row);
+        for (int i = 0; i < s->fields; i++) {
+            const ks_column *c = &ks_columns[s->plan[i]];
+            PyObject *value = PyTuple_GetItem(record, i);
+            if (c->kind == KS_INTEGER) {
+                int64_t number = PyLong_AsLongLong(value);
+                if (number == -1 && PyErr_Occurred())
+                    return -1;
+                ((int64_t *)x->integers[c->index])[row] = number;
+            } else if (c->kind == KS_LIST) {
+                int32_t *offsets = (int32_t *)x->lists[c->index].offsets;
+                if (gather_list(value, c, &used[c->index], x, keep) < 0)
+                    return -1;
+                offsets[row + 1] = (int32_t)used[c->index];
+            } else if (span_of(value, (int64_t *)x->bytes[c->index].spans + 2 * row, keep,
+                               &x->estimate) < 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Columns in one block of memory, as the plan wants them. */
+static int room_for(const shape *s, inputs *x)
+{
+    size_t words = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        int64_t *next = x->block;
+        words = 0;
+        for (int i = 0; i < s->fields; i++) {
+            const ks_column *c = &ks_columns[s->plan[i]];
+            if (c->kind == KS_INTEGER) {
+                x->integers[c->index] = next + words;
+                words += (size_t)s->rows;
+            } else if (c->kind == KS_LIST) {
+                x->lists[c->index].offsets = (int32_t *)(next + words);
+                if (pass)
+                    *(int32_t *)(next + words) = 0;
+                words += (size_t)s->rows / 2 + 1;
+                for (int k = 0; k < ks_columns_count; k++)
+                    if (ks_columns[k].list == c->index && ks_columns[k].kind != KS_INTEGER) {
+                        x->bytes[ks_columns[k].index].spans = next + words;
+                        words += 2 * (size_t)s->items;
+                    }
+            } else {
+                x->bytes[c->index].spans = next + words;
+                words += 2 * (size_t)s->rows;
+            }
+        }
+        if (!pass && !(x->block = PyMem_Calloc(words + 1, sizeof(int64_t)))) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* encode_objects(kind, header, records, plan, wrap) -> bytes, None if a value does not fit. */
+PyObject *glue_encode_objects(PyObject *module, PyObject *args)
+{
+    PyObject *header, *records, *plan;
+    int kind, wrap;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iOO!O!p", &kind, &header, &PyList_Type, &records, &PyTuple_Type,
+                          &plan, &wrap))
+        return NULL;
+    int64_t members[64];
+    shape s = {0};
+    if (kind < 0 || kind >= ks_kinds_count || ks_kinds[kind].members > 64 || ks_lists_count > 64 ||
+        PyTuple_Size(plan) > MOST_FIELDS || (wrap && !ks_kinds[kind].finish))
+        return PyErr_Format(PyExc_ValueError, "there is no such kind of entry");
+    if (glue_integers(header, members, ks_kinds[kind].members) < 0)
+        return NULL;
+    s.fields = (int)PyTuple_Size(plan);
+    for (int i = 0; i < s.fields; i++) {
+        long number = PyLong_AsLong(PyTuple_GetItem(plan, i));
+        if (number < 0 || number >= ks_columns_count || ks_columns[number].list >= 0)
+            return PyErr_Format(PyExc_ValueError, "the plan names no column of records");
+        s.plan[i] = (int)number;
+    }
+    s.rows = PyList_Size(records);
+    inputs x;
+    PyObject *result = NULL, *keep = PyList_New(0);
+    int status = inputs_open(&x);
+    if (keep && status == 0 && items_total(records, &s) == 0) {
+        if (s.rows >= INT32_MAX || s.items >= INT32_MAX)
+            PyErr_SetString(PyExc_ValueError, "too many records");
+        else if (room_for(&s, &x) == 0 && gather(records, &s, &x, keep) == 0) {
+            x.estimate += 48 * s.rows + 12 * s.items;
+            result = encoded(&ks_kinds[kind], members, &x, 0, s.rows, wrap);
+        }
+    }
+    Py_XDECREF(keep);
+    inputs_close(&x);
+    return result;
+}

@@ -1,0 +1,382 @@
+/*
+ * Record objects. Each batch is decoded into spans in memory that is used again for the next one,
+ * and objects are made from the spans, so that there is one decoder and it knows no Python.
+ *
+ * A plan says what a record is made of: for each item of the record a number of ks_columns, and a
+ * bit set of byte columns that are text (UTF-8, other bytes as surrogate escapes).
+ */
+#include "glue.h"
+
+#include <string.h>
+
+enum { MOST_FIELDS = 16, CACHED_NAMES = 64, CACHED_SIZE = 56 };
+
+/* Text that occurs again and again, such as the keys of headers, is made once. */
+typedef struct {
+    int64_t size;
+    PyObject *text;
+    uint8_t bytes[CACHED_SIZE];
+} name;
+
+typedef struct {
+    ks_out out;
+    int64_t **integers;
+    ks_bytes_out *bytes;
+    ks_list_out *lists;
+    int64_t row_capacity;
+    void *blocks;
+    PyTypeObject *type;
+    allocfunc allocate;
+    int fields;
+    int plan[MOST_FIELDS];
+    uint64_t text;
+    PyObject *nothing;
+    name names[CACHED_NAMES];
+} maker;
+
+static int wanted(maker *m, int column)
+{
+    const ks_column *meta = &ks_columns[column];
+    if (meta->kind == KS_INTEGER)
+        m->integers[meta->index] = (int64_t *)1;
+    else if (meta->kind == KS_LIST) {
+        m->lists[meta->index].wanted = 1;
+        for (int i = 0; i < ks_columns_count; i++)
+            if (ks_columns[i].list == meta->index && ks_columns[i].kind != KS_INTEGER)
+                m->bytes[ks_columns[i].index].wanted = 1;
+    } else
+        m->bytes[meta->index].wanted = 1;
+    return 0;
+}
+
+static int maker_open(maker *m, PyObject *type, PyObject *plan, unsigned long long text)
+{
+    memset(m, 0, sizeof *m);
+    if (!PyType_Check(type) || !PyTuple_Check(plan) || PyTuple_Size(plan) > MOST_FIELDS ||
+        ks_bytes_count > 64 || !PyType_IsSubtype((PyTypeObject *)type, &PyTuple_Type)) {
+        PyErr_SetString(PyExc_TypeError, "a subtype of tuple and a plan for it are needed");
+        return -1;
+    }
+    m->type = (PyTypeObject *)type;
+    m->allocate = (allocfunc)PyType_GetSlot(m->type, Py_tp_alloc);
+    m->text = text;
+    m->fields = (int)PyTuple_Size(plan);
+    m->integers = PyMem_Calloc((size_t)ks_integers_count + 1, sizeof *m->integers);
+    m->bytes = PyMem_Calloc((size_t)ks_bytes_count + 1, sizeof *m->bytes);
+    m->lists = PyMem_Calloc((size_t)ks_lists_count + 1, sizeof *m->lists);
+    m->nothing = PyTuple_New(0);
+    m->out.layout = KS_SPAN;
+    m->out.integers = m->integers;
+    m->out.bytes = m->bytes;
+    m->out.lists = m->lists;
+    if (!m->integers || !m->bytes || !m->lists || !m->nothing) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int i = 0; i < m->fields; i++) {
+        long number = PyLong_AsLong(PyTuple_GetItem(plan, i));
+        if (number < 0 || number >= ks_columns_count || ks_columns[number].list >= 0) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_ValueError, "the plan names no column of records");
+            return -1;
+        }
+        m->plan[i] = (int)number;
+        wanted(m, m->plan[i]);
+    }
+    return 0;
+}
+
+static void maker_close(maker *m)
+{
+    for (int i = 0; i < CACHED_NAMES; i++)
+        Py_XDECREF(m->names[i].text);
+    Py_XDECREF(m->nothing);
+    PyMem_Free(m->blocks);
+    PyMem_Free(m->integers);
+    PyMem_Free(m->bytes);
+    PyMem_Free(m->lists);
+}
+
+/* Memory for `rows` records with `items` items in each list, in one block. */
+static int maker_room(maker *m, int64_t rows, int64_t items)
+{
+    int64_t have = ks_lists_count ? m->lists[0].capacity : 0;
+    if (m->blocks && rows <= m->row_capacity && (items <= have || !ks_lists_count))
+        return 0;
+    rows = rows > m->row_capacity ? rows : m->row_capacity;
+    items = items > have ? items : have;
+    size_t words = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        int64_t *next = m->blocks;
+        words = 0;
+        for (int i = 0; i < ks_columns_count; i++) {
+            const ks_column *c = &ks_columns[i];
+            int64_t count = c->list < 0 ? rows : items;
+            int64_t need = 0;
+            if (c->kind == KS_INTEGER && m->integers[c->index])
+                need = count;
+            else if (c->kind == KS_LIST && m->lists[c->index].wanted)
+                need = rows / 2 + 1;
+            else if ((c->kind == KS_BYTES || c->kind == KS_NULLABLE_BYTES) &&
+                     m->bytes[c->index].wanted)
+                need = 2 * count;
+            if (pass && need) {
+                if (c->kind == KS_INTEGER)
+                    m->integers[c->index] = next + words;
+                else if (c->kind == KS_LIST)
+                    m->lists[c->index].offsets = (int32_t *)(next + words);
+                else
+                    m->bytes[c->index].spans = next + words;
+            }
+            words += (size_t)need;
+        }
+        if (!pass) {
+            PyMem_Free(m->blocks);
+            m->blocks = PyMem_Malloc((words + 1) * sizeof(int64_t));
+            if (!m->blocks) {
+                PyErr_NoMemory();
+                return -1;
+            }
+        }
+    }
+    m->row_capacity = rows;
+    m->out.capacity = rows;
+    for (int i = 0; i < ks_lists_count; i++)
+        m->lists[i].capacity = items;
+    return 0;
+}
+
+static PyObject *text_of(maker *m, const uint8_t *bytes, int64_t size)
+{
+    if (size > CACHED_SIZE)
+        return PyUnicode_DecodeUTF8((const char *)bytes, size, "surrogateescape");
+    uint32_t hash = (uint32_t)size;
+    if (size > 0)
+        hash = hash * 31 + bytes[0] * 7u + bytes[size / 2] * 5u + bytes[size - 1] * 3u;
+    name *slot = &m->names[hash % CACHED_NAMES];
+    if (slot->text && slot->size == size && memcmp(slot->bytes, bytes, (size_t)size) == 0) {
+        Py_INCREF(slot->text);
+        return slot->text;
+    }
+    PyObject *text = PyUnicode_DecodeUTF8((const char *)bytes, size, "surrogateescape");
+    if (text) {
+        Py_XDECREF(slot->text);
+        Py_INCREF(text);
+        slot->text = text;
+        slot->size = size;
+        memcpy(slot->bytes, bytes, (size_t)size);
+    }
+    return text;
+}
+
+static PyObject *bytes_of(maker *m, const ks_column *c, const uint8_t *base, int64_t row)
+{
+    const int64_t *span = m->bytes[c->index].spans + 2 * row;
+    if (span[1] < 0) {
+        Py_INCREF(Py_None);
+        return Py_None;
+    }
+    if (m->text >> c->index & 1)
+        return text_of(m, base + span[0], span[1]);
+    return PyBytes_FromStringAndSize((const char *)base + span[0], span[1]);
+}
+
+/* The items of a list as tuples; one and the same empty tuple for none. */
+static PyObject *items_of(maker *m, const ks_column *list, const uint8_t *base, int64_t row)
+{
+    const int32_t *offsets = m->lists[list->index].offsets;
+    int64_t first = offsets[row], last = offsets[row + 1];
+    if (first == last) {
+        Py_INCREF(m->nothing);
+        return m->nothing;
+    }
+    int parts[MOST_FIELDS], count = 0;
+    for (int i = 0; i < ks_columns_count && count < MOST_FIELDS; i++)
+        if (ks_columns[i].list == list->index && ks_columns[i].kind != KS_INTEGER)
+            parts[count++] = i;
+    PyObject *items = PyTuple_New((Py_ssize_t)(last - first));
+    for (int64_t i = first; items && i < last; i++) {
+        PyObject *item = PyTuple_New(count);
+        for (int k = 0; item && k < count; k++) {
+            PyObject *value = bytes_of(m, &ks_columns[parts[k]], base, i);
+            if (!value || PyTuple_SetItem(item, k, value) < 0)
+                Py_CLEAR(item);
+        }
+        if (!item || PyTuple_SetItem(items, (Py_ssize_t)(i - first), item) < 0) {
+            Py_CLEAR(items);
+        } else {
+            PyObject_GC_UnTrack(item);
+        }
+    }
+    if (items)
+        PyObject_GC_UnTrack(items);
+    return items;
+}
+
+/* One record. What is in it is immutable and refers to no container that could refer back, so the
+ * collector need not look at it: as it does with plain tuples. */
+static PyObject *record_of(maker *m, const uint8_t *base, int64_t row)
+{
+    PyObject *record = m->allocate(m->type, m->fields);
+    for (int i = 0; record && i < m->fields; i++) {
+        const ks_column *c = &ks_columns[m->plan[i]];
+        PyObject *value = c->kind == KS_INTEGER ? PyLong_FromLongLong(m->integers[c->index][row])
+                          : c->kind == KS_LIST  ? items_of(m, c, base, row)
+                                                : bytes_of(m, c, base, row);
+        if (!value || PyTuple_SetItem(record, i, value) < 0)
+            Py_CLEAR(record);
+    }
+    if (record)
+        PyObject_GC_UnTrack(record);
+    return record;
+}
+
+static int append_records(maker *m, PyObject *list, const uint8_t *base)
+{
+    for (int64_t row = 0; row < m->out.rows; row++) {
+        PyObject *record = record_of(m, base, row);
+        if (!record)
+            return -1;
+        int status = PyList_Append(list, record);
+        Py_DECREF(record);
+        if (status < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void reset(maker *m)
+{
+    m->out.rows = 0;
+    for (int i = 0; i < ks_lists_count; i++) {
+        m->lists[i].used = 0;
+        if (m->lists[i].wanted)
+            m->lists[i].offsets[0] = 0;
+    }
+}
+
+static int64_t more_items(const maker *m)
+{
+    int64_t have = ks_lists_count ? m->lists[0].capacity : 0;
+    return have > INT32_MAX / 4 ? -1 : 4 * have + 64;
+}
+
+PyObject *glue_payload_objects(PyObject *module, PyObject *args)
+{
+    PyObject *header, *buffer, *type, *plan;
+    long long rows;
+    unsigned long long text;
+    int kind;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iOLOOOK", &kind, &header, &rows, &buffer, &type, &plan, &text))
+        return NULL;
+    int64_t members[64];
+    if (kind < 0 || kind >= ks_kinds_count || !ks_kinds[kind].decode || ks_kinds[kind].members > 64)
+        return PyErr_Format(PyExc_ValueError, "there is no such batch");
+    if (glue_integers(header, members, ks_kinds[kind].members) < 0)
+        return NULL;
+    glue_pins pins;
+    maker m;
+    PyObject *list = NULL;
+    if (glue_pins_open(&pins, 1) < 0)
+        return NULL;
+    ks_buffer payload;
+    int64_t position = 0;
+    int status = KS_IRREGULAR, enabled = 0;
+    payload.bytes = glue_pin(&pins, buffer, 0, &payload.size);
+    if (maker_open(&m, type, plan, text) < 0 || !payload.bytes)
+        goto done;
+    /* A record has more than one byte: what claims more records than bytes is refused below. */
+    int64_t room = rows < 0 ? 0 : rows < payload.size ? rows : payload.size;
+    if (maker_room(&m, room, room) < 0)
+        goto done;
+    for (;;) {
+        reset(&m);
+        status = ks_kinds[kind].decode(members, &payload, &m.out, &position);
+        if (status != KS_GROW || room < rows || more_items(&m) < 0)
+            break;
+        if (maker_room(&m, room, more_items(&m)) < 0)
+            goto done;
+    }
+    if (status != KS_OK) {
+        list = Py_None;
+        Py_INCREF(list);
+        goto done;
+    }
+    enabled = PyGC_Disable();
+    list = PyList_New(0);
+    if (list && append_records(&m, list, payload.bytes) < 0)
+        Py_CLEAR(list);
+    if (enabled)
+        PyGC_Enable();
+done:
+    maker_close(&m);
+    glue_pins_close(&pins);
+    return list;
+}
+
+/* Appends the records of batches first..first+count to `list`; the number of the batch where that
+ * ended, and why. */
+PyObject *glue_decode_objects(PyObject *module, PyObject *args)
+{
+    PyObject *sources, *batches, *list, *type, *plan;
+    long long first, count;
+    unsigned long long text;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!OLLO!OOK", &PyTuple_Type, &sources, &batches, &first, &count,
+                          &PyList_Type, &list, &type, &plan, &text))
+        return NULL;
+    ks_buffer buffers[4];
+    if (PyTuple_Size(sources) > 4)
+        return PyErr_Format(PyExc_ValueError, "four buffers at most");
+    glue_pins pins;
+    maker m;
+    PyObject *result = NULL;
+    if (glue_pins_open(&pins, 5) < 0)
+        return NULL;
+    int64_t size = 0, failed = 0, position = 0;
+    int status = KS_OK, opened = maker_open(&m, type, plan, text);
+    int enabled = PyGC_Disable();
+    for (Py_ssize_t i = 0; opened == 0 && i < PyTuple_Size(sources); i++) {
+        buffers[i].bytes = glue_pin(&pins, PyTuple_GetItem(sources, i), 0, &buffers[i].size);
+        if (!buffers[i].bytes)
+            opened = -1;
+    }
+    const int64_t *items = opened == 0 ? glue_pin(&pins, batches, 0, &size) : NULL;
+    int64_t most = size / (8 * KS_BATCH_FIELDS);
+    if (!items)
+        goto done;
+    if (first < 0 || count < 0 || first > most || count > most - first) {
+        PyErr_SetString(PyExc_ValueError, "there are not as many batches");
+        goto done;
+    }
+    int64_t i = first;
+    while (i < first + count) {
+        const int64_t *b = items + i * KS_BATCH_FIELDS;
+        int64_t bytes = b[KS_B_PAYLOAD] < 0 ? b[KS_B_SIZE] : b[KS_B_PAYLOAD_SIZE];
+        int64_t rows = b[KS_B_ROWS] < 0 || b[KS_B_ROWS] > bytes ? 0 : b[KS_B_ROWS];
+        if (maker_room(&m, rows, rows) < 0)
+            goto done;
+        reset(&m);
+        status = ks_decode(buffers, (int)PyTuple_Size(sources), items, i, 1, &m.out, &failed,
+                           &position);
+        if (status == KS_GROW && rows == b[KS_B_ROWS] && more_items(&m) > 0) {
+            if (maker_room(&m, rows, more_items(&m)) < 0)
+                goto done;
+            continue;
+        }
+        if (status != KS_OK)
+            break;
+        int64_t from = b[KS_B_PAYLOAD] < 0 ? b[KS_B_BUFFER] : b[KS_B_PAYLOAD];
+        if (append_records(&m, list, buffers[from].bytes) < 0)
+            goto done;
+        i++;
+    }
+    result = Py_BuildValue("iLL", status, (long long)i, (long long)position);
+done:
+    if (enabled)
+        PyGC_Enable();
+    maker_close(&m);
+    glue_pins_close(&pins);
+    return result;
+}

@@ -1,0 +1,286 @@
+"""Emits the C that turns the records of a batch into columns, one pass over the bytes."""
+
+from __future__ import annotations
+
+from tools.specgen.model import Field, Model, Type, TypeReference
+from tools.specgen.native_expressions import CTranslator
+from tools.specgen.native_headers import structure_name
+from tools.specgen.native_shapes import (
+    INTEGER,
+    LIST,
+    Batch,
+    Column,
+    Segment,
+    c_name,
+    is_bytes,
+    members,
+)
+from tools.specgen.native_walk import Scope, Walk, dependencies
+from tools.specgen.sizes import minimum_size
+from tools.specgen.writer import CodeWriter
+
+PREFETCH = 4096
+"""Bytes between the record that is read and what is fetched ahead."""
+
+
+class Numbers:
+    """Which place of its kind each column has; record columns first, then those of batches."""
+
+    def __init__(self, segment: Segment) -> None:
+        self.records = segment.record_columns
+        self.batches = batch_columns(segment)
+        self._numbers: dict[str, int] = {}
+        for kinds in ((INTEGER,), (LIST,), ("KS_BYTES", "KS_NULLABLE_BYTES")):
+            chosen = [c for c in (*self.records, *self.batches) if c.kind in kinds]
+            self._numbers |= {column.path: number for number, column in enumerate(chosen)}
+
+    def __getitem__(self, path: str) -> int:
+        return self._numbers[path]
+
+
+def batch_columns(segment: Segment) -> tuple[Column, ...]:
+    """Columns that repeat what the header of a record's batch says."""
+    paths = dict.fromkeys(["position", "size"])
+    for type_ in (segment.entry, *segment.kinds):
+        paths |= dict.fromkeys(
+            member.path
+            for member in members(segment.model, type_)
+            if not member.path.endswith((".position", ".size"))
+        )
+    return tuple(Column(f"batch.{path}", INTEGER) for path in paths)
+
+
+class RecordDecoder(Walk):
+    """``decode_<record set>``: the loop over records, with columns in local variables."""
+
+    fail = "goto irregular;"
+
+    def __init__(self, segment: Segment, batch: Batch, numbers: Numbers, out: CodeWriter) -> None:
+        super().__init__(segment.model, out)
+        self.segment, self.batch, self.numbers = segment, batch, numbers
+        self._row = ""
+        self._list = ""
+        self._have: set[str] = set()
+        self._raw = {c.path for c in self.numbers.records if c.kind == INTEGER}
+
+    def emit(self) -> None:
+        """The whole function."""
+        out, name = self.out, self.batch.record_set.name
+        parameter = self.batch.parameter.id
+        out.line(f"KS_INLINE int decode_{name}(const {structure_name(self.batch.type)} *h,")
+        with out.block(
+            "        const ks_buffer *buffer, int64_t start, int64_t size, int32_t number,\n"
+            "        ks_out *out, const int layout, const int extra, int64_t *position)\n{",
+            "}",
+        ):
+            out.line("const uint8_t *const base = buffer->bytes;")
+            out.line("const uint8_t *const limit = base + buffer->size;")
+            out.line("const uint8_t *p = base + start;")
+            out.line("const uint8_t *const end = p + size;")
+            out.line("int64_t row = out->rows;")
+            self._locals()
+            scope = Scope(self.batch.record_set)
+            for member in members(self.model, self.batch.type):
+                scope.names[f"{parameter}.{member.path}"] = f"h->{member.c_name}"
+            self.read(scope)
+            self._absent()
+            self._commit()
+            out.line("return KS_OK;")
+            out.lines("irregular:", "*position = (p ? p : base + start) - base;")
+            out.line("return KS_IRREGULAR;")
+            out.lines("grow:", "return KS_GROW;")
+        out.line()
+
+    def _locals(self) -> None:
+        for column in self.numbers.records:
+            name, number = c_name(column.path), self.numbers[column.path]
+            if column.kind == INTEGER:
+                self.out.line(f"int64_t *const c_{name} = out->integers[{number}];")
+            elif column.kind == LIST:
+                self.out.line(f"ks_list_out c_{name} = out->lists[{number}];")
+            else:
+                self.out.line(f"ks_bytes_out c_{name} = out->bytes[{number}];")
+
+    def _commit(self) -> None:
+        for column in self.numbers.records:
+            name, number = c_name(column.path), self.numbers[column.path]
+            if column.kind == LIST:
+                self.out.line(f"out->lists[{number}] = c_{name};")
+            elif column.kind != INTEGER:
+                self.out.line(f"out->bytes[{number}] = c_{name};")
+        self.out.line("out->rows = row;")
+
+    def _absent(self) -> None:
+        """Columns of other versions: -1, null or no items."""
+        for column in self.numbers.records:
+            if column.path in self._have or column.list_path:
+                continue
+            name = c_name(column.path)
+            head = "for (int64_t i = out->rows; i < row; i++)"
+            wanted = f"c_{name}" if column.kind == INTEGER else f"c_{name}.wanted"
+            with self.out.block(f"if ({wanted})"), self.out.block(head):
+                if column.kind == INTEGER:
+                    self.out.line(f"c_{name}[i] = -1;")
+                elif column.kind == LIST:
+                    self.out.line(f"c_{name}.offsets[i + 1] = (int32_t)c_{name}.used;")
+                else:
+                    self.out.line(f"ks_put(&c_{name}, layout, i, base, -1, number, base, limit);")
+
+    def place(self, scope: Scope, path: str) -> str:
+        local = f"v_{c_name(scope.prefix + path)}"
+        self.out.line(f"int64_t {local};")
+        scope.names[path] = local
+        return local
+
+    def on_bytes(self, scope: Scope, field: Field, start: str, size: str) -> None:
+        path = scope.prefix + field.id
+        self._have.add(path)
+        column = f"c_{c_name(path)}"
+        call = f"ks_put(&{column}, layout, {self._row}, {start}, {size}, number, base, limit)"
+        with self.out.block(f"if ({column}.wanted && KS_UNLIKELY(!{call}))"):
+            self.out.line("goto grow;")
+
+    def on_read(self, scope: Scope, ids: tuple[str, ...]) -> None:
+        if not self._row or scope.type.is_frame or scope.type.scalar:
+            return
+        for item in ids:
+            path = scope.prefix + item
+            if path in self._raw and item in scope.names:
+                self._store(path, scope.names[item], "extra && ")
+        if scope.prefix:
+            return
+        translator = self.translator(scope)
+        for instance in scope.type.value_instances:
+            if instance.id in self._have or not self._known(scope, dependencies(instance.value)):
+                continue
+            if instance.condition is not None:
+                raise ValueError(f"{instance.location}: a column may not have a condition")
+            text = translator.text(instance.value)
+            scope.names[instance.id] = f"v_{instance.id}"
+            self.out.line(f"const int64_t v_{instance.id} = {text};")
+            self._store(instance.id, f"v_{instance.id}", "")
+
+    def _known(self, scope: Scope, ids: frozenset[str]) -> bool:
+        first = {path.split(".")[0] for path in scope.names}
+        return ids <= first
+
+    def _store(self, path: str, value: str, condition: str) -> None:
+        self._have.add(path)
+        column = f"c_{c_name(path)}"
+        with self.out.block(f"if ({condition}{column})"):
+            self.out.line(f"{column}[{self._row}] = {value};")
+
+    def on_array(self, scope: Scope, field: Field) -> None:
+        assert isinstance(field.type, TypeReference)
+        assert field.repeat is not None
+        if field.repeat.count is None:
+            raise ValueError(f"{field.location}: C reads arrays by their count")
+        count = self.translator(scope).text(field.repeat.count)
+        least = minimum_size(self.model, self.model.type(field.type))
+        if self._row:
+            self._items(scope, field, field.type, count, least)
+        else:
+            self._rows(scope, field, field.type, count, least)
+
+    def _rows(
+        self, scope: Scope, field: Field, reference: TypeReference, count: str, least: int
+    ) -> None:
+        out = self.out
+        out.line(f"const int64_t rows = {count};")
+        with out.block(f"if (rows < 0 || rows > (end - p) / {least})"):
+            out.line(self.fail)
+        with out.block("if (rows > out->capacity - row)"):
+            out.line("goto grow;")
+        out.line("const int64_t last = row + rows;")
+        self._row = "row"
+        with out.block("for (; row < last; row++) {", "}"):
+            out.line(f"KS_PREFETCH((uintptr_t)p + {PREFETCH});")
+            self._item(scope, field, reference, "")
+        self._row = ""
+
+    def _items(
+        self, scope: Scope, field: Field, reference: TypeReference, count: str, least: int
+    ) -> None:
+        if scope.prefix:
+            raise ValueError(f"{field.location}: columns have no lists of lists")
+        out, column = self.out, f"c_{c_name(field.id)}"
+        self._have.add(field.id)
+        out.line(f"const int64_t items = {count};")
+        with out.block(f"if (KS_UNLIKELY(items < 0 || items > ({scope.end} - p) / {least}))"):
+            out.line(self.fail)
+        with out.block(f"if ({column}.wanted && items > {column}.capacity - {column}.used)"):
+            out.line("goto grow;")
+        self._row = "item"
+        with out.block(
+            f"for (int64_t item = {column}.used, stop = item + items; item < stop; item++) {{", "}"
+        ):
+            self._item(scope, field, reference, f"{field.id}.")
+        self._row = "row"
+        with out.block(f"if ({column}.wanted) {{", "}"):
+            out.line(f"{column}.used += items;")
+            out.line(f"{column}.offsets[row + 1] = (int32_t){column}.used;")
+
+    def _item(self, scope: Scope, field: Field, reference: TypeReference, prefix: str) -> None:
+        inner = self.model.type(reference)
+        names = self.arguments(scope, inner, reference)
+        self.read(Scope(inner, prefix, names, scope.end))
+
+
+def emit_message_columns(segment: Segment, kind: Type, numbers: Numbers, out: CodeWriter) -> None:
+    """``put_<message>``: a message that is one record, as a row of the columns."""
+    own = {member.path for member in members(segment.model, kind)}
+    strings = {field.id for field in kind.fields if is_bytes(segment.model, field)}
+    out.line(f"KS_INLINE int put_{kind.name}(const {structure_name(kind)} *h,")
+    with out.block(
+        "        const ks_buffer *buffer, int32_t number, ks_out *out, const int layout)\n{", "}"
+    ):
+        out.line("const uint8_t *const base = buffer->bytes;")
+        out.line("const uint8_t *const limit = base + buffer->size;")
+        out.line("const int64_t row = out->rows;")
+        for column in segment.record_columns:
+            if column.list_path is not None:
+                continue
+            number, name = numbers[column.path], c_name(column.path)
+            if column.kind == INTEGER:
+                value = f"h->{name}" if column.path in own else "-1"
+                with out.block(f"if (out->integers[{number}])"):
+                    out.line(f"out->integers[{number}][row] = {value};")
+            elif column.kind == LIST:
+                used = f"(int32_t)out->lists[{number}].used"
+                with out.block(f"if (out->lists[{number}].wanted)"):
+                    out.line(f"out->lists[{number}].offsets[row + 1] = {used};")
+            else:
+                at = f"base + h->{name}_position" if column.path in strings else "base"
+                size = f"h->{name}_size" if column.path in strings else "-1"
+                call = f"ks_put(&out->bytes[{number}], layout, row, {at}, {size},"
+                with out.block(
+                    f"if (out->bytes[{number}].wanted &&\n            !{call}\n"
+                    "                    number, base, limit))"
+                ):
+                    out.line("return KS_GROW;")
+        out.line("out->rows++;")
+        out.line("return KS_OK;")
+    out.line()
+
+
+def used_members(segment: Segment, batch: Batch) -> int:
+    """A bit for each member of a batch's header that reading its records needs."""
+    decoder_names: set[str] = set()
+
+    class _Recorder(RecordDecoder):
+        def translator(self, scope: Scope, value: str = "_") -> CTranslator:
+            plain = super().translator(scope, value)
+
+            def resolve(path: str) -> str:
+                text = plain.resolve(path)
+                decoder_names.add(text)
+                return text
+
+            return CTranslator(self.model, scope.type, resolve, value, "p", scope.end)
+
+    _Recorder(segment, batch, Numbers(segment), CodeWriter()).emit()
+    mask = 0
+    for number, member in enumerate(members(segment.model, batch.type)):
+        if f"h->{member.c_name}" in decoder_names:
+            mask |= 1 << number
+    return mask

@@ -1,0 +1,122 @@
+"""Expressions of the specification as C over ``int64_t``, without undefined behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tools.specgen.expression import (
+    Attribute,
+    Binary,
+    Bool,
+    EnumMember,
+    Expression,
+    Int,
+    Name,
+    Ternary,
+    Unary,
+)
+from tools.specgen.model import Field, Model, Type, Valid
+
+_FUNCTIONS = {"+": "ks_add", "-": "ks_sub", "*": "ks_mul", "<<": "ks_shl", ">>": "ks_shr"}
+_OPERATORS = {"and": "&&", "or": "||"}
+_LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
+
+
+@dataclass(frozen=True)
+class CTranslator:
+    """Turns expressions of one type into C.
+
+    Attributes:
+        model: the whole specification.
+        type: the type that the expressions stand in.
+        resolve: source text of a dotted name (``batch.attributes.compression``).
+        value: source text of ``_``.
+        position: name of the pointer that reads.
+        end: name of the pointer where the stream ends.
+    """
+
+    model: Model
+    type: Type
+    resolve: Callable[[str], str]
+    value: str = "_"
+    position: str = "p"
+    end: str = "end"
+
+    def text(self, expression: Expression) -> str:
+        """The expression, in parentheses where it has operators."""
+        match expression:
+            case Int(value):
+                return f"INT64_C({value})" if abs(value) > 0x7FFF_FFFF else str(value)
+            case Bool(value):
+                return str(int(value))
+            case EnumMember(enum, member):
+                values = self.model.enum(self.type.spec_id, enum).values
+                return str(next(value.value for value in values if value.id == member))
+            case Name("_"):
+                return self.value
+            case Unary("not", operand):
+                return f"!{self.text(operand)}"
+            case Unary("-", Int(value)):
+                return f"(-{self.text(Int(value))})"
+            case Unary("-", operand):
+                return f"ks_sub(0, {self.text(operand)})"
+            case Unary(operator, operand):
+                return f"{operator}{self.text(operand)}"
+            case Ternary(condition, then, otherwise):
+                parts = [self.text(part) for part in (condition, then, otherwise)]
+                return "({} ? {} : {})".format(*parts)
+            case Binary() if expression == _LEFT:
+                return f"(int64_t)({self.end} - {self.position})"
+            case Binary(operator, left, right) if operator in _FUNCTIONS:
+                return f"{_FUNCTIONS[operator]}({self.text(left)}, {self.text(right)})"
+            case Binary(operator, left, right) if operator not in ("/", "%"):
+                sign = _OPERATORS.get(operator, operator)
+                return f"({self.text(left)} {sign} {self.text(right)})"
+            case Attribute(Name("_io"), "eof"):
+                return f"({self.position} >= {self.end})"
+            case Name() | Attribute():
+                return self._name(expression)
+        raise ValueError(f"{self.type.location}: C has no translation of {expression}")
+
+    def _name(self, expression: Expression) -> str:
+        parts: list[str] = []
+        node = expression
+        while isinstance(node, Attribute):
+            parts.insert(0, node.name)
+            node = node.value
+        if not isinstance(node, Name):
+            raise ValueError(f"{self.type.location}: C has no translation of {expression}")
+        if node.id == "_" and parts in ([], ["value"]):
+            return self.value
+        parts.insert(0, node.id)
+        if parts[-1] == "value" and len(parts) > 1:
+            parts.pop()
+        return self.resolve(".".join(parts))
+
+
+def checks(translator: CTranslator, valid: Valid | None) -> list[str]:
+    """Conditions that must hold for the value ``translator.value``."""
+    if valid is None:
+        return []
+    value = translator.value
+    found = []
+    if valid.equal is not None:
+        found.append(f"{value} == {translator.text(valid.equal)}")
+    if valid.minimum is not None:
+        found.append(f"{value} >= {translator.text(valid.minimum)}")
+    if valid.maximum is not None:
+        found.append(f"{value} <= {translator.text(valid.maximum)}")
+    if valid.any_of:
+        found.append(" || ".join(f"{value} == {translator.text(e)}" for e in valid.any_of))
+    if valid.expression is not None:
+        found.append(translator.text(valid.expression))
+    return found
+
+
+def enum_check(model: Model, type_: Type, field: Field, value: str) -> list[str]:
+    """The condition that the value is one of the enumeration."""
+    if field.valid is None or not field.valid.in_enum or field.enum is None:
+        return []
+    values = model.enum(type_.spec_id, field.enum).values
+    return [" || ".join(f"{value} == {item.value}" for item in values)]

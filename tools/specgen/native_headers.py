@@ -1,0 +1,165 @@
+"""Emits the C that reads entries and their headers into structures of 64-bit integers."""
+
+from __future__ import annotations
+
+from tools.specgen.emit_layout import type_layout
+from tools.specgen.expression import Int
+from tools.specgen.model import Field, IntegerType, Model, Type, TypeReference
+from tools.specgen.native_expressions import CTranslator, checks
+from tools.specgen.native_shapes import Segment, c_name, members
+from tools.specgen.native_walk import Scope, Walk
+from tools.specgen.writer import CodeWriter
+
+
+def structure_name(type_: Type) -> str:
+    """The structure of C that holds the members of a type."""
+    return f"struct {type_.name}"
+
+
+class _HeaderWalk(Walk):
+    """Reads a structure into ``h``; byte strings leave position and size."""
+
+    def place(self, scope: Scope, path: str) -> str:
+        scope.names[path] = f"h->{c_name(path)}"
+        return scope.names[path]
+
+    def on_bytes(self, scope: Scope, field: Field, start: str, size: str) -> None:
+        name = c_name(field.id)
+        self.out.line(f"h->{name}_position = {start} - base;")
+        self.out.line(f"h->{name}_size = {size} < 0 ? -1 : {size};")
+
+
+def emit_structure(model: Model, type_: Type, out: CodeWriter) -> None:
+    """The structure itself; ``present`` says which members with a condition are there."""
+    with out.block(f"{structure_name(type_)} {{", "};"):
+        for member in members(model, type_):
+            out.line(f"int64_t {member.c_name};")
+        out.line("uint64_t present;")
+    out.line()
+
+
+def emit_reader(model: Model, type_: Type, out: CodeWriter) -> None:
+    """``read_<type>``: everything of a message or batch; NULL where it is irregular."""
+    parameters = [p.id for p in type_.parameters if isinstance(p.type, IntegerType)]
+    out.line(f"static const uint8_t *read_{type_.name}(const uint8_t *p, const uint8_t *end,")
+    given = "".join(f", int64_t {name}" for name in parameters)
+    tail = f"const uint8_t *base{given}, {structure_name(type_)} *h)"
+    with out.block(f"        {tail}\n{{", "}"):
+        scope = Scope(type_)
+        for name in parameters:
+            out.line(f"h->{name} = {name};")
+            scope.names[name] = f"h->{name}"
+        out.line("(void)base;")
+        _HeaderWalk(model, out).read(scope)
+        _emit_meaning(model, type_, scope, out)
+        out.line("return p;")
+    out.line()
+
+
+def _emit_meaning(model: Model, type_: Type, scope: Scope, out: CodeWriter) -> None:
+    """Value instances, and which of the members are there."""
+    translator = CTranslator(model, type_, lambda path: scope.names[path])
+    out.line("h->present = 0;")
+    for number, member in enumerate(members(model, type_)):
+        bit = f"UINT64_C(1) << {number}"
+        value = translator.text(member.instance.value) if member.instance else None
+        if member.condition is None:
+            if value:
+                out.line(f"h->{member.c_name} = {value};")
+                scope.names[member.path] = f"h->{member.c_name}"
+            out.line(f"h->present |= {bit};")
+            continue
+        condition = translator.text(member.condition)
+        if value:
+            out.line(f"h->{member.c_name} = {condition} ? {value} : -1;")
+            scope.names[member.path] = f"h->{member.c_name}"
+        with out.block(f"if ({condition})"):
+            out.line(f"h->present |= {bit};")
+
+
+def emit_entry(segment: Segment, out: CodeWriter) -> None:
+    """``read_entry``: the framing of one entry and what chooses its kind."""
+    model, entry = segment.model, segment.entry
+    with out.block("struct frame {", "};"):
+        for member in members(model, entry):
+            out.line(f"int64_t {member.c_name};")
+        out.line("int64_t selector;")
+        out.line("const uint8_t *body;")
+        out.line("const uint8_t *end;")
+    out.line()
+    with out.block(
+        "static int read_frame(const uint8_t *p, const uint8_t *end, struct frame *h)\n{", "}"
+    ):
+        walk = _HeaderWalk(model, out)
+        scope = Scope(entry)
+        before = entry.fields[: entry.fields.index(segment.body)]
+        framing = Type(entry.name, entry.spec_id, entry.location, before)
+        walk.fail = "return REFUSED;"
+        lengths = CodeWriter()
+        inner = _HeaderWalk(model, lengths)
+        inner.fail = "return KS_IRREGULAR;"
+        inner.read(Scope(framing, names=scope.names))
+        # Too few bytes for the framing are a short end, a bad value in it is not.
+        text = lengths.text().rstrip("\n").split("\n")
+        text[1] = text[1].replace("KS_IRREGULAR", "KS_SHORT")
+        out.lines(*text)
+        reference = segment.body.type
+        assert isinstance(reference, TypeReference)
+        assert reference.size is not None
+        size = CTranslator(model, entry, lambda path: scope.names[path]).text(reference.size)
+        with out.block(f"if ({size} > end - p)"):
+            out.line("return KS_SHORT;")
+        out.line("h->body = p;")
+        out.line(f"h->end = p + {size};")
+        _emit_peek(segment, size, out)
+        out.line("return KS_OK;")
+    out.line()
+
+
+def _emit_peek(segment: Segment, size: str, out: CodeWriter) -> None:
+    peek = segment.peek
+    assert isinstance(peek.type, IntegerType)
+    assert isinstance(peek.position, Int)
+    start = peek.position.value
+    with out.block(f"if ({size} < {start + peek.type.size})"):
+        out.line("return KS_IRREGULAR;")
+    sign = "s" if peek.type.signed else "u"
+    out.line(f"h->selector = ks_{sign}{peek.type.size}(p + {start});")
+    translator = CTranslator(segment.model, segment.choice, str, "h->selector")
+    for condition in checks(translator, peek.valid):
+        with out.block(f"if (!({condition}))"):
+            out.line("return KS_IRREGULAR;")
+
+
+def kind_arguments(segment: Segment, kind: Type, frame: str) -> list[str]:
+    """Source text of the integer arguments that the entry hands to a kind."""
+    model = segment.model
+    body = segment.body.type
+    assert isinstance(body, TypeReference)
+    outer = CTranslator(model, segment.entry, lambda path: f"{frame}.{c_name(path)}")
+    given = dict(
+        zip(
+            [parameter.id for parameter in segment.choice.parameters],
+            [outer.text(argument) for argument in body.arguments],
+            strict=True,
+        )
+    )
+    inner = CTranslator(model, segment.choice, lambda path: given[path])
+    reference = next(ref for _, ref in segment.switch.cases if model.type(ref) == kind)
+    return [inner.text(argument) for argument in reference.arguments]
+
+
+def cases_of(segment: Segment, kind: Type) -> str:
+    """The condition on ``selector`` under which an entry is of that kind."""
+    values = [case for case, ref in segment.switch.cases if segment.model.type(ref) == kind]
+    return " || ".join(f"frame.selector == {value}" for value in values if value is not None)
+
+
+def checksum(model: Model, type_: Type, body: str, end: str) -> str | None:
+    """The condition that the stored checksum of ``h`` is right, None where there is none."""
+    found = type_layout(model, type_).checksum
+    if found is None:
+        return None
+    start = f"{body} + {found.start}" if found.start else body
+    computed = f"ks_{found.algorithm}({start}, {end} - ({start}))"
+    return f"(int64_t){computed} == h.{c_name(found.field)}"

@@ -1,0 +1,314 @@
+"""What the native codec finds in the model: entries, their kinds, record sets and columns.
+
+Nothing here knows a field by name. A *segment* is a type that repeats one type up to the end of
+the stream; an *entry* frames a choice by a length; a *batch* is a case of that choice with opaque
+bytes that a count belongs to; its *record set* is the type that has the batch as parameter and
+repeats a type by that count. Every other case is a *message*: one record, which stands alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tools.specgen.expression import Attribute, Expression, Name
+from tools.specgen.model import (
+    BitsType,
+    BytesType,
+    DeriveFunction,
+    Field,
+    IntegerType,
+    Model,
+    Parameter,
+    PeekInstance,
+    Scalar,
+    SwitchType,
+    Type,
+    TypeReference,
+    ValueInstance,
+)
+
+INTEGER, BYTES, NULLABLE_BYTES, LIST = "KS_INTEGER", "KS_BYTES", "KS_NULLABLE_BYTES", "KS_LIST"
+"""Kinds of a column, as ``abi.h`` names them."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A value of a structure that C keeps as a 64-bit integer.
+
+    Attributes:
+        path: dotted ids of the specification, ``attributes.compression``.
+        condition: when it is there, an expression of ``owner``; None for always.
+        instance: the value instance that it is, None for what is read.
+        owner: the type that the condition and the instance stand in.
+        bits: bits that a fixed-size field has, 0 for everything else.
+    """
+
+    path: str
+    owner: Type
+    condition: Expression | None = None
+    instance: ValueInstance | None = None
+    bits: int = 0
+
+    @property
+    def c_name(self) -> str:
+        """The name of the member in C."""
+        return c_name(self.path)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of records; ``path`` of one inside of a list is ``headers.key``."""
+
+    path: str
+    kind: str
+    list_path: str | None = None
+
+
+def c_name(path: str) -> str:
+    """A dotted path as an identifier of C."""
+    return path.replace(".", "_")
+
+
+def resolved(model: Model, reference: TypeReference) -> Type:
+    """The structure that a reference shows: frames are looked through."""
+    type_ = model.type(reference)
+    while type_.is_frame:
+        body = type_.fields[1].type
+        assert isinstance(body, TypeReference)
+        type_ = model.type(body)
+    return type_
+
+
+def scalar_of(model: Model, field: Field) -> Scalar | None:
+    """The scalar that the field is, None for all else."""
+    if isinstance(field.type, TypeReference):
+        return model.type(field.type).scalar
+    return None
+
+
+def is_bytes(model: Model, field: Field) -> bool:
+    """Whether the field holds a byte string."""
+    scalar = scalar_of(model, field)
+    if scalar is not None:
+        return not scalar.is_integer
+    return isinstance(field.type, BytesType) and not field.is_guard
+
+
+def is_integer(model: Model, field: Field) -> bool:
+    """Whether the field holds one number."""
+    if field.repeat is not None or field.is_guard:
+        return False
+    scalar = scalar_of(model, field)
+    if scalar is not None:
+        return scalar.is_integer
+    return isinstance(field.type, IntegerType | BitsType)
+
+
+def bytes_kind(model: Model, field: Field) -> str:
+    """The kind of column that a byte string gives."""
+    nullable = scalar_of(model, field) is Scalar.NULLABLE_BYTES or field.condition is not None
+    return NULLABLE_BYTES if nullable else BYTES
+
+
+def members(model: Model, type_: Type) -> tuple[Member, ...]:
+    """Everything of a structure that fits integers, in the order of the specification.
+
+    Of a byte string these are its ``position`` and its ``size``, which is -1 for null.
+    """
+    found = [Member(p.id, type_) for p in type_.parameters if isinstance(p.type, IntegerType)]
+    found += _field_members(model, type_, "", None)
+    found += [
+        Member(instance.id, type_, instance.condition, instance)
+        for instance in type_.value_instances
+    ]
+    return tuple(found)
+
+
+def _field_members(
+    model: Model, type_: Type, prefix: str, condition: Expression | None
+) -> list[Member]:
+    found = []
+    for field in type_.fields:
+        path = prefix + field.id
+        when = field.condition or condition
+        if is_integer(model, field):
+            kind = field.type
+            bits = 8 * kind.size if isinstance(kind, IntegerType) else 0
+            bits = kind.width if isinstance(kind, BitsType) else bits
+            found.append(Member(path, type_, when, bits=bits))
+        elif is_bytes(model, field):
+            found += [Member(f"{path}.{part}", type_, when) for part in ("position", "size")]
+        elif isinstance(field.type, TypeReference) and field.repeat is None:
+            inner = model.type(field.type)
+            if not inner.is_transparent:
+                found += _field_members(model, inner, f"{path}.", when)
+    return found
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A kind of entry whose records lie in opaque bytes."""
+
+    type: Type
+    count: Field
+    payload: Field
+    record_set: Type
+
+    @property
+    def parameter(self) -> Parameter:
+        """The parameter of the record set that is the batch."""
+        return self.record_set.parameters[0]
+
+    @property
+    def items(self) -> Field:
+        """The repeated field of the record set."""
+        return next(field for field in self.record_set.fields if field.repeat is not None)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A type that repeats entries up to its end, and all that is in them."""
+
+    model: Model
+    type: Type
+
+    @cached_property
+    def entry(self) -> Type:
+        """What is repeated."""
+        reference = self.type.fields[0].type
+        assert isinstance(reference, TypeReference)
+        return self.model.type(reference)
+
+    @cached_property
+    def body(self) -> Field:
+        """The field of the entry that holds the choice."""
+        return next(field for field in self.entry.fields if field.id == self.length.derive_first)
+
+    @cached_property
+    def length(self) -> _Length:
+        """The field of the entry that is the size of the body."""
+        for field in self.entry.fields:
+            if field.derive is not None and field.derive.function is DeriveFunction.LEN:
+                return _Length(field, field.derive.first)
+        raise ValueError(f"{self.entry.location}: nothing says how long an entry is")
+
+    @cached_property
+    def choice(self) -> Type:
+        """The type that chooses."""
+        reference = self.body.type
+        assert isinstance(reference, TypeReference)
+        return self.model.type(reference)
+
+    @cached_property
+    def switch(self) -> SwitchType:
+        """The choice itself."""
+        switch = self.choice.fields[0].type
+        assert isinstance(switch, SwitchType)
+        return switch
+
+    @cached_property
+    def peek(self) -> PeekInstance:
+        """What the choice is made by."""
+        return self.choice.peek_instances[0]
+
+    @cached_property
+    def kinds(self) -> tuple[Type, ...]:
+        """The types of the cases, each once."""
+        return tuple(
+            dict.fromkeys(self.model.type(reference) for _, reference in self.switch.cases)
+        )
+
+    @cached_property
+    def batches(self) -> tuple[Batch, ...]:
+        """Kinds with records in opaque bytes."""
+        return tuple(batch for kind in self.kinds if (batch := _batch(self.model, kind)))
+
+    @cached_property
+    def messages(self) -> tuple[Type, ...]:
+        """All other kinds."""
+        batches = {batch.type.key for batch in self.batches}
+        return tuple(kind for kind in self.kinds if kind.key not in batches)
+
+    @cached_property
+    def record_columns(self) -> tuple[Column, ...]:
+        """Columns of records: of all kinds of batches, first come first."""
+        found: dict[str, Column] = {}
+        for batch in self.batches:
+            reference = batch.items.type
+            assert isinstance(reference, TypeReference)
+            for column in record_columns(self.model, resolved(self.model, reference)):
+                found.setdefault(column.path, column)
+        return tuple(found.values())
+
+    @cached_property
+    def scan_columns(self) -> tuple[str, ...]:
+        """Columns of entries: place, then what is in the headers of every kind."""
+        found = dict.fromkeys(["position", "size"])
+        found |= dict.fromkeys(member.path for member in members(self.model, self.entry))
+        for kind in self.kinds:
+            found |= dict.fromkeys(member.path for member in members(self.model, kind))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Length:
+    field: Field
+    derive_first: str
+
+
+def record_columns(model: Model, record: Type) -> tuple[Column, ...]:
+    """What one record gives: value instances, numbers, byte strings, lists of structures."""
+    found = [Column(instance.id, INTEGER) for instance in record.value_instances]
+    for field in record.fields:
+        if is_integer(model, field):
+            found.append(Column(field.id, INTEGER))
+        elif is_bytes(model, field) and field.repeat is None:
+            found.append(Column(field.id, bytes_kind(model, field)))
+        elif field.repeat is not None and isinstance(field.type, TypeReference):
+            found.append(Column(field.id, LIST))
+            for inner in resolved(model, field.type).fields:
+                path = f"{field.id}.{inner.id}"
+                if is_integer(model, inner):
+                    found.append(Column(path, INTEGER, field.id))
+                elif is_bytes(model, inner):
+                    found.append(Column(path, bytes_kind(model, inner), field.id))
+    return tuple(found)
+
+
+def _batch(model: Model, kind: Type) -> Batch | None:
+    for field in kind.fields:
+        if kind.is_opaque_count(field):
+            assert field.derive is not None
+            payload = kind.field_by_id[field.derive.first]
+            record_set = _record_set(model, kind, field)
+            if record_set is not None:
+                return Batch(kind, field, payload, record_set)
+    return None
+
+
+def _record_set(model: Model, kind: Type, count: Field) -> Type | None:
+    for type_ in model.all_types():
+        for parameter in type_.parameters:
+            if not isinstance(parameter.type, TypeReference) or model.type(parameter.type) != kind:
+                continue
+            wanted = Attribute(Name(parameter.id), count.id)
+            if any(field.repeat and field.repeat.count == wanted for field in type_.fields):
+                return type_
+    return None
+
+
+def segments(model: Model) -> tuple[Segment, ...]:
+    """All types that repeat length-framed choices up to their end."""
+    found = []
+    for type_ in model.all_types():
+        if len(type_.fields) != 1 or not isinstance(type_.fields[0].type, TypeReference):
+            continue
+        repeat = type_.fields[0].repeat
+        if repeat is None or not repeat.eos:
+            continue
+        entry = model.type(type_.fields[0].type)
+        bodies = [f for f in entry.fields if isinstance(f.type, TypeReference) and f.type.size]
+        if bodies and any(model.type(f.type).is_choice for f in bodies):  # type: ignore[arg-type]
+            found.append(Segment(model, type_))
+    return tuple(found)

@@ -1,0 +1,326 @@
+"""Emits the C that reads the fields of a structure, one behind the other, each read checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from tools.specgen.expression import Attribute, Expression, Name, names, walk
+from tools.specgen.model import (
+    BitsType,
+    BytesType,
+    Field,
+    IntegerType,
+    Model,
+    Parameter,
+    Type,
+    TypeReference,
+)
+from tools.specgen.native_expressions import CTranslator, checks, enum_check
+from tools.specgen.native_shapes import c_name, is_bytes, is_integer, scalar_of
+from tools.specgen.sizes import fixed_size
+from tools.specgen.writer import CodeWriter
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where the values of a structure are in C.
+
+    Attributes:
+        type: the structure.
+        prefix: put before dotted ids of its fields, ``headers.`` for instance.
+        names: source text by dotted id; grows while fields are read.
+        end: the pointer where the stream of the structure ends.
+    """
+
+    type: Type
+    prefix: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+    end: str = "end"
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A number in a run of fixed-size fields, ``bit`` bits behind its begin."""
+
+    path: str
+    owner: Type
+    field: Field
+    bit: int
+    width: int
+
+
+class Walk:
+    """Reads structures field by field; subclasses say where values go and what arrays are."""
+
+    fail = "return NULL;"
+
+    def __init__(self, model: Model, out: CodeWriter) -> None:
+        self.model = model
+        self.out = out
+        self._pending: list[tuple[Scope, _Leaf]] = []
+
+    def place(self, scope: Scope, path: str) -> str:
+        """Declares or names the variable that takes a number."""
+        raise NotImplementedError
+
+    def on_bytes(self, scope: Scope, field: Field, start: str, size: str) -> None:
+        """A byte string was read; its size is negative for null."""
+        raise NotImplementedError
+
+    def on_read(self, scope: Scope, ids: tuple[str, ...]) -> None:
+        """Fields of those ids have been read."""
+
+    def on_array(self, scope: Scope, field: Field) -> None:
+        """An array of structures begins."""
+        raise ValueError(f"{field.location}: an array has no place here")
+
+    def translator(self, scope: Scope, value: str = "_") -> CTranslator:
+        """Translates expressions of the structure."""
+
+        def resolve(path: str) -> str:
+            if path not in scope.names:
+                raise ValueError(f"{scope.type.location}: {path} is not known here")
+            return scope.names[path]
+
+        return CTranslator(self.model, scope.type, resolve, value, "p", scope.end)
+
+    def read(self, scope: Scope) -> None:
+        """All fields of the structure."""
+        fields = list(scope.type.fields)
+        while fields:
+            run = self._run(fields)
+            if run:
+                self._read_run(scope, run)
+                self.on_read(scope, tuple(item.id for item in run))
+                del fields[: len(run)]
+                continue
+            item = fields.pop(0)
+            if item.condition is None:
+                self._read_field(scope, item)
+            else:
+                self._read_conditional(scope, item)
+            self.on_read(scope, (item.id,))
+
+    def _run(self, fields: list[Field]) -> list[Field]:
+        run = []
+        for item in fields:
+            if item.condition is not None or item.repeat is not None or item.is_guard:
+                break
+            if is_bytes(self.model, item) or fixed_size(self.model, item) is None:
+                break
+            if isinstance(item.type, TypeReference) and item.type.size is not None:
+                break
+            run.append(item)
+            expression = item.valid.expression if item.valid else None
+            if expression is not None and "_io" in names(expression):
+                break
+        return run
+
+    def _leaves(self, owner: Type, item: Field, prefix: str, bit: int) -> Iterator[_Leaf]:
+        path = prefix + item.id
+        match item.type:
+            case IntegerType(size=size):
+                yield _Leaf(path, owner, item, bit, 8 * size)
+            case BitsType(width=width):
+                yield _Leaf(path, owner, item, bit, width)
+            case TypeReference():
+                inner = self.model.type(item.type)
+                for child in inner.fields:
+                    for leaf in self._leaves(inner, child, f"{path}.", bit):
+                        yield leaf
+                        bit = leaf.bit + leaf.width
+
+    def _read_run(self, scope: Scope, run: list[Field]) -> None:
+        leaves: list[_Leaf] = []
+        for item in run:
+            bit = leaves[-1].bit + leaves[-1].width if leaves else 0
+            leaves += self._leaves(scope.type, item, "", bit)
+        size = (leaves[-1].bit + leaves[-1].width) // 8
+        with self.out.block(f"if ({scope.end} - p < {size})"):
+            self.out.line(self.fail)
+        for leaf in leaves:
+            target = self.place(scope, leaf.path)
+            self.out.line(f"{target} = {_load(leaf)};")
+        self.out.line(f"p += {size};")
+        for leaf in leaves:
+            self._check(scope, leaf.owner, leaf.field, leaf.path)
+
+    def _read_conditional(self, scope: Scope, item: Field) -> None:
+        assert item.condition is not None
+        condition = self.translator(scope).text(item.condition)
+        plain = replace(item, condition=None)
+        if is_integer(self.model, item):
+            target = self.place(scope, item.id)
+            default = item.default.value if item.default else None
+            self.out.line(f"{target} = {-1 if not isinstance(default, int) else default};")
+            known = scope.names[item.id]
+            with self.out.block(f"if ({condition}) {{", "}"):
+                self._read_number(scope, plain, known)
+        elif isinstance(item.type, BytesType):
+            self._read_bytes(scope, plain, condition)
+        else:
+            raise ValueError(f"{item.location}: cannot read an optional structure")
+
+    def _read_number(self, scope: Scope, item: Field, target: str) -> None:
+        scalar = scalar_of(self.model, item)
+        if scalar is not None:
+            self.out.line(f"p = ks_read_{scalar}(p, {scope.end}, &{target});")
+            with self.out.block("if (KS_UNLIKELY(!p))"):
+                self.out.line(self.fail)
+        else:
+            assert isinstance(item.type, IntegerType)
+            with self.out.block(f"if ({scope.end} - p < {item.type.size})"):
+                self.out.line(self.fail)
+            self.out.line(f"{target} = {_integer(item.type, 'p')};")
+            self.out.line(f"p += {item.type.size};")
+        self._check(scope, scope.type, item, item.id)
+
+    def _read_field(self, scope: Scope, item: Field) -> None:
+        if item.is_guard:
+            assert item.valid is not None
+            assert item.valid.expression is not None
+            condition = self.translator(scope).text(item.valid.expression)
+            with self.out.block(f"if (KS_UNLIKELY(!{condition}))"):
+                self.out.line(self.fail)
+        elif item.repeat is not None:
+            self.on_array(scope, item)
+        elif is_integer(self.model, item):
+            self._read_number(scope, item, self.place(scope, item.id))
+        elif is_bytes(self.model, item):
+            self._read_bytes(scope, item, None)
+        elif isinstance(item.type, TypeReference):
+            self._read_structure(scope, item, item.type)
+        else:
+            raise ValueError(f"{item.location}: C cannot read it")
+
+    def _read_bytes(self, scope: Scope, item: Field, condition: str | None) -> None:
+        """A byte string with its size in front, of a size that is known, or up to the end."""
+        name = c_name(scope.prefix + item.id)
+        size, expression = f"n_{name}", None
+        self.out.line(f"int64_t {size} = {'-1' if condition else '0'};")
+        stop = scope
+        if isinstance(item.type, TypeReference):
+            inner = self.model.type(item.type)
+            length, value = inner.fields
+            stop = Scope(inner, f"{scope.prefix}{item.id}.", end=scope.end)
+            local = f"l_{name}"
+            self.out.line(f"int64_t {local};")
+            stop.names[length.id] = local
+            self._read_number(stop, length, local)
+            if value.condition is not None:
+                condition = self.translator(stop).text(value.condition)
+                self.out.line(f"{size} = -1;")
+            assert isinstance(value.type, BytesType)
+            expression = value.type.size
+        else:
+            assert isinstance(item.type, BytesType)
+            expression = item.type.size
+        start = f"b_{name}"
+        self.out.line(f"const uint8_t *const {start} = p;")
+        head = f"if ({condition}) {{" if condition else "{"
+        with self.out.block(head, "}"):
+            text = (
+                self.translator(stop).text(expression)
+                if expression is not None
+                else f"(int64_t)({scope.end} - p)"
+            )
+            self.out.line(f"{size} = {text};")
+            if expression is not None:
+                test = f"{size} < 0 || {size} > {scope.end} - p"
+                with self.out.block(f"if (KS_UNLIKELY({test}))"):
+                    self.out.line(self.fail)
+            self.out.line(f"p += {size};")
+        self.on_bytes(scope, item, start, size)
+
+    def _read_structure(self, scope: Scope, item: Field, reference: TypeReference) -> None:
+        inner = self.model.type(reference)
+        outer = self.translator(scope)
+        end = scope.end
+        if reference.size is not None:
+            end = f"end_{c_name(scope.prefix + item.id)}"
+            size = outer.text(reference.size)
+            with self.out.block(f"if (KS_UNLIKELY({size} < 0 || {size} > {scope.end} - p))"):
+                self.out.line(self.fail)
+            self.out.line(f"const uint8_t *{end} = p + {size};")
+        prefix = scope.prefix if scope.type.is_frame else f"{scope.prefix}{item.id}."
+        below = Scope(inner, prefix, self.arguments(scope, inner, reference), end)
+        self.read(below)
+        if reference.size is not None:
+            self.out.line(f"KS_HIDE({end});")
+            self.out.line(f"p = {end};")
+        for path, text in below.names.items():
+            scope.names.setdefault(f"{item.id}.{path}", text)
+
+    def arguments(self, scope: Scope, inner: Type, reference: TypeReference) -> dict[str, str]:
+        """The names that parameters of ``inner`` bring into it."""
+        found: dict[str, str] = {}
+        for parameter, argument in zip(inner.parameters, reference.arguments, strict=True):
+            found |= self._argument(scope, parameter, argument)
+        return found
+
+    def _argument(
+        self, scope: Scope, parameter: Parameter, argument: Expression
+    ) -> dict[str, str]:
+        if isinstance(parameter.type, IntegerType):
+            return {parameter.id: self.translator(scope).text(argument)}
+        if not isinstance(argument, Name):
+            raise ValueError(f"{scope.type.location}: an argument must be a plain name")
+        start = f"{argument.id}."
+        return {
+            f"{parameter.id}.{path.removeprefix(start)}": text
+            for path, text in scope.names.items()
+            if path.startswith(start)
+        }
+
+    def _check(self, scope: Scope, owner: Type, item: Field, path: str) -> None:
+        value = scope.names[path]
+        inner = scope
+        if owner is not scope.type:
+            start = path.removesuffix(item.id)
+            known = scope.names.items()
+            below = {k.removeprefix(start): v for k, v in known if k.startswith(start)}
+            inner = Scope(owner, names=below, end=scope.end)
+        conditions = checks(self.translator(inner, value), item.valid)
+        conditions += enum_check(self.model, owner, item, value)
+        for condition in conditions:
+            with self.out.block(f"if (KS_UNLIKELY(!({condition})))"):
+                self.out.line(self.fail)
+
+
+def dependencies(expression: Expression) -> frozenset[str]:
+    """First ids of everything that an expression mentions."""
+    return frozenset(node.id for node in walk(expression) if isinstance(node, Name))
+
+
+def dotted(expression: Expression) -> Iterator[str]:
+    """Dotted names in an expression, ``batch.attributes.compression``."""
+    for node in walk(expression):
+        parts: list[str] = []
+        inner: Expression = node
+        while isinstance(inner, Attribute):
+            parts.insert(0, inner.name)
+            inner = inner.value
+        if isinstance(inner, Name):
+            yield ".".join([inner.id, *parts])
+
+
+def _integer(kind: IntegerType, at: str) -> str:
+    return f"ks_{'s' if kind.signed else 'u'}{kind.size}({at})"
+
+
+def _load(leaf: _Leaf) -> str:
+    kind = leaf.field.type
+    if isinstance(kind, IntegerType):
+        return _integer(kind, f"p + {leaf.bit // 8}" if leaf.bit else "p")
+    first, last = leaf.bit // 8, (leaf.bit + leaf.width - 1) // 8
+    count = last - first + 1
+    at = f"p + {first}" if first else "p"
+    whole = (
+        f"ks_u{count}({at})"
+        if count in (1, 2, 4)
+        else " | ".join(f"ks_u1(p + {i}) << {8 * (last - i)}" for i in range(first, last + 1))
+    )
+    shift = 8 * (last + 1) - (leaf.bit + leaf.width)
+    text = f"({whole}) >> {shift}" if shift else f"({whole})"
+    return f"{text} & {hex((1 << leaf.width) - 1)}"
