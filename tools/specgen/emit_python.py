@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.specgen import emit_python_model, python_runtime
+from tools.specgen import emit_python_model, emit_python_parse, python_runtime
 from tools.specgen.model import Model
 from tools.specgen.output import Output
 
@@ -14,6 +14,7 @@ def emit(model: Model) -> list[Output]:
     return [
         _runtime(model),
         *emit_python_model.emit(model),
+        *emit_python_parse.emit(model),
     ]
 
 

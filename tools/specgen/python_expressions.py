@@ -123,8 +123,7 @@ class Translator:
 
     def negated(self, expression: Expression) -> str:
         """Source text that is true where the expression is false."""
-        text, level = self._top(expression)
-        return f"not {text}" if level == _ATOM else f"not ({text})"
+        return self.text(_negation(expression))
 
     def member_of(self, expression: Expression) -> tuple[Type, Member] | None:
         """The member that ``a.b.c`` means, and the type that has it; None for other values."""
@@ -240,6 +239,8 @@ class Translator:
                 return self._attribute(expression)
             case Index(value, index):
                 return f"{self.operand(value)}[{self.text(index)}]", _ATOM
+            case Unary("not", operand) if expression == _NOT_AT_END and self.stream:
+                return f"{self.stream.position} != {self.stream.end}", _COMPARE
             case Unary("not", operand):
                 return f"not {self._side(operand, _NOT)}", _NOT
             case Unary(operator, operand):
@@ -285,7 +286,7 @@ class Translator:
         position, end, base = self.stream.position, self.stream.end, self.stream.base
         match name:
             case "eof":
-                return f"{position} >= {end}", _COMPARE
+                return f"{position} == {end}", _COMPARE
             case "pos":
                 return f"{position} - {base}", _SUM
             case "size":
@@ -299,6 +300,7 @@ class Translator:
         return str(next(value.value for value in enum.values if value.id == member))
 
 
+_NOT_AT_END = Unary("not", Attribute(Name("_io"), "eof"))
 _LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
 
 
@@ -306,3 +308,21 @@ def _is_arithmetic(expression: Expression) -> bool:
     return (isinstance(expression, Binary) and expression.operator in ("+", "-", "*")) or (
         isinstance(expression, Unary) and expression.operator == "-"
     )
+
+
+_OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _negation(expression: Expression) -> Expression:
+    match expression:
+        case Unary("not", operand):
+            return operand
+        case Binary("or", left, right):
+            return Binary("and", _negation(left), _negation(right))
+        case Binary("and", left, right):
+            return Binary("or", _negation(left), _negation(right))
+        case Binary(operator, left, right) if operator in _OPPOSITES:
+            return Binary(_OPPOSITES[operator], left, right)
+        case Attribute(Name("_io"), "eof"):
+            return _NOT_AT_END
+    return Unary("not", expression)
