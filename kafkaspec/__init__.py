@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kafkaspec.log.batch import Batch
     from kafkaspec.log.directory import LogDirectory
     from kafkaspec.log.encoding import decode, encode
-    from kafkaspec.log.opening import open_log as open
+    from kafkaspec.log.opening import open_log as open  # noqa: A004
     from kafkaspec.log.partition import Partition
     from kafkaspec.log.segment import Segment
     from kafkaspec.model import Record
