@@ -24,7 +24,7 @@ class PythonCodec(Codec):
     def __init__(self, package: str = "kafkaspec._generated") -> None:
         self._package = f"{package}.python"
         self._parsers: dict[str, Callable[..., tuple[Any, int]]] = {}
-        self._serializers: dict[str, Callable[[bytearray, Any, bool, Sequence[Any]], None]] = {}
+        self._serializers: dict[str, tuple[Callable[..., None], tuple[int, ...]]] = {}
         self._decode: Callable[[Any, bytes], list[Record] | None] | None = None
 
     def parse(
@@ -54,12 +54,12 @@ class PythonCodec(Codec):
     def serialize(
         self, type_key: str, value: Any, *, parameters: Sequence[Any] = (), raw: bool = False
     ) -> bytes:
-        serializer = self._serializers.get(type_key)
-        if serializer is None:
-            serializer = self._load("serialize", "SERIALIZERS", type_key)
-            self._serializers[type_key] = serializer
+        found = self._serializers.get(type_key)
+        if found is None:
+            found = self._serializers[type_key] = self._load("serialize", "SERIALIZERS", type_key)
+        serializer, taken = found
         out = bytearray()
-        serializer(out, value, raw, parameters)
+        serializer(out, value, raw, *(parameters[index] for index in taken))
         return bytes(out)
 
     def decode_records(

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.specgen import emit_python_model, emit_python_parse, python_runtime
+from tools.specgen import (
+    emit_python_model,
+    emit_python_parse,
+    emit_python_serialize,
+    python_runtime,
+)
 from tools.specgen.model import Model
 from tools.specgen.output import Output
 
@@ -15,6 +20,7 @@ def emit(model: Model) -> list[Output]:
         _runtime(model),
         *emit_python_model.emit(model),
         *emit_python_parse.emit(model),
+        *emit_python_serialize.emit(model),
     ]
 
 

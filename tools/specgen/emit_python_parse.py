@@ -25,7 +25,7 @@ VARINTS = {
 """What ``-scalar`` says of an integer: bytes at most, bits, whether zig-zag coded."""
 
 _LOCALS = (
-    "buffer", "pos", "end", "complete", "start", "stop", "item", "index", "count", "result",
+    "buffer", "pos", "end", "complete", "start", "stop", "base", "item", "index", "count", "result",
     "error", "model", "path", "spec", "byte", "shift",
 )  # fmt: skip
 

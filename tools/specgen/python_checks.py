@@ -95,6 +95,19 @@ def never_negative(translator: Translator, field: Field, size: Expression) -> bo
     return replace(translator, intervals=bounds).interval(size)[0] >= 0
 
 
+def lower_bound(field: Field) -> int | None:
+    """The ``n`` where ``valid:`` demands ``_ >= n`` and nothing else."""
+    valid = field.valid
+    if valid is None:
+        return None
+    if valid == Valid(minimum=valid.minimum) and isinstance(valid.minimum, Int):
+        return valid.minimum.value
+    match valid.expression:
+        case Binary(">=", Name("_") | Attribute(Name("_"), "value"), Int(n)):
+            return n
+    return None
+
+
 def _lower_bound(field: Field, name: str) -> int:
     if field.valid is None:
         return LONG[0]

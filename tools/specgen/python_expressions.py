@@ -74,7 +74,7 @@ class Stream:
 
     position: str
     end: str
-    base: str = "0"
+    base: str = ""
 
     @property
     def left(self) -> str:
@@ -287,9 +287,9 @@ class Translator:
         match name:
             case "eof":
                 return f"{position} == {end}", _COMPARE
-            case "pos":
+            case "pos" if base:
                 return f"{position} - {base}", _SUM
-            case "size":
+            case "size" if base:
                 return f"{end} - {base}", _SUM
         raise ValueError(f"{self.type.location}: _io.{name} is not supported")
 

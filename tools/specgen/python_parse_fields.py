@@ -51,8 +51,10 @@ class FieldReader(RunReader):
 
     def read_all(self) -> None:
         """Every field in order."""
-        if self.type.scalar or self.type.peek_instances:
+        if self.type.scalar:
             self.out.line("start = pos")
+        if self.type.peek_instances:
+            self.out.line("base = pos")
         for segment in segments(self.model, self.type):
             if isinstance(segment, Run):
                 self._run(segment)
@@ -68,10 +70,10 @@ class FieldReader(RunReader):
             self.seen.add(peek.id)
             assert isinstance(peek.position, Int)
             assert isinstance(peek.type, IntegerType)
-            place = Place(plus("start", peek.position.value), f'"/{peek.id}"', f'"{peek.location}"')
+            place = Place(plus("base", peek.position.value), f'"/{peek.id}"', f'"{peek.location}"')
             as_field = Field(peek.id, peek.type, peek.location, valid=peek.valid)
             run = run_of(self.model, self.type, (as_field,))
-            with self.out.block(f"if end - start < {peek.position.value + run.size}:"):
+            with self.out.block(f"if end - base < {peek.position.value + run.size}:"):
                 self.out.line(f"raise missing({place.offset}, complete, {place})")
             struct = self.structs.name(run.format)
             self.out.line(

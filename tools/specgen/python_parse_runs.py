@@ -64,7 +64,7 @@ class RunReader:
             self.type,
             self._resolve,
             value=value,
-            stream=Stream(position, "end", "start"),
+            stream=Stream(position, "end", "base" if self.type.peek_instances else ""),
         )
 
     def _resolve(self, name: str) -> str:

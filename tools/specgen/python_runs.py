@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tools.specgen.expression import Int
+from tools.specgen.expression import Int, names
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -16,6 +16,7 @@ from tools.specgen.model import (
     Type,
     TypeReference,
 )
+from tools.specgen.python_checks import parts
 
 _CODES = {(1, True): "b", (2, True): "h", (4, True): "i", (8, True): "q"}
 _UNSIGNED = {1: "B", 2: "H", 4: "I", 8: "Q"}
@@ -126,9 +127,15 @@ def is_fixed(model: Model, item: Field) -> bool:
                 not inner.is_transparent
                 and not inner.peek_instances
                 and bool(inner.fields)
-                and all(is_fixed(model, inner_field) for inner_field in inner.fields)
+                and all(_is_simple(model, inner_field) for inner_field in inner.fields)
             )
     return False
+
+
+def _is_simple(model: Model, item: Field) -> bool:
+    """Fixed, set by the constructor, and checked, if at all, without looking at other fields."""
+    mentioned = {name for part in parts(item.valid) for name in names(part)} if item.valid else ()
+    return is_fixed(model, item) and item.derive is None and set(mentioned) <= {"_"}
 
 
 def _add_leaves(

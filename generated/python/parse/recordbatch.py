@@ -69,14 +69,14 @@ def parse_message(
     buffer: Buffer, pos: int, end: int, complete: bool, base_offset: int
 ) -> tuple[model.LegacyMessage | model.RecordBatch, int]:
     """A value of ``message`` and the position behind it."""
-    start = pos
-    if end - start < 5:
+    base = pos
+    if end - base < 5:
         raise missing(
-            start + 4, complete, "/magic", "recordbatch.ksy#/types/message/instances/magic"
+            base + 4, complete, "/magic", "recordbatch.ksy#/types/message/instances/magic"
         )
-    (magic,) = _S1.unpack_from(buffer, start + 4)
+    (magic,) = _S1.unpack_from(buffer, base + 4)
     if not 0 <= magic <= 2:
-        raise invalid(start + 4, magic, "/magic", "recordbatch.ksy#/types/message/instances/magic")
+        raise invalid(base + 4, magic, "/magic", "recordbatch.ksy#/types/message/instances/magic")
     try:
         content: Any
         if magic in (0, 1):
