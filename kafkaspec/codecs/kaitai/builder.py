@@ -217,8 +217,6 @@ def owner_field(owner: TypeTable, field_id: str) -> FieldTable:
 
 def unwritable(error: Exception, table: TypeTable, place: Place) -> KafkaSpecError:
     """The error for an exception of Kaitai's runtime that was raised for an object."""
-    if isinstance(error, KafkaSpecError):
-        return error
     if isinstance(error, AttributeError) and hasattr(error.obj, "_place"):
         # A field that the specification's condition asks for, and the value does not have.
         table, place = error.obj._place

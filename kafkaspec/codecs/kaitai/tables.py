@@ -72,12 +72,12 @@ class Tables:
         """The table of a type.
 
         Raises:
-            ValueError: there is no type of that key.
+            KeyError: there is no type of that key.
         """
         table = self._types.get(key)
         if table is None:
             if key not in self.layouts:
-                raise ValueError(f"the specification has no type {key}")
+                raise KeyError(f"the specification has no type {key}")
             table = self._types[key] = self._load(self.layouts[key])
         return table
 
