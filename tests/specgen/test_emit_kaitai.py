@@ -1,4 +1,4 @@
-"""The official compiler: it is found or its absence is said, and its output is what is checked in."""
+"""The official compiler: found, or its absence is said; its output is what is checked in."""
 
 from __future__ import annotations
 
