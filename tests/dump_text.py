@@ -95,8 +95,10 @@ def _line(block: str, bars: bool) -> Line:
             break
         values[pair[1]] = pair[2].removesuffix("}")  # a stray brace, versions 3.0 to 4.2
         position = pair.end()
-    headers = _HEADER_KEYS.match(rest, position)
-    if headers:
+    if rest.startswith("headerKeys", position):
+        headers = _HEADER_KEYS.match(rest, position)
+        if headers is None:
+            raise ValueError(f"header keys not understood: {rest}")
         header_keys = headers[1]
         position = headers.end()
         if rest[position:].startswith(" endTxnMarker"):

@@ -83,17 +83,21 @@ def test_producer_snapshot(golden: Golden, codec: Codec) -> None:
 def test_kraft_control_records(golden: Golden, codec: Codec) -> None:
     """Every field of every body, as JSON."""
     said = [
-        json.loads(line.text[line.text.index("{") :])
+        line.text
         for line in dump_text.batch_lines(golden.dump, bars=True)
         if not line.batch and line.text and not line.text.startswith("payload: ")
     ]
     found = [
-        as_json(control.body)
+        control
         for batch in Segment(golden.path, codec=codec).batches()
         for control in batch.control_records()
     ]
-    assert found == said
     assert found
+    for control, text in zip(found, said, strict=True):
+        if text.startswith("controlType: "):  # up to 4.0 all that is shown of a leader change
+            assert text == f"controlType: {control.type_name}({control.key.type})"
+        else:
+            assert as_json(control.body) == json.loads(text[text.index("{") :])
 
 
 def lines(golden: Golden) -> list[dict[str, int]]:
