@@ -14,7 +14,8 @@ _COMPLAINT = re.compile(
 )
 _PAIR = re.compile(r"(\w+): (\S+) ?")
 _HEADER_KEYS = re.compile(
-    r"headerKeys: \[(.*?)\](?= key: | payload: | endTxnMarker: | [A-Z]|$)", re.S
+    r"headerKeys: \[(.*?)\](?= key: | payload: | endTxnMarker: | controlType: | [A-Z]\w+:? \{|$)",
+    re.S,
 )
 _REPLACED = re.compile("\ufffd+")
 
