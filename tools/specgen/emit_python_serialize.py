@@ -100,9 +100,9 @@ class SerializeModule:
             self._structure(type_)
 
     def _open(self, type_: Type, parameters: str = "") -> str:
-        return (
-            f"def write_{type_.name}(out: bytearray, value: object, raw: bool{parameters}) -> None:"
-        )
+        is_bytes = type_.scalar is not None and not type_.scalar.is_integer
+        taken = f"out: bytearray, value: {'Any' if is_bytes else 'object'}, raw: bool{parameters}"
+        return f"def write_{type_.name}({taken}) -> None:"
 
     def _docstring(self, type_: Type) -> None:
         self.out.line(f'"""Append a ``{type_.name}``."""')

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from kafkaspec.errors import KafkaSpecError
 
@@ -23,7 +24,7 @@ def write_flexible(out: bytearray, value: object, raw: bool) -> None:
 
 def write_compact_string(
     out: bytearray,
-    value: object,
+    value: Any,
     raw: bool,
     path: str = "",
     spec: str = "flexible.ksy#/types/compact_string",

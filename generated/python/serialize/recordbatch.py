@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
+from typing import Any
 
 from kafkaspec.checksum import crc32, crc32c
 from kafkaspec.errors import KafkaSpecError
@@ -437,7 +438,7 @@ def write_header(out: bytearray, value: object, raw: bool) -> None:
 
 def write_nullable_bytes(
     out: bytearray,
-    value: object,
+    value: Any,
     raw: bool,
     path: str = "",
     spec: str = "recordbatch.ksy#/types/nullable_bytes",
@@ -453,7 +454,7 @@ def write_nullable_bytes(
 
 def write_nullable_bytes_s4(
     out: bytearray,
-    value: object,
+    value: Any,
     raw: bool,
     path: str = "",
     spec: str = "recordbatch.ksy#/types/nullable_bytes_s4",
