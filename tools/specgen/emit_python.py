@@ -7,6 +7,7 @@ from pathlib import Path
 from tools.specgen import (
     emit_python_model,
     emit_python_parse,
+    emit_python_records,
     emit_python_serialize,
     python_runtime,
 )
@@ -21,6 +22,7 @@ def emit(model: Model) -> list[Output]:
         *emit_python_model.emit(model),
         *emit_python_parse.emit(model),
         *emit_python_serialize.emit(model),
+        *emit_python_records.emit(model),
     ]
 
 

@@ -100,6 +100,7 @@ class Translator:
         wrap: reduce sums and products that may leave 64 bits, as Java does.
         intervals: narrower bounds of members than their types give, by id.
         overrides: source text of whole sub-expressions, looked up before anything else.
+        bounds: bounds of whole sub-expressions, looked up before anything else.
     """
 
     model: Model
@@ -111,6 +112,7 @@ class Translator:
     wrap: bool = False
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     overrides: Mapping[Expression, str] = field(default_factory=dict)
+    bounds: Mapping[Expression, Interval] = field(default_factory=dict)
 
     def text(self, expression: Expression) -> str:
         """The expression as Python source."""
@@ -146,6 +148,8 @@ class Translator:
 
     def interval(self, expression: Expression) -> Interval:
         """Bounds of an integer expression; ``LONG`` where nothing better is known."""
+        if expression in self.bounds:
+            return self.bounds[expression]
         match expression:
             case Int(value):
                 return value, value
@@ -256,7 +260,7 @@ class Translator:
         if node.operator in _COMPARISONS:
             left, right = (self._side(side, _PIPE) for side in (node.left, node.right))
             return f"{left} {node.operator} {right}", _COMPARE
-        if node == _LEFT and self.stream:
+        if node == LEFT and self.stream:
             return self.stream.left, _SUM
         level = _PRECEDENCE[node.operator]
         inside = _is_arithmetic(node)
@@ -301,7 +305,8 @@ class Translator:
 
 
 _NOT_AT_END = Unary("not", Attribute(Name("_io"), "eof"))
-_LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
+LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
+"""``_io.size - _io.pos``: bytes that are left."""
 
 
 def _is_arithmetic(expression: Expression) -> bool:
