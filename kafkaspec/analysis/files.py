@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kafkaspec.analysis.report import FileKind
-from kafkaspec.errors import Reason, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log import names
 
 _KINDS = {
@@ -118,6 +118,16 @@ def read_directories(path: Path) -> list[Directory]:
             file=os.fspath(path),
         )
     return directories
+
+
+def segment_bytes(path: Path) -> int:
+    """Bytes of the segments under a path, 0 for what cannot be read."""
+    try:
+        if path.is_dir():
+            return sum(directory.size for directory in read_directories(path))
+        return path.stat().st_size
+    except (OSError, KafkaSpecError):
+        return 0
 
 
 def _has_content(directory: Directory) -> bool:
