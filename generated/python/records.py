@@ -164,7 +164,7 @@ def decode_records(batch: model.RecordBatch, data: bytes) -> list[Record] | None
                         end = pos + (number >> 1)
                         value_ = data[pos:end]
                         pos = end
-                    pairs.append((str(key_, "utf-8", "surrogateescape"), value_))
+                    pairs.append((key_.decode(), value_))
                 headers = tuple(pairs)
             else:
                 headers = ()
@@ -182,7 +182,7 @@ def decode_records(batch: model.RecordBatch, data: bytes) -> list[Record] | None
                     ),
                 )
             )
-    except IndexError:
+    except (IndexError, UnicodeDecodeError):
         return None
     if pos > len(data):
         return None

@@ -173,7 +173,8 @@ class RecordLoop:
         count = self._translator(self.record_set).text(self.array.repeat.count)
         with out.block("try:"), out.block(f"for _ in range({count}):"):
             self._record(out)
-        with out.block("except IndexError:"):
+        # A key that is not UTF-8 is legal, and rare enough to be left to the other parser.
+        with out.block("except (IndexError, UnicodeDecodeError):"):
             out.line("return None")
         with out.block("if pos > len(data):"):
             out.line("return None")
@@ -357,7 +358,7 @@ class RecordLoop:
                 for part in item.fields:
                     inner._field(out, item, part, set(_HEADER))
                 key, value = (inner.names.local(name) for name in _HEADER)
-                out.line(f'pairs.append((str({key}, "utf-8", "surrogateescape"), {value}))')
+                out.line(f"pairs.append(({key}.decode(), {value}))")
             out.line(f"{target} = tuple(pairs)")
         with out.block("else:"):
             out.line(f"{target} = ()")
