@@ -328,9 +328,30 @@ def test_checksums_are_computed_when_written() -> None:
 
 
 def test_a_magic_0_message_has_no_timestamp() -> None:
-    with_one = LegacyMessage(offset=0, magic=0, timestamp=9, value=b"a")
-    entry = Entry(base_offset=0, message=with_one)
-    assert CODEC.serialize("recordbatch.entry", entry) == ENTRIES["magic 0"]
+    message = LegacyMessage(offset=0, magic=0, timestamp=9, value=b"a")
+    entry = Entry(base_offset=0, message=message)
+    assert CODEC.serialize("recordbatch.entry", entry, raw=True) == ENTRIES["magic 0"]
+    with pytest.raises(KafkaSpecError) as caught:
+        CODEC.serialize("recordbatch.entry", entry)
+    assert caught.value.path == "/message/content/timestamp"
+
+
+def test_the_class_of_a_value_and_what_chooses_it_must_agree() -> None:
+    entry, _ = CODEC.parse("recordbatch.entry", ENTRIES["magic 1"])
+    entry.message.magic = 2
+    with pytest.raises(KafkaSpecError) as caught:
+        CODEC.serialize("recordbatch.entry", entry)
+    assert caught.value.path == "/message/content/magic"
+    entry.len_message = None
+    forged = CODEC.serialize("recordbatch.entry", entry, raw=True)
+    assert (forged[16], len(forged)) == (2, len(ENTRIES["magic 1"]) - 8)
+    marker = EndTransactionMarker(coordinator_epoch=2)
+    for other in (2, 9):
+        key, parameters = "control_record.control_record_value", (other,)
+        with pytest.raises(KafkaSpecError) as caught:
+            CODEC.serialize(key, marker, parameters=parameters)
+        assert caught.value.path == "/body"
+        assert len(CODEC.serialize(key, marker, parameters=parameters, raw=True)) == 6
 
 
 def test_raw_keeps_what_is_stored() -> None:
