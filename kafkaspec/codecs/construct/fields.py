@@ -266,7 +266,7 @@ class ExactBytes(Construct):  # type: ignore[misc]
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         _check_bytes(obj, path)
-        if isinstance(self.size, int) and len(obj) != self.size:
+        if isinstance(self.size, int) and len(obj) != self.size and not is_raw(context):
             raise ValidationError(f"not {self.size} bytes", path=path)
         stream.write(obj)
         return obj

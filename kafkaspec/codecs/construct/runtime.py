@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafkaspec.codecs.construct.derive import Count, Crc32, Crc32c, Derived, Length, Span
 from kafkaspec.codecs.construct.expressions import (
     at_end_,
     either_,
@@ -25,16 +26,7 @@ from kafkaspec.codecs.construct.fields import (
     VarInt64,
 )
 from kafkaspec.codecs.construct.parts import Ahead, Choice, Items, Sized, With
-from kafkaspec.codecs.construct.structure import (
-    Count,
-    Crc32,
-    Crc32c,
-    Derived,
-    Length,
-    Span,
-    Structure,
-    Value,
-)
+from kafkaspec.codecs.construct.structure import Structure, Value
 from kafkaspec.codecs.construct.window import Window
 
 __all__ = [

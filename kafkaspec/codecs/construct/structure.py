@@ -1,4 +1,4 @@
-"""A structure of the specification as a Construct class, and the fields that writers compute.
+"""A structure of the specification as a Construct class.
 
 ``Structure`` is ``construct.Struct`` with exact ends, paths in errors, parameters, and fields that
 follow from others: a size or checksum stands in front of what it is computed from, so that the
@@ -10,7 +10,8 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import EllipsisType
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from construct import (  # type: ignore[import-untyped]
@@ -24,8 +25,8 @@ from construct import (  # type: ignore[import-untyped]
 )
 from construct.lib import bits2bytes, bytes2bits  # type: ignore[import-untyped]
 
-from kafkaspec import checksum
 from kafkaspec._generated.python.runtime import missing, unencodable
+from kafkaspec.codecs.construct.derive import Count, Derived, Span
 from kafkaspec.codecs.construct.fields import Field, Guard, compute, is_raw
 from kafkaspec.codecs.construct.parts import Ahead
 from kafkaspec.codecs.construct.tree import NULL
@@ -33,78 +34,9 @@ from kafkaspec.codecs.construct.window import Window
 from kafkaspec.errors import KafkaSpecError
 
 
-class Count:
-    """The number of items of the array ``field``, plus a constant."""
-
-    def __init__(self, field: str, *, plus: int = 0) -> None:
-        self.field = field
-        self.plus = plus
-
-
-class Span:
-    """A function of the bytes of some fields.
-
-    Args:
-        first: the first of the fields, the only one without ``last``.
-        last: the last of them, ``...`` for all up to the end of the structure.
-        plus: is added to a length.
-    """
-
-    def __init__(self, first: str, last: str | EllipsisType | None = None, plus: int = 0) -> None:
-        self.first = first
-        self.last = last
-        self.plus = plus
-
-    def of(self, pieces: Mapping[str, bytes | None]) -> bytes | None:
-        """The bytes of the fields, None while one of them is not known."""
-        names = list(pieces)
-        start = names.index(self.first)
-        stop = start if self.last is None else len(names) - 1
-        if isinstance(self.last, str):
-            stop = names.index(self.last)
-        parts = [pieces[name] for name in names[start : stop + 1]]
-        known = [part for part in parts if part is not None]
-        return b"".join(known) if len(known) == len(parts) else None
-
-    def value(self, data: bytes) -> int:
-        """The value that the bytes give."""
-        raise NotImplementedError
-
-
-class Length(Span):
-    """Size in bytes, plus a constant."""
-
-    def value(self, data: bytes) -> int:
-        return len(data) + self.plus
-
-
-class Crc32(Span):
-    """CRC-32 (IEEE)."""
-
-    def value(self, data: bytes) -> int:
-        return checksum.crc32(data)
-
-
-class Crc32c(Span):
-    """CRC-32C (Castagnoli)."""
-
-    def value(self, data: bytes) -> int:
-        return checksum.crc32c(data)
-
-
-class Derived(Subconstruct):  # type: ignore[misc]
-    """A field that writers compute: ``Derived(Length("body"), Field(...))``.
-
-    With ``_raw=True`` a value that is given is written instead.
-    """
-
-    def __init__(self, function: Count | Span, subcon: Any) -> None:
-        super().__init__(subcon)
-        self.function = function
-
-
 @contextmanager
 def _inside(name: str) -> Iterator[None]:
+    """Errors get the field in front of their path."""
     try:
         yield
     except KafkaSpecError as error:
@@ -112,85 +44,101 @@ def _inside(name: str) -> Iterator[None]:
         raise
 
 
-def _leaf(construct: Any) -> Any:
-    """What stands inside of all wrappers."""
-    while True:
-        if isinstance(construct, IfThenElse):
-            construct = construct.thensubcon
-        elif isinstance(construct, Subconstruct):
-            construct = construct.subcon
-        else:
-            return construct
+@dataclass(frozen=True)
+class _Member:
+    """A named part of a structure: a field, a field read ahead, or a meaning of fields."""
 
+    name: str
+    construct: Any
 
-def _is_bits(construct: Any) -> bool:
-    return isinstance(_leaf(construct), BitsInteger)
+    @cached_property
+    def field(self) -> Field | Guard | None:
+        """The field inside of all wrappers; None for a meaning."""
+        return next((c for c in self._nested if isinstance(c, Field | Guard)), None)
 
+    @cached_property
+    def is_bits(self) -> bool:
+        """A number of bits, in a byte with others."""
+        return isinstance(self._nested[-1], BitsInteger)
 
-def _refuse_absent(step: Any, item: Any, scope: Any) -> None:
-    """A value that a condition leaves no place for would be lost."""
-    optional = step.subcon
-    if (
-        isinstance(optional, IfThenElse)
-        and item is not None
-        and item is not NULL
-        and not is_raw(scope)
-        and not compute(optional.condfunc, scope)
-    ):
-        field = _field(optional)
-        raise unencodable(item, "", field.location if field else "")
+    @cached_property
+    def bits(self) -> int:
+        """How many."""
+        width: int = self._nested[-1].length
+        return width
 
+    @cached_property
+    def is_meaning(self) -> bool:
+        """Computed from fields, never written."""
+        return isinstance(self._nested[-1], Computed)
 
-def _field(construct: Any) -> Field | Guard | None:
-    """The field inside of wrappers; None for what follows from fields."""
-    while not isinstance(construct, Field | Guard):
-        if isinstance(construct, IfThenElse):
-            construct = construct.thensubcon
-        elif isinstance(construct, Subconstruct):
-            construct = construct.subcon
-        else:
-            return None
-    return construct
+    @cached_property
+    def is_ahead(self) -> bool:
+        """Read before its turn, never written."""
+        return isinstance(self.construct, Ahead)
 
+    @cached_property
+    def function(self) -> Count | Span | None:
+        """What a writer computes it by."""
+        return self.construct.function if isinstance(self.construct, Derived) else None
 
-def _key(location: str) -> str:
-    """``recordbatch.record`` for ``recordbatch.ksy#/types/record``; a file is its root type."""
-    file, _, place = location.partition("#")
-    spec_id = file.removesuffix(".ksy")
-    return f"{spec_id}.{place.rpartition('/')[2] or spec_id}"
+    @property
+    def _nested(self) -> list[Any]:
+        found = [self.construct]
+        while True:
+            if isinstance(found[-1], IfThenElse):
+                found.append(found[-1].thensubcon)
+            elif isinstance(found[-1], Subconstruct):
+                found.append(found[-1].subcon)
+            else:
+                return found
+
+    def build(self, item: Any, scope: Any, path: str) -> bytes:
+        """The bytes of the value, which stands in ``scope`` afterwards."""
+        piece = io.BytesIO()
+        scope[self.name] = item
+        with _inside(self.name):
+            if isinstance(self.construct, IfThenElse):
+                self._refuse_absent(item, scope)
+            scope[self.name] = self.construct._build(item, piece, scope, path)
+        return piece.getvalue()
+
+    def _refuse_absent(self, item: Any, scope: Any) -> None:
+        """A value that the condition leaves no place for would be lost."""
+        absent = item is None or item is NULL or is_raw(scope)
+        if not absent and not compute(self.construct.condfunc, scope):
+            raise unencodable(item, "", self.field.location if self.field else "")
 
 
 class _Bits:
     """Neighbouring bit fields: whole bytes together, the first field in the highest bits."""
 
-    def __init__(self, fields: list[Any]) -> None:
-        self.fields = fields
-        self.names = [field.name for field in fields]
-        bits = sum(_leaf(field).length for field in fields)
-        self.size = -(-bits // 8)
+    def __init__(self, members: list[_Member]) -> None:
+        self.members = members
+        self.size = -(-sum(member.bits for member in members) // 8)
 
     def parse(self, stream: Window, scope: Any, path: str) -> Iterator[tuple[str, Any]]:
         start = stream.tell()
         data = stream.read(self.size)
         if len(data) < self.size:
-            first = _field(self.fields[0])
-            place = first.location if first else ""
-            raise missing(start, stream.exact, f"/{self.names[0]}", place)
+            first = self.members[0]
+            place = first.field.location if first.field else ""
+            raise missing(start, stream.exact, f"/{first.name}", place)
         bits = io.BytesIO(bytes2bits(data))
-        for field in self.fields:
-            with _inside(field.name):
+        for member in self.members:
+            with _inside(member.name):
                 try:
-                    yield field.name, field._parsereport(bits, scope, path)
+                    yield member.name, member.construct._parsereport(bits, scope, path)
                 except KafkaSpecError as error:
                     error.offset = start
                     raise
 
-    def build(self, obj: Any, scope: Any, path: str) -> bytes:
-        bits = io.BytesIO()
-        for field in self.fields:
-            with _inside(field.name):
-                scope[field.name] = field._build(obj.get(field.name), bits, scope, path)
-        return bytes(bits2bytes(bits.getvalue().ljust(8 * self.size, b"\0")))
+    def build(self, obj: Any, scope: Any, path: str) -> dict[str, bytes | None]:
+        """All bytes as the piece of the first field; those of the others are empty."""
+        bits = b"".join(member.build(obj.get(member.name), scope, path) for member in self.members)
+        pieces: dict[str, bytes | None] = dict.fromkeys((m.name for m in self.members), b"")
+        pieces[self.members[0].name] = bits2bytes(bits.ljust(8 * self.size, b"\0"))
+        return pieces
 
 
 class Value(Container):  # type: ignore[misc]
@@ -229,8 +177,10 @@ class Structure(Construct):  # type: ignore[misc]
         self.parameters = parameters
         self.flagbuildnone = True
         self._subcons = Container((subcon.name, subcon) for subcon in subcons)
-        self._steps = list(_grouped(subcons))
-        self._place(subcons)
+        members = [_Member(subcon.name, subcon.subcon) for subcon in subcons]
+        self._steps = list(_grouped(members))
+        self._computed = [member for member in members if member.function is not None]
+        self._place(members)
 
     def __getattr__(self, name: str) -> Any:
         subcons = self.__dict__.get("_subcons", {})
@@ -238,15 +188,18 @@ class Structure(Construct):  # type: ignore[misc]
             return subcons[name]
         raise AttributeError(name)
 
-    def _place(self, subcons: tuple[Any, ...]) -> None:
+    def _place(self, members: list[_Member]) -> None:
         """Tell the fields where in the specification they are."""
         place = self.location.rstrip("/")
-        fields = [(subcon, field) for subcon in subcons if (field := _field(subcon)) is not None]
-        ahead = [pair for pair in fields if isinstance(pair[0].subcon, Ahead)]
-        for subcon, field in ahead:
-            field.location = f"{place}/instances/{subcon.name}"
-        for index, (_, field) in enumerate(pair for pair in fields if pair not in ahead):
-            field.location = f"{place}/seq/{index}"
+        index = 0
+        for member in members:
+            if member.field is None:
+                continue
+            if member.is_ahead:
+                member.field.location = f"{place}/instances/{member.name}"
+            else:
+                member.field.location = f"{place}/seq/{index}"
+                index += 1
 
     def _scope(self, stream: Any, context: Any) -> Any:
         scope = Container()
@@ -268,7 +221,7 @@ class Structure(Construct):  # type: ignore[misc]
         value["_type"] = self.key
         if self.parameters:
             value["_params"] = arguments = self._arguments(context)
-            value.update({name: arguments[name] for name in self._numbers(arguments)})
+            value.update({k: v for k, v in arguments.items() if isinstance(v, int)})
         scope = self._scope(stream, context)
         for step in self._steps:
             if isinstance(step, _Bits):
@@ -276,116 +229,97 @@ class Structure(Construct):  # type: ignore[misc]
                     value[name] = scope[name] = item
                 continue
             try:
-                item = step._parsereport(stream, scope, path)
+                item = step.construct._parsereport(stream, scope, path)
             except KafkaSpecError as error:
                 error.path = f"/{step.name}{error.path}"
                 raise
             value[step.name] = scope[step.name] = item
         return value
 
-    def _arguments(self, context: Any) -> Any:
-        absent = [name for name in self.parameters if name not in context["_params"]]
+    def _arguments(self, context: Any) -> dict[str, Any]:
+        given = context["_params"]
+        absent = [name for name in self.parameters if name not in given]
         if absent:
             needed = ", ".join(f"{name}=..." for name in absent)
             raise TypeError(f"{self.key} needs its parameters: parse(data, {needed})")
-        return Container((name, context["_params"][name]) for name in self.parameters)
-
-    def _numbers(self, arguments: Any) -> list[str]:
-        return [name for name in self.parameters if isinstance(arguments[name], int)]
+        return {name: given[name] for name in self.parameters}
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         if not isinstance(obj, Mapping) or obj.get("_type", self.key) != self.key:
             raise AdaptationError(f"not a value of {self.key}", path=path)
         scope = self._scope(stream, context)
         scope.update({name: item for name, item in obj.items() if name not in scope})
+        known = self._known(obj, scope)
         pieces: dict[str, bytes | None] = {}
-        derived: dict[str, Any] = {}
-        self._count(obj, scope, derived)
         for step in self._steps:
             if isinstance(step, _Bits):
-                pieces[step.names[0]] = step.build(obj, scope, path)
-                pieces.update(dict.fromkeys(step.names[1:], b""))
-            elif step.name in derived and derived[step.name] is None:
+                pieces.update(step.build(obj, scope, path))
+            elif step.is_ahead:
+                scope[step.name] = _look_ahead(step.name, obj)
+            elif step.function is not None and step.name not in known:
                 pieces[step.name] = None
-            elif isinstance(_leaf(step), Computed):
-                continue
-            elif isinstance(step.subcon, Ahead):
-                scope[step.name] = self._look_ahead(step.name, obj)
-            else:
-                item = derived.get(step.name, obj.get(step.name))
-                pieces[step.name] = self._piece(step, item, scope, path)
+            elif not step.is_meaning:
+                item = known.get(step.name, obj.get(step.name))
+                pieces[step.name] = step.build(item, scope, path)
         self._derive(pieces, scope, path)
         stream.write(b"".join(piece or b"" for piece in pieces.values()))
         return scope
 
-    def _count(self, obj: Any, scope: Any, derived: dict[str, Any]) -> None:
-        """Values of derived fields that are known at once; None for the others."""
-        for step in self._steps:
-            if isinstance(step, _Bits) or not isinstance(step.subcon, Derived):
-                continue
-            function = step.subcon.function
-            stored = obj.get(step.name)
+    def _known(self, obj: Any, scope: Any) -> dict[str, Any]:
+        """Derived values that no bytes are needed for: counts, and what is stored if raw."""
+        known: dict[str, Any] = {}
+        for member in self._computed:
+            stored = obj.get(member.name)
             if is_raw(scope) and stored is not None:
-                derived[step.name] = stored
-            elif isinstance(function, Count):
-                items = obj.get(function.field)
-                derived[step.name] = scope[step.name] = (
-                    len(items) if isinstance(items, list | tuple) else 0
-                ) + function.plus
-            else:
-                derived[step.name] = None
+                known[member.name] = stored
+            elif isinstance(member.function, Count):
+                known[member.name] = scope[member.name] = member.function.of(obj)
+        return known
 
     def _derive(self, pieces: dict[str, bytes | None], scope: Any, path: str) -> None:
         """Lengths and checksums, each as soon as the bytes that it covers are known."""
-        waiting = [
-            step
-            for step in self._steps
-            if not isinstance(step, _Bits) and step.name in pieces and pieces[step.name] is None
-        ]
+        waiting = [member for member in self._computed if pieces[member.name] is None]
         while waiting:
-            ready = [
-                (step, data)
-                for step in waiting
-                if (data := step.subcon.function.of(pieces)) is not None
-            ]
-            if not ready:
+            before = len(waiting)
+            for member in list(waiting):
+                assert isinstance(member.function, Span)
+                data = member.function.of(pieces)
+                if data is not None:
+                    value = member.function.value(data)
+                    pieces[member.name] = member.build(value, scope, path)
+                    waiting.remove(member)
+            if len(waiting) == before:
                 raise AssertionError(f"{self.key}: fields are computed from each other")
-            for step, data in ready:
-                value = step.subcon.function.value(data)
-                pieces[step.name] = self._piece(step, value, scope, path)
-                waiting.remove(step)
-
-    @staticmethod
-    def _piece(step: Any, item: Any, scope: Any, path: str) -> bytes:
-        piece = io.BytesIO()
-        scope[step.name] = item
-        with _inside(step.name):
-            _refuse_absent(step, item, scope)
-            scope[step.name] = step._build(item, piece, scope, path)
-        return piece.getvalue()
-
-    @staticmethod
-    def _look_ahead(name: str, obj: Any) -> Any:
-        """The value of a field that is read ahead: given, or from the structure that it chose.
-
-        None where that structure says itself what it is.
-        """
-        if obj.get(name) is not None:
-            return obj[name]
-        inner = [i for i in obj.values() if isinstance(i, Mapping) and "_type" not in i]
-        return next((item[name] for item in inner if item.get(name) is not None), None)
 
 
-def _grouped(subcons: tuple[Any, ...]) -> Iterator[Any]:
-    """The fields, with runs of bit fields put together."""
-    run: list[Any] = []
-    for subcon in subcons:
-        if _is_bits(subcon):
-            run.append(subcon)
+def _look_ahead(name: str, obj: Any) -> Any:
+    """The value of a field that is read ahead: given, or from the structure that it chose.
+
+    None where that structure says itself what it is.
+    """
+    if obj.get(name) is not None:
+        return obj[name]
+    inner = [item for item in obj.values() if isinstance(item, Mapping) and "_type" not in item]
+    return next((item[name] for item in inner if item.get(name) is not None), None)
+
+
+def _key(location: str) -> str:
+    """``recordbatch.record`` for ``recordbatch.ksy#/types/record``; a file is its root type."""
+    file, _, place = location.partition("#")
+    spec_id = file.removesuffix(".ksy")
+    return f"{spec_id}.{place.rpartition('/')[2] or spec_id}"
+
+
+def _grouped(members: list[_Member]) -> Iterator[_Member | _Bits]:
+    """The members, with runs of bit fields put together."""
+    run: list[_Member] = []
+    for member in members:
+        if member.is_bits:
+            run.append(member)
             continue
         if run:
             yield _Bits(run)
             run = []
-        yield subcon
+        yield member
     if run:
         yield _Bits(run)

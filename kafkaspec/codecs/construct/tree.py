@@ -101,7 +101,7 @@ class Trees:
     def _field(self, field: FieldLayout, value: Any, use: Use) -> Any:
         if field.constant is not None and use is Use.BUILD:
             return None
-        if value is None:
+        if value is None and not self._is_transparent(field):
             return None if self._may_be_none(field) else NULL
         if field.kind not in (Kind.TYPE, Kind.CHOICE):
             return value
@@ -119,6 +119,13 @@ class Trees:
             if found is not value:
                 return found
         return value
+
+    def _is_transparent(self, field: FieldLayout) -> bool:
+        return (
+            field.kind is Kind.TYPE
+            and not field.repeated
+            and self._layouts[field.type].form is not Form.STRUCTURE
+        )
 
     def _may_be_none(self, field: FieldLayout) -> bool:
         if field.derive and not field.opaque_count:

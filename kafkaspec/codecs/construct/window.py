@@ -64,9 +64,11 @@ class Window:
     def read(self, size: int = -1) -> bytes:
         """At most ``size`` bytes, all that are left if it is negative."""
         begin = self.position
-        stop = self.end if size < 0 else min(begin + size, self.end)
-        self.position = max(stop, begin)
-        return bytes(self.buffer[begin : self.position])
+        stop = begin + size
+        if size < 0 or stop > self.end:
+            stop = max(self.end, begin)
+        self.position = stop
+        return bytes(self.buffer[begin:stop])
 
     def tell(self) -> int:
         """The position in the buffer."""
