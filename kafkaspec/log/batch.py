@@ -292,7 +292,7 @@ class Batch(ABC):
                 self.compression, payload, magic=self.magic, max_output=limit
             )
         except KafkaSpecError as error:
-            raise self._origin.locate(self._place(error)) from None
+            raise self.error(error.reason, error.detail) from None
 
     @abstractmethod
     def records(self, max_output: int | None = None) -> list[Record]:
@@ -327,12 +327,6 @@ class Batch(ABC):
     def _origin(self) -> Origin:
         """Where the payload lies, for what is read from it."""
         return Origin(self.file, self.payload_position, self.is_compressed, self.payload_path)
-
-    def _place(self, error: KafkaSpecError) -> KafkaSpecError:
-        error.spec = error.spec or field_of(self.type_key, self.payload_field).location
-        if error.offset is None and not self.is_compressed:
-            error.offset = 0
-        return error
 
     def error(self, reason: Reason, detail: str) -> KafkaSpecError:
         """An error about the payload as a whole."""

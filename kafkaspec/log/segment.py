@@ -18,7 +18,7 @@ from typing import Literal, Self
 from kafkaspec._generated.python.model.recordbatch import Entry, RecordBatch
 from kafkaspec.codecs import Buffer, Codec, Origin, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
-from kafkaspec.errors import KafkaSpecError, TruncatedError
+from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.log import lookup, names
 from kafkaspec.log.batch import Batch, Context, CrcPolicy, DefaultBatch
 from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
@@ -154,6 +154,9 @@ class Segment:
         Raises:
             KafkaSpecError: there is none; a cut one is an error here.
         """
+        if not 0 <= position <= self.size:
+            detail = f"the file has {self.size} bytes, so that nothing starts at {position}"
+            raise make_error(Reason.TRUNCATED, detail, file=self.name, offset=self.size)
         item, _ = self._read(position, stop=False)
         if isinstance(item, Batch):
             return item
@@ -293,17 +296,25 @@ class Segment:
     def _scan(self, position: int, *, stop: bool) -> Iterator[Batch | KafkaSpecError]:
         self.tail = None
         while position < self.size:
-            item, position = self._read(position, stop=stop)
+            item, end = self._read(position, stop=stop)
             if isinstance(item, Tail):
                 self.tail = item
                 return
+            if end is None:
+                torn = isinstance(item, TruncatedError)
+                self.tail = Tail(position, self.size - position, "torn" if torn else "corrupt")
+                yield item
+                return
             yield item
+            position = end
 
-    def _read(self, position: int, *, stop: bool) -> tuple[Batch | KafkaSpecError | Tail, int]:
-        """The entry at ``position``, and the position of the next one."""
+    def _read(
+        self, position: int, *, stop: bool
+    ) -> tuple[Batch | KafkaSpecError | Tail, int | None]:
+        """The entry at ``position``, and the position of the next one if that can be known."""
         left = self.size - position
         if stop and left <= HEADER_UP_TO_MAGIC:
-            return Tail(position, left, "short"), self.size
+            return Tail(position, left, "short"), None
         self._source.check()
         entry: Entry
         try:
@@ -311,19 +322,14 @@ class Segment:
                 ENTRY, self._source.buffer, position, self.size, origin=self._origin
             )
         except TruncatedError as error:
-            return (Tail(position, left, "torn") if stop else error), self.size
+            return (Tail(position, left, "torn") if stop else error), None
         except KafkaSpecError as error:
-            return self._broken(position, error, stop=stop)
+            size = message_size(self._source.buffer, position)
+            if size >= MINIMUM_MESSAGE:
+                return error, position + FRAMING + size
+            if stop and size == 0 and is_zero(self._source.buffer[position:]):
+                return Tail(position, left, "zeros"), None
+            return error, None
         data = self._source.buffer[position:end]
         kind = DefaultBatch if isinstance(entry.message, RecordBatch) else LegacyBatch
         return kind(entry, position, data, self._context), end
-
-    def _broken(
-        self, position: int, error: KafkaSpecError, *, stop: bool
-    ) -> tuple[KafkaSpecError | Tail, int]:
-        size = message_size(self._source.buffer, position)
-        if size >= MINIMUM_MESSAGE:
-            return error, position + FRAMING + size
-        if stop and size == 0 and is_zero(self._source.buffer[position:]):
-            return Tail(position, self.size - position, "zeros"), self.size
-        return error, self.size
