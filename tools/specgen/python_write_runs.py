@@ -270,7 +270,8 @@ class RunWriter(ABC):
         """What ``valid`` demands; what it says of the stream holds for all that is written."""
         if field.valid is None or _mentions_stream(field.valid):
             return
-        if field.derive and field.derive.function not in _CHECKSUMS:
+        computed = field.derive is not None and not self.type.is_opaque_count(field)
+        if computed and field.derive and field.derive.function not in _CHECKSUMS:
             demanded = lower_bound(field)
             if (
                 demanded is not None

@@ -293,6 +293,10 @@ def write_record_batch(out: bytearray, value: object, raw: bool) -> None:
         "/num_records",
         "recordbatch.ksy#/types/record_batch/seq/10",
     )
+    if not raw and value.num_records < 0:
+        raise unencodable(
+            value.num_records, "/num_records", "recordbatch.ksy#/types/record_batch/seq/10"
+        )
     out += _S6.pack(
         value.partition_leader_epoch,
         magic,
