@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kafkaspec.analysis.findings import Area, BrokerAction, Finding, FindingReason, Severity
     from kafkaspec.analysis.report import FileKind, FileResult, Report, Totals
-    from kafkaspec.analysis.verify import verify, verify_events
+    from kafkaspec.analysis.verification import verify, verify_events
 
 _HOMES = {
     "Area": "findings",
@@ -20,8 +20,8 @@ _HOMES = {
     "Report": "report",
     "Severity": "findings",
     "Totals": "report",
-    "verify": "verify",
-    "verify_events": "verify",
+    "verify": "verification",
+    "verify_events": "verification",
 }
 
 __all__ = [

@@ -56,7 +56,11 @@ class IndexFile:
     """
 
     def __init__(self, path: Path, kind: FileKind, partition: str, codec: str) -> None:
-        """Raises: KafkaSpecError: ``unreadable``."""
+        """Open it.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
         file = os.fspath(path)
         self._area = Area(str(kind))
         self._index: Index[Any]
@@ -117,17 +121,21 @@ class TransactionFile:
     """
 
     def __init__(
-        self, path: Path, base_offset: int | None, exists: bool, partition: str, codec: str
+        self, path: Path | None, log: str, base_offset: int | None, partition: str, codec: str
     ) -> None:
-        """Raises: KafkaSpecError: ``unreadable``."""
-        file = os.fspath(path)
+        """Open it; ``path`` is None if there is none, and findings are about the ``log`` then.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        file = log if path is None else os.fspath(path)
         self._errors: list[KafkaSpecError] = []
         self._trailing = 0
         self._whole = 0
         entries: list[TransactionEntry] = []
         self.result: FileResult | None = None
         size = 1
-        if exists:
+        if path is not None:
             index = TransactionIndex(path, codec=codec)
             size = index.entry_size
             self._trailing = index.trailing_bytes

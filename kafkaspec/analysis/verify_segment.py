@@ -151,7 +151,7 @@ class SegmentVerifier:
             return
         try:
             self._transactions = TransactionFile(
-                path, self._base, exists, self._partition, self._codec
+                path if exists else None, self._file, self._base, self._partition, self._codec
             )
         except KafkaSpecError as error:
             yield finding_of_error(error, Area.TRANSACTION_INDEX, file=os.fspath(path))

@@ -31,6 +31,10 @@ class _Stripped(io.TextIOBase):
     def flush(self) -> None:
         self._inner.flush()
 
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # rich asks what it may draw with
+        return self._inner.encoding
+
 
 def stdout_console() -> Console:
     """The console for results. In a pipe or file it writes no colour and does not wrap early."""

@@ -80,7 +80,7 @@ class _Run:
 
     def __init__(self, paths: tuple[Path, ...], codec: str, max_output: int | None) -> None:
         from kafkaspec.analysis.report import Report
-        from kafkaspec.analysis.verify import codecs_of
+        from kafkaspec.analysis.verification import codecs_of
 
         self._paths = paths
         self._codec = codec
@@ -98,7 +98,7 @@ class _Run:
     def events(self, progress: Callable[[int, str], None] | None = None) -> Iterator[Event]:
         """Findings and results; a path that cannot be read becomes a failure."""
         from kafkaspec.analysis.report import FileResult
-        from kafkaspec.analysis.verify import verify_events
+        from kafkaspec.analysis.verification import verify_events
         from kafkaspec.errors import KafkaSpecError
 
         for path in self._paths:

@@ -124,6 +124,9 @@ def _bounded(events: Iterator[Event]) -> Iterator[Event]:
                     f"{held_back} more findings of reason {reason} in this file",
                 )
         yield event
+    for file, findings in counts.items():  # of files that could not be opened
+        kind = kind_of(os.path.basename(file))
+        yield FileResult(file=file, kind=kind, findings=findings)
 
 
 def _directories(path: Path, options: Options) -> Iterator[Event]:
