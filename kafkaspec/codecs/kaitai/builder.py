@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from kafkaspec import checksum
@@ -127,18 +128,21 @@ class TreeBuilder:
                     raise place.error(f"{type(value).__name__} is not bytes")
                 return bytes(value)
             case Kind.CHOICE:
-                table = self._chosen(field, tree, value, place)
+                table = self._chosen(owner, field, tree, value, place)
             case _:
                 table = self._tables.type(layout.type)
         arguments = self._tables.arguments(owner, field, table.layout.key, tree)
         return self.build(table, value, arguments, tree, place)
 
-    def _chosen(self, field: FieldTable, tree: Any, value: Any, place: Place) -> TypeTable:
+    def _chosen(
+        self, owner: TypeTable, field: FieldTable, tree: Any, value: Any, place: Place
+    ) -> TypeTable:
         """The type of a choice: that of the value, and what chooses must agree with it.
 
-        A parameter chooses, or a peek: then the value's own field of that name says what the
-        reader will see.
+        A parameter or another field chooses, or a peek: then the value's own field of that name
+        says what the reader will see.
         """
+        peeked = field.switch in {peek.id for peek in owner.layout.peeks}
         # Lists: what is compared with them need not be an integer, nor hashable.
         numbers = [case for case, _ in field.layout.cases if case is not None]
         fitting = [
@@ -149,19 +153,22 @@ class TreeBuilder:
         if not fitting:
             raise place.error(f"{type(value).__name__} is none of the specification's cases")
         first, table = fitting[0]
-        if field.switch in dict(tree._place[0].layout.parameters):
-            chosen = getattr(tree, field.switch)
-        else:
+        if peeked:
             own = owner_field(table, field.switch)
             place = place.field(table, own.layout)
             chosen = self._source(table, own, value)
+        else:
+            chosen = attrgetter(field.switch)(tree)
         cases = [case for case, _ in fitting]
         if chosen not in cases and not (None in cases and chosen not in numbers):
-            if not self._raw:
+            free = peeked or field.switch in dict(owner.layout.parameters)
+            if not (self._raw and free):
                 raise place.error(f"{field.switch} {chosen!r} is not for {type(value).__name__}")
             # The number is written with the value, or not at all; Kaitai only chooses by it.
             chosen = max(numbers) + 1 if first is None else first
-        setattr(tree, field.switch, chosen)
+            setattr(tree, field.switch, chosen)
+        elif peeked:
+            setattr(tree, field.switch, chosen)
         return table
 
     def _derived(
