@@ -68,7 +68,12 @@ def test_each_type_has_vectors_and_the_files_are_small_and_stable() -> None:
     outputs = emit(model)
     assert outputs == emit(model)
     assert sum(len(output.text) for output in outputs) < 600_000
-    types = {vector["type"] for output in outputs for vector in json.loads(output.text)["vectors"]}
+    types = {
+        vector["type"]
+        for output in outputs
+        for vector in json.loads(output.text)["vectors"]
+        if vector["name"].endswith("base") and vector["verdict"] == "accept"
+    }
     assert types == {type_.key for type_ in model.all_types() if type_.fields}
 
 

@@ -111,10 +111,17 @@ class _Vectors:
                 yield f"{name}_{case}.", parameters, {name: case}
 
     def _switch(self) -> tuple[SwitchType, str] | None:
-        for item in self._type.fields:
-            if isinstance(item.type, SwitchType) and isinstance(item.type.on, Name):
-                return item.type, item.type.on.id
-        return None
+        """The first switch of the type or of a choice right inside, and what decides it."""
+        return _switch_of(self._type) or next(
+            (
+                found
+                for item in self._type.fields
+                if isinstance(item.type, TypeReference) and item.repeat is None
+                for inner in [self._model.type(item.type)]
+                if inner.peek_instances and (found := _switch_of(inner))
+            ),
+            None,
+        )
 
     def _parameters(self, count: int | None = None) -> list[Any]:
         result: list[Any] = []
@@ -213,6 +220,13 @@ class _Vectors:
                 change = Change("", why, field=item.id, canonical=items == claimed)
                 name = f"{item.id}.{items}_of_{claimed}"
                 yield from self._vector(name, change, structure, parameters)
+
+
+def _switch_of(type_: Type) -> tuple[SwitchType, str] | None:
+    for item in type_.fields:
+        if isinstance(item.type, SwitchType) and isinstance(item.type.on, Name):
+            return item.type, item.type.on.id
+    return None
 
 
 def _around(type_: Type) -> Type:

@@ -157,7 +157,7 @@ class Builder:
         names = [parameter.id for parameter in type_.parameters]
         scope: dict[str, Any] = dict(zip(names, parameters, strict=True))
         for peek in type_.peek_instances:
-            scope[peek.id] = chosen.get(peek.id, min(allowed_values(peek.valid) or {0}))
+            scope[peek.id] = chosen.setdefault(peek.id, min(allowed_values(peek.valid) or {0}))
         scope |= self._enum_members(type_)
         nodes: dict[str, Node] = {}
         for index, item in enumerate(type_.fields):
@@ -269,6 +269,9 @@ class Builder:
             assert isinstance(kind, TypeReference)
             reference = kind
         inner_type = self._model.type(reference)
+        for peek in inner_type.peek_instances:
+            if peek.id in chosen:
+                overrides[peek.id] = chosen[peek.id]
         arguments = [evaluate(argument, scope) for argument in reference.arguments]
         inner = self.build(inner_type, arguments, overrides, here)
         shape = Shape.STRUCTURE
