@@ -17,30 +17,51 @@ if TYPE_CHECKING:
         TruncatedError,
         UnsupportedError,
     )
+    from kafkaspec.log.batch import Batch
+    from kafkaspec.log.directory import LogDirectory
+    from kafkaspec.log.encoding import decode, encode
+    from kafkaspec.log.opening import open_log as open  # noqa: A004
+    from kafkaspec.log.partition import Partition
+    from kafkaspec.log.segment import Segment
     from kafkaspec.model import Record
 
 _HOMES = {
-    "ChecksumError": "errors",
-    "CorruptError": "errors",
-    "KafkaSpecError": "errors",
-    "Reason": "errors",
-    "Record": "model",
-    "TruncatedError": "errors",
-    "UnsupportedError": "errors",
+    "Batch": ("log.batch", "Batch"),
+    "ChecksumError": ("errors", "ChecksumError"),
+    "CorruptError": ("errors", "CorruptError"),
+    "KafkaSpecError": ("errors", "KafkaSpecError"),
+    "LogDirectory": ("log.directory", "LogDirectory"),
+    "Partition": ("log.partition", "Partition"),
+    "Reason": ("errors", "Reason"),
+    "Record": ("model", "Record"),
+    "Segment": ("log.segment", "Segment"),
+    "TruncatedError": ("errors", "TruncatedError"),
+    "UnsupportedError": ("errors", "UnsupportedError"),
+    "decode": ("log.encoding", "decode"),
+    "encode": ("log.encoding", "encode"),
+    "open": ("log.opening", "open_log"),
 }
 
 __all__ = [
+    "Batch",
     "ChecksumError",
     "CorruptError",
     "KafkaSpecError",
+    "LogDirectory",
+    "Partition",
     "Reason",
     "Record",
+    "Segment",
     "TruncatedError",
     "UnsupportedError",
+    "decode",
+    "encode",
+    "open",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(f"kafkaspec.{_HOMES[name]}"), name)
+        module, attribute = _HOMES[name]
+        return getattr(import_module(f"kafkaspec.{module}"), attribute)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

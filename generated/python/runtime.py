@@ -62,3 +62,9 @@ def check_bytes(value: object, path: str, spec: str) -> None:
     """Refuse what is not a byte string."""
     if not isinstance(value, bytes | bytearray | memoryview):
         raise unencodable(value, path, spec)
+
+
+def check_items(value: object, path: str, spec: str) -> None:
+    """Refuse what is not an array."""
+    if not isinstance(value, list | tuple):
+        raise unencodable(value, path, spec)

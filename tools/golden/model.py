@@ -72,6 +72,8 @@ class Scenario:
     )
     partitions: int = 1
     needs: frozenset[Feature] = frozenset()
+    only: frozenset[str] | None = None
+    """Names of the versions that run it; ``None`` for all that can."""
 
     @property
     def codecs(self) -> frozenset[str]:
@@ -88,7 +90,8 @@ class Scenario:
         """Whether ``version`` can run this scenario."""
         formats = {name for _, name in version.old_formats}
         return (
-            self.needs <= version.features
+            (self.only is None or version.name in self.only)
+            and self.needs <= version.features
             and self.codecs <= set(version.codecs)
             and (FORMAT not in self.topic or self.topic[FORMAT] in formats)
         )

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.specgen import emit_python_model, python_runtime
+from tools.specgen import (
+    emit_python_model,
+    emit_python_parse,
+    emit_python_records,
+    emit_python_serialize,
+    python_runtime,
+)
 from tools.specgen.model import Model
 from tools.specgen.output import Output
 
@@ -14,6 +20,9 @@ def emit(model: Model) -> list[Output]:
     return [
         _runtime(model),
         *emit_python_model.emit(model),
+        *emit_python_parse.emit(model),
+        *emit_python_serialize.emit(model),
+        *emit_python_records.emit(model),
     ]
 
 

@@ -74,7 +74,7 @@ class Stream:
 
     position: str
     end: str
-    base: str = "0"
+    base: str = ""
 
     @property
     def left(self) -> str:
@@ -100,6 +100,7 @@ class Translator:
         wrap: reduce sums and products that may leave 64 bits, as Java does.
         intervals: narrower bounds of members than their types give, by id.
         overrides: source text of whole sub-expressions, looked up before anything else.
+        bounds: bounds of whole sub-expressions, looked up before anything else.
     """
 
     model: Model
@@ -111,6 +112,7 @@ class Translator:
     wrap: bool = False
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     overrides: Mapping[Expression, str] = field(default_factory=dict)
+    bounds: Mapping[Expression, Interval] = field(default_factory=dict)
 
     def text(self, expression: Expression) -> str:
         """The expression as Python source."""
@@ -123,8 +125,7 @@ class Translator:
 
     def negated(self, expression: Expression) -> str:
         """Source text that is true where the expression is false."""
-        text, level = self._top(expression)
-        return f"not {text}" if level == _ATOM else f"not ({text})"
+        return self.text(_negation(expression))
 
     def member_of(self, expression: Expression) -> tuple[Type, Member] | None:
         """The member that ``a.b.c`` means, and the type that has it; None for other values."""
@@ -147,6 +148,8 @@ class Translator:
 
     def interval(self, expression: Expression) -> Interval:
         """Bounds of an integer expression; ``LONG`` where nothing better is known."""
+        if expression in self.bounds:
+            return self.bounds[expression]
         match expression:
             case Int(value):
                 return value, value
@@ -240,6 +243,8 @@ class Translator:
                 return self._attribute(expression)
             case Index(value, index):
                 return f"{self.operand(value)}[{self.text(index)}]", _ATOM
+            case Unary("not", operand) if expression == _NOT_AT_END and self.stream:
+                return f"{self.stream.position} != {self.stream.end}", _COMPARE
             case Unary("not", operand):
                 return f"not {self._side(operand, _NOT)}", _NOT
             case Unary(operator, operand):
@@ -255,7 +260,7 @@ class Translator:
         if node.operator in _COMPARISONS:
             left, right = (self._side(side, _PIPE) for side in (node.left, node.right))
             return f"{left} {node.operator} {right}", _COMPARE
-        if node == _LEFT and self.stream:
+        if node == LEFT and self.stream:
             return self.stream.left, _SUM
         level = _PRECEDENCE[node.operator]
         inside = _is_arithmetic(node)
@@ -285,10 +290,10 @@ class Translator:
         position, end, base = self.stream.position, self.stream.end, self.stream.base
         match name:
             case "eof":
-                return f"{position} >= {end}", _COMPARE
-            case "pos":
+                return f"{position} == {end}", _COMPARE
+            case "pos" if base:
                 return f"{position} - {base}", _SUM
-            case "size":
+            case "size" if base:
                 return f"{end} - {base}", _SUM
         raise ValueError(f"{self.type.location}: _io.{name} is not supported")
 
@@ -299,10 +304,30 @@ class Translator:
         return str(next(value.value for value in enum.values if value.id == member))
 
 
-_LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
+_NOT_AT_END = Unary("not", Attribute(Name("_io"), "eof"))
+LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
+"""``_io.size - _io.pos``: bytes that are left."""
 
 
 def _is_arithmetic(expression: Expression) -> bool:
     return (isinstance(expression, Binary) and expression.operator in ("+", "-", "*")) or (
         isinstance(expression, Unary) and expression.operator == "-"
     )
+
+
+_OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _negation(expression: Expression) -> Expression:
+    match expression:
+        case Unary("not", operand):
+            return operand
+        case Binary("or", left, right):
+            return Binary("and", _negation(left), _negation(right))
+        case Binary("and", left, right):
+            return Binary("or", _negation(left), _negation(right))
+        case Binary(operator, left, right) if operator in _OPPOSITES:
+            return Binary(_OPPOSITES[operator], left, right)
+        case Attribute(Name("_io"), "eof"):
+            return _NOT_AT_END
+    return Unary("not", expression)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from kafkaspec import checksum
@@ -73,6 +74,7 @@ class TreeBuilder:
         else:
             self._fields(table, tree, value, place)
         self._settle(table, tree, place)
+        self._refuse_unwanted(table, tree, place)
         self._checksum(table, tree, value, place)
         return tree
 
@@ -82,7 +84,7 @@ class TreeBuilder:
             if layout.kind is Kind.GUARD:
                 setattr(tree, layout.id, b"")
             elif not field.derived:
-                source = value if field is table.shown else getattr(value, layout.id)
+                source = self._source(table, field, value)
                 if source is None and layout.optional:
                     continue
                 own = place.field(table, layout)
@@ -90,6 +92,12 @@ class TreeBuilder:
         for field in table.fields:
             if field.derived:
                 self._derived(table, field, tree, value, place.field(table, field.layout))
+
+    def _source(self, table: TypeTable, field: FieldTable, value: Any) -> Any:
+        if field is table.shown:
+            return value
+        constant = field.layout.constant
+        return getattr(value, field.layout.id) if constant is None or self._raw else constant
 
     def _field(
         self, owner: TypeTable, field: FieldTable, tree: Any, value: Any, place: Place
@@ -120,32 +128,48 @@ class TreeBuilder:
                     raise place.error(f"{type(value).__name__} is not bytes")
                 return bytes(value)
             case Kind.CHOICE:
-                table = self._chosen(field, tree, value, place)
+                table = self._chosen(owner, field, tree, value, place)
             case _:
                 table = self._tables.type(layout.type)
         arguments = self._tables.arguments(owner, field, table.layout.key, tree)
         return self.build(table, value, arguments, tree, place)
 
-    def _chosen(self, field: FieldTable, tree: Any, value: Any, place: Place) -> TypeTable:
-        """The type of a choice: what the parameter says, or the value's own field of that name."""
-        cases = dict(field.layout.cases)
-        if hasattr(type(tree), field.switch):
-            chosen = getattr(value, field.switch, None)
-            fitting = [
-                case
-                for case, key in field.layout.cases
-                if isinstance(value, self._tables.type(key).model_class)
-            ]
-            if self._raw and chosen not in fitting and fitting:
-                # The bytes of the value cover those of the peek; it only has to choose the class.
-                chosen = fitting[0]
-            setattr(tree, field.switch, chosen)
+    def _chosen(
+        self, owner: TypeTable, field: FieldTable, tree: Any, value: Any, place: Place
+    ) -> TypeTable:
+        """The type of a choice: that of the value, and what chooses must agree with it.
+
+        A parameter or another field chooses, or a peek: then the value's own field of that name
+        says what the reader will see.
+        """
+        peeked = field.switch in {peek.id for peek in owner.layout.peeks}
+        # Lists: what is compared with them need not be an integer, nor hashable.
+        numbers = [case for case, _ in field.layout.cases if case is not None]
+        fitting = [
+            (case, table)
+            for case, key in field.layout.cases
+            if isinstance(value, (table := self._tables.type(key)).model_class)
+        ]
+        if not fitting:
+            raise place.error(f"{type(value).__name__} is none of the specification's cases")
+        first, table = fitting[0]
+        if peeked:
+            own = owner_field(table, field.switch)
+            place = place.field(table, own.layout)
+            chosen = self._source(table, own, value)
         else:
-            chosen = getattr(tree, field.switch)
-        key = cases.get(chosen, cases.get(None))
-        if key is None:
-            raise place.error(f"the specification has no case for {field.switch} {chosen!r}")
-        return self._tables.type(key)
+            chosen = attrgetter(field.switch)(tree)
+        cases = [case for case, _ in fitting]
+        if chosen not in cases and not (None in cases and chosen not in numbers):
+            free = peeked or field.switch in dict(owner.layout.parameters)
+            if not (self._raw and free):
+                raise place.error(f"{field.switch} {chosen!r} is not for {type(value).__name__}")
+            # The number is written with the value, or not at all; Kaitai only chooses by it.
+            chosen = max(numbers) + 1 if first is None else first
+            setattr(tree, field.switch, chosen)
+        elif peeked:
+            setattr(tree, field.switch, chosen)
+        return table
 
     def _derived(
         self, owner: TypeTable, field: FieldTable, tree: Any, value: Any, place: Place
@@ -199,6 +223,15 @@ class TreeBuilder:
         except Exception as error:
             raise unwritable(error, table, place) from error
 
+    def _refuse_unwanted(self, table: TypeTable, tree: Any, place: Place) -> None:
+        """Refuse optional fields that have a value where the specification has no such field."""
+        if self._raw or table.layout.form is Form.SCALAR:
+            return
+        for field in table.fields:
+            layout = field.layout
+            if layout.optional and layout.id in vars(tree) and not _wanted(tree, layout.id):
+                raise place.field(table, layout).error("there is no such field in this value")
+
     def _checksum(self, table: TypeTable, tree: Any, value: Any, place: Place) -> None:
         check = table.layout.checksum
         if check is None:
@@ -215,10 +248,22 @@ def owner_field(owner: TypeTable, field_id: str) -> FieldTable:
     return next(field for field in owner.fields if field.layout.id == field_id)
 
 
+def _wanted(tree: Any, field_id: str) -> bool:
+    """Whether Kaitai writes a field: then it fails without it."""
+    taken = vars(tree).pop(field_id)
+    try:
+        written(tree)
+    except AttributeError as error:
+        if error.obj is not tree or error.name != field_id:
+            raise
+        return True
+    finally:
+        vars(tree)[field_id] = taken
+    return False
+
+
 def unwritable(error: Exception, table: TypeTable, place: Place) -> KafkaSpecError:
     """The error for an exception of Kaitai's runtime that was raised for an object."""
-    if isinstance(error, KafkaSpecError):
-        return error
     if isinstance(error, AttributeError) and hasattr(error.obj, "_place"):
         # A field that the specification's condition asks for, and the value does not have.
         table, place = error.obj._place

@@ -11,7 +11,7 @@ from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin
 from kafkaspec.codecs.kaitai.builder import Place, TreeBuilder, unwritable
 from kafkaspec.codecs.kaitai.locate import locate
 from kafkaspec.codecs.kaitai.positions import FieldPosition, PositionReader, with_error
-from kafkaspec.codecs.kaitai.reader import MissingChoice, ModelReader, is_scalar, new_tree
+from kafkaspec.codecs.kaitai.reader import MissingChoice, ModelReader, flat, is_scalar, new_tree
 from kafkaspec.codecs.kaitai.tables import Tables, TypeTable, wrap_arguments
 from kafkaspec.codecs.kaitai.writer import write
 from kafkaspec.errors import KafkaSpecError
@@ -51,6 +51,7 @@ class KaitaiCodec(Codec):
         origin: Origin = NOWHERE,
     ) -> tuple[Any, int]:
         """As ``Codec.parse``."""
+        buffer = flat(buffer)
         tree = self._tree(type_key, buffer, start, end, parameters)
         try:
             tree._read()
@@ -71,9 +72,11 @@ class KaitaiCodec(Codec):
         table = self._tables.type(type_key)
         place = Place("", table.layout.location)
         arguments = self._own_arguments(table, value, parameters)
-        tree = TreeBuilder(self._tables, raw=raw).build(table, value, arguments, None, place)
+        builder = TreeBuilder(self._tables, raw=raw)
         try:
-            return write(tree)
+            return write(builder.build(table, value, arguments, None, place))
+        except KafkaSpecError:
+            raise
         except Exception as cause:
             # Not all of it is Kaitai's own: struct.error for numbers, AttributeError for fields.
             raise unwritable(cause, table, place) from cause
@@ -94,6 +97,7 @@ class KaitaiCodec(Codec):
         Bytes that cannot be parsed give the positions up to the field that fails; the last item
         then has the ``error``, as ``parse`` would raise it. Arguments are those of ``parse``.
         """
+        buffer = flat(buffer)
         tree = self._tree(type_key, buffer, start, end, parameters)
         table = self._tables.type(type_key)
         error: KafkaSpecError | None = None
@@ -114,8 +118,10 @@ class KaitaiCodec(Codec):
     def _tree(
         self, type_key: str, buffer: Buffer, start: int, end: int | None, parameters: Sequence[Any]
     ) -> Any:
-        stop = len(buffer) if end is None else end
-        return new_tree(self._tables, type_key, buffer, start, stop, parameters)
+        end = len(buffer) if end is None else end
+        if not 0 <= start <= end <= len(buffer):
+            raise ValueError(f"no bytes {start} to {end} in a buffer of {len(buffer)}")
+        return new_tree(self._tables, type_key, buffer, start, end, parameters)
 
     def _own_arguments(
         self, table: TypeTable, value: Any, parameters: Sequence[Any]

@@ -8,9 +8,10 @@ began, and where it ended once it was read.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
-from kafkaspec.codecs.kaitai.reader import MissingChoice, is_scalar
+from kafkaspec.codecs.kaitai.reader import is_scalar
 from kafkaspec.codecs.kaitai.tables import FieldTable, Tables, TypeTable
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Kind, PeekLayout
@@ -52,6 +53,9 @@ def locate(
     """
     root = tree._io
     table = tables.type(key)
+    missing = _missing_choice(tables, table, tree, start, "")
+    if missing is not None:
+        return missing
     path, base, location, offset = "", start, table.layout.location, start
     truncated = not complete
     atomic = is_scalar(table)
@@ -72,15 +76,44 @@ def locate(
     return make_error(reason, detail, offset=offset, path=path, spec=location)
 
 
+def _missing_choice(
+    tables: Tables, table: TypeTable, tree: Any, base: int, path: str
+) -> KafkaSpecError | None:
+    """The error for the first switch without a case, which Kaitai passes over and reads on."""
+    if not tables.may_miss_a_choice(table.layout.key):
+        return None
+    for field in table.fields:
+        layout, place = field.layout, tree._debug.get(field.layout.id, {})
+        if layout.kind not in (Kind.TYPE, Kind.CHOICE) or "start" not in place:
+            continue
+        found = getattr(tree, layout.id, None)
+        if found is None:
+            if layout.kind is Kind.CHOICE and "end" in place:
+                return make_error(
+                    Reason.INVALID_VALUE,
+                    f"the specification has no case for {attrgetter(field.switch)(tree)!r}",
+                    offset=base + place["start"],
+                    path=f"{path}/{layout.id}",
+                    spec=layout.location,
+                )
+            continue
+        items = [(f"{path}/{layout.id}", found, place)]
+        if layout.repeated:
+            items = [
+                (f"{path}/{layout.id}/{index}", item, item_place)
+                for index, (item, item_place) in enumerate(zip(found, place["arr"], strict=False))
+            ]
+        for own, item, item_place in items:
+            below = base if item._io is tree._io else base + item_place["start"]
+            error = _missing_choice(tables, tables.type_of_field(field, item), item, below, own)
+            if error is not None:
+                return error
+    return None
+
+
 def _stop(table: TypeTable, tree: Any, cause: Exception) -> _Stop:
     debug = tree._debug
-    started = [field for field in table.fields if "start" in debug.get(field.layout.id, ())]
-    for field in started:
-        # Kaitai reads on after a switch without a case; that is where reading stops for us.
-        missing = field.switch and "end" in debug[field.layout.id]
-        if missing and not hasattr(tree, field.layout.id):
-            return _at(field, debug[field.layout.id]["start"], complete=True)
-    field = started[-1]
+    field = [field for field in table.fields if "start" in debug.get(field.layout.id, ())][-1]
     peek = _failed_peek(table, tree, field, cause)
     if peek is not None:
         place = debug[f"_m_{peek.id}"]
@@ -94,11 +127,10 @@ def _stop(table: TypeTable, tree: Any, cause: Exception) -> _Stop:
         field = table.fields[_first_of_run(table, field)]
         start = debug[field.layout.id]["start"]
     done = "end" in place
-    return _at(field, start, complete=done, below=None if done else _object(field, tree))
-
-
-def _at(field: FieldTable, start: int, *, complete: bool, below: Any = None) -> _Stop:
-    return _Stop(field.layout.id, field.layout.location, start, complete, field, below)
+    below = None
+    if not done and field.layout.kind in _STRUCTURES:
+        below = getattr(tree, field.layout.id, None)
+    return _Stop(field.layout.id, field.layout.location, start, done, field, below)
 
 
 def _stop_in_array(field: FieldTable, arr: list[dict[str, int]], items: list[Any]) -> _Stop:
@@ -117,10 +149,6 @@ def _stop_in_array(field: FieldTable, arr: list[dict[str, int]], items: list[Any
 
 
 _STRUCTURES = (Kind.SCALAR, Kind.TYPE, Kind.CHOICE)
-
-
-def _object(field: FieldTable, tree: Any) -> Any:
-    return getattr(tree, field.layout.id, None) if field.layout.kind in _STRUCTURES else None
 
 
 def _first_of_run(table: TypeTable, field: FieldTable) -> int:
@@ -150,8 +178,6 @@ def _explain(
     cause: Exception, table: TypeTable, stop: _Stop, truncated: bool
 ) -> tuple[Reason, str]:
     """Reason and text; ``table`` is the type of the innermost object."""
-    if isinstance(cause, MissingChoice):
-        return Reason.INVALID_VALUE, "the specification has no case for this value"
     if isinstance(cause, EOFError):
         needed, left = vars(cause)["bytes_needed"], vars(cause)["bytes_available"]
         text = f"{needed} bytes are needed and {left} are left"

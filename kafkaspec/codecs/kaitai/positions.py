@@ -198,12 +198,17 @@ def with_error(
     ``error`` counts from the start of the buffer; what is in the list counts from ``origin``.
     """
     error = origin.locate(error)
-    for index, position in enumerate(positions):
-        if position.path == error.path:
-            return [*positions[:index], replace(position, error=error), *positions[index + 1 :]]
     offset = (error.inner_offset if origin.decompressed else error.offset) or 0
+    before: list[FieldPosition] = []
+    for position in positions:
+        if position.path == error.path:
+            return [*before, replace(position, error=error)]
+        around = error.path.startswith(f"{position.path}/")
+        # Behind a switch without a case Kaitai reads on, but what it reads has no meaning.
+        if around or position.end <= offset:
+            before.append(position)
     depth = max(error.path.count("/") - 1, 0)
     failing = FieldPosition(
         error.path, offset, offset, None, error.spec, "", "", "", depth, error=error
     )
-    return [*positions, failing]
+    return [*before, failing]

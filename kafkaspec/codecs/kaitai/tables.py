@@ -66,18 +66,19 @@ class Tables:
         self.layouts: dict[str, TypeLayout] = import_module(f"{package}.layout").LAYOUTS
         self._extra = import_module(f"{package}.kaitai")
         self._types: dict[str, TypeTable] = {}
+        self._may_miss: dict[str, bool] = {}
         self._arguments: dict[tuple[str, str, str], tuple[int | str, ...]] = self._extra.ARGUMENTS
 
     def type(self, key: str) -> TypeTable:
         """The table of a type.
 
         Raises:
-            ValueError: there is no type of that key.
+            KeyError: there is no type of that key.
         """
         table = self._types.get(key)
         if table is None:
             if key not in self.layouts:
-                raise ValueError(f"the specification has no type {key}")
+                raise KeyError(f"the specification has no type {key}")
             table = self._types[key] = self._load(self.layouts[key])
         return table
 
@@ -90,6 +91,17 @@ class Tables:
             for _, key in field.layout.cases
             if (table := self.type(key)).tree_class is type(tree)
         )
+
+    def may_miss_a_choice(self, key: str) -> bool:
+        """Whether a value of the type can hold a switch for which there is no case."""
+        known = self._may_miss.get(key)
+        if known is None:
+            known = self._may_miss[key] = any(
+                (field.cases and None not in dict(field.cases))
+                or any(self.may_miss_a_choice(below) for below in _types_of(field))
+                for field in self.layouts[key].fields
+            )
+        return known
 
     def arguments(self, owner: TypeTable, field: FieldTable, key: str, tree: Any) -> list[Any]:
         """Arguments for the type of a field, as the specification computes them in ``tree``."""
@@ -130,6 +142,10 @@ class Tables:
                 first_bit=bits if field.kind is Kind.BITS else 0,
             )
             bits = bits + field.width if field.kind is Kind.BITS else 0
+
+
+def _types_of(field: FieldLayout) -> list[str]:
+    return [key for _, key in field.cases] + ([field.type] if field.type else [])
 
 
 class Argument:

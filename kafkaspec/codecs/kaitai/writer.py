@@ -24,6 +24,11 @@ def _growing_stream() -> Any:
         def is_eof(self) -> bool:
             return False
 
+        def size(self) -> int:
+            # Bytes of a substream are passed over now and written at the end.
+            size: int = max(super().size(), self._io.tell())
+            return size
+
     return GrowingStream
 
 

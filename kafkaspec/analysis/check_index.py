@@ -1,0 +1,264 @@
+"""The two indexes of a segment against its log, in one pass over the log and in order of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol
+
+from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.model import Record
+
+if TYPE_CHECKING:
+    from kafkaspec.log.batch import Batch
+
+
+class OffsetEntry(Protocol):
+    """An entry of an offset index."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def position(self) -> int: ...
+
+
+class TimeEntry(Protocol):
+    """An entry of a time index."""
+
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+
+
+class OffsetIndexCheck:
+    """Entries of an offset index against the batches, which come in order.
+
+    An entry is right if it points at the start of a batch and no batch before it holds an offset
+    from the entry's on: then a look-up that starts there misses nothing. Beyond that, its offset
+    must be one that some version writes: the first offset of the append (up to 1.1), its last
+    (since 2.0, the append being one batch or a fetched chunk), or the last record that compaction
+    left. Nothing in the file says which.
+
+    Args:
+        entries: without padding.
+        file: path of the index.
+        entry_size: bytes of an entry, for positions of findings.
+    """
+
+    def __init__(self, entries: Sequence[OffsetEntry], file: str, entry_size: int) -> None:
+        self._entries = entries
+        self._file = file
+        self._entry_size = entry_size
+        self._next = 0
+        self._open: int | None = None
+        self._last_offset: int | None = None
+
+    def _found(self, number: int, severity: Severity, reason: FindingReason, text: str) -> Finding:
+        return Finding(
+            file=self._file,
+            severity=severity,
+            area=Area.OFFSET_INDEX,
+            reason=reason,
+            message=f"entry {number}: {text}",
+            position=number * self._entry_size,
+            offset=self._entries[number].offset,
+        )
+
+    def order(self) -> Iterator[Finding]:
+        """Entries against each other. Needs no log."""
+        for number, (entry, following) in enumerate(pairwise(self._entries)):
+            if following.offset <= entry.offset:
+                yield self._found(
+                    number + 1,
+                    Severity.ERROR,
+                    FindingReason.INDEX_ORDER,
+                    f"offset {entry.offset} is followed by {following.offset}",
+                )
+            elif following.position <= entry.position:
+                yield self._found(
+                    number + 1,
+                    Severity.ERROR,
+                    FindingReason.INDEX_ORDER,
+                    f"position {entry.position} is followed by {following.position}",
+                )
+
+    def batch(self, batch: Batch, records: Sequence[Record]) -> Iterator[Finding]:
+        """Take the next batch of the log.
+
+        Args:
+            batch: the batch.
+            records: its records, empty where they cannot be read.
+        """
+        entries, position = self._entries, batch.position
+        while self._next < len(entries) and entries[self._next].position <= position:
+            yield from self._close()
+            number = self._next
+            self._next += 1
+            entry = entries[number]
+            if entry.position < position:
+                yield self._found(
+                    number,
+                    Severity.ERROR,
+                    FindingReason.INDEX_POSITION,
+                    f"position {entry.position} is not the start of a batch",
+                )
+            elif self._last_offset is not None and entry.offset <= self._last_offset:
+                yield self._found(
+                    number,
+                    Severity.ERROR,
+                    FindingReason.INDEX_OFFSET,
+                    f"offset {entry.offset} lies before position {entry.position}, in a batch "
+                    f"that ends with offset {self._last_offset}",
+                )
+            else:
+                first = {records[0].offset if records else batch.last_offset}
+                if batch.magic >= 2:
+                    first.add(batch.base_offset)
+                self._open = None if entry.offset in first else number
+        if self._open is not None:
+            wanted = entries[self._open].offset
+            last = records[-1].offset if records else batch.last_offset
+            if wanted in (batch.last_offset, last):
+                self._open = None
+        self._last_offset = batch.last_offset
+
+    def _close(self) -> Iterator[Finding]:
+        if self._open is None:
+            return
+        number, self._open = self._open, None
+        entry = self._entries[number]
+        beyond = self._last_offset is not None and entry.offset > self._last_offset
+        yield self._found(
+            number,
+            Severity.ERROR if beyond else Severity.WARNING,
+            FindingReason.INDEX_OFFSET if beyond else FindingReason.INDEX_KEY,
+            f"offset {entry.offset} is neither the first nor the last of the batches that begin "
+            f"at position {entry.position}",
+        )
+
+    def finish(self, end: int) -> Iterator[Finding]:
+        """Take the end of the log, ``end`` being the position behind its last entry."""
+        yield from self._close()
+        for number in range(self._next, len(self._entries)):
+            position = self._entries[number].position
+            yield self._found(
+                number,
+                Severity.ERROR,
+                FindingReason.INDEX_BEYOND_LOG,
+                f"position {position} is at or behind the end of the log at {end}",
+            )
+
+
+class TimeIndexCheck:
+    """Entries of a time index against the records, which come in order.
+
+    An entry (T, O) says that every record later than T has an offset above O. T itself is the
+    largest timestamp up to O, so the log must reach it.
+
+    Args:
+        entries: without padding.
+        file: path of the index.
+        entry_size: bytes of an entry, for positions of findings.
+    """
+
+    def __init__(self, entries: Sequence[TimeEntry], file: str, entry_size: int) -> None:
+        self._entries = entries
+        self._file = file
+        self._entry_size = entry_size
+        self._next = 0
+        self._reported = -1
+        self._latest = -1
+        self._has_magic_0 = False
+        self._last_offset: int | None = None
+
+    def _found(self, number: int, severity: Severity, reason: FindingReason, text: str) -> Finding:
+        return Finding(
+            file=self._file,
+            severity=severity,
+            area=Area.TIME_INDEX,
+            reason=reason,
+            message=f"entry {number}: {text}",
+            position=number * self._entry_size,
+            offset=self._entries[number].offset,
+        )
+
+    def order(self) -> Iterator[Finding]:
+        """Entries against each other. Needs no log."""
+        for number, (entry, following) in enumerate(pairwise(self._entries)):
+            if following.timestamp <= entry.timestamp:
+                yield self._found(
+                    number + 1,
+                    Severity.ERROR,
+                    FindingReason.INDEX_ORDER,
+                    f"timestamp {entry.timestamp} is followed by {following.timestamp}",
+                )
+            elif following.offset < entry.offset:
+                yield self._found(
+                    number + 1,
+                    Severity.ERROR,
+                    FindingReason.INDEX_ORDER,
+                    f"offset {entry.offset} is followed by {following.offset}",
+                )
+
+    def batch(self, batch: Batch, records: Sequence[Record]) -> Iterator[Finding]:
+        """Take the next batch of the log.
+
+        Args:
+            batch: the batch.
+            records: its records, empty where there are none or they cannot be read.
+        """
+        if batch.magic == 0:
+            # 0.10.2 wrote time entries before it took the timestamps away.
+            self._has_magic_0 = True
+        # A wrapper counts with its own timestamp, which 0.10.0 did not correct.
+        cap = batch.max_timestamp if batch.magic == 1 and batch.compression else None
+        first = records[0].offset if records else batch.last_offset
+        while self._next < len(self._entries) and self._entries[self._next].offset < first:
+            yield from self._reach(self._next)
+            self._next += 1
+        number = self._next
+        for record in records:
+            timestamp = record.timestamp if cap is None else min(record.timestamp, cap)
+            if timestamp > self._latest:
+                self._latest = timestamp
+            while number < len(self._entries) and self._entries[number].offset < record.offset:
+                number += 1
+            if number == len(self._entries):
+                continue
+            if timestamp > self._entries[number].timestamp and number > self._reported:
+                self._reported = number
+                yield self._found(
+                    number,
+                    Severity.ERROR,
+                    FindingReason.TIME_INDEX_MEANING,
+                    f"says that no timestamp up to offset {self._entries[number].offset} is "
+                    f"above {self._entries[number].timestamp}, but offset {record.offset} "
+                    f"has {timestamp}",
+                )
+        self._latest = max(self._latest, batch.max_timestamp)
+        self._last_offset = batch.last_offset
+
+    def _reach(self, number: int) -> Iterator[Finding]:
+        if self._entries[number].timestamp > self._latest and not self._has_magic_0:
+            yield self._found(
+                number,
+                Severity.WARNING,
+                FindingReason.TIME_INDEX_TIMESTAMP,
+                f"timestamp {self._entries[number].timestamp} is above all up to its offset, "
+                f"{self._latest}",
+            )
+
+    def finish(self) -> Iterator[Finding]:
+        """Take the end of the log."""
+        for number in range(self._next, len(self._entries)):
+            yield from self._reach(number)
+            offset = self._entries[number].offset
+            if self._last_offset is None or offset > self._last_offset:
+                yield self._found(
+                    number,
+                    Severity.ERROR,
+                    FindingReason.INDEX_BEYOND_LOG,
+                    f"offset {offset} is behind the end of the log"
+                    + ("" if self._last_offset is None else f" at {self._last_offset}"),
+                )

@@ -1,0 +1,186 @@
+"""Batches of a partition against the ones before them: offsets, sequences, epochs, transactions.
+
+What is checked holds across segments. The memory is bounded: of each producer the last batch is
+kept, and of the producers the most recent ones.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+
+if TYPE_CHECKING:
+    from kafkaspec.log.batch import Batch
+
+MAX_PRODUCERS = 100_000
+"""Producers that are remembered, the most recent ones."""
+
+_OFFSET_SPAN = 2**31 - 1
+"""Offsets that a segment may span: its indexes hold relative offsets of 32 bits."""
+
+_SEQUENCE_MASK = 0x7FFF_FFFF
+
+
+@dataclass(slots=True)
+class _Producer:
+    epoch: int
+    last_sequence: int = -1
+    open_since: int | None = None
+    """First offset of the transaction that is open, None for none."""
+    open_records: int = 0
+    """Records of the open transaction that are still in the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class AbortedTransaction:
+    """A transaction with records that a marker in the log aborts."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+
+
+class LogOrder:
+    """State of a partition while its batches are read in order.
+
+    Attributes:
+        last_offset: last offset seen, None before the first batch.
+    """
+
+    def __init__(self) -> None:
+        self.last_offset: int | None = None
+        self._leader_epoch = -1
+        self._producers: OrderedDict[int, _Producer] = OrderedDict()
+
+    def check(
+        self, batch: Batch, first_offset: int, segment_base: int | None, file: str
+    ) -> Iterator[Finding]:
+        """Findings about a batch and those before it.
+
+        Args:
+            batch: the next batch.
+            first_offset: its base offset; of a legacy batch, of its first message.
+            segment_base: offset in the name of the segment, None where there is none.
+            file: path of the segment.
+        """
+
+        def found(severity: Severity, reason: FindingReason, message: str) -> Finding:
+            return Finding(
+                file, severity, Area.BATCH, reason, message, batch.position, batch.last_offset
+            )
+
+        if segment_base is not None:
+            if batch.last_offset < segment_base:
+                yield found(
+                    Severity.ERROR,
+                    FindingReason.OFFSET_BELOW_BASE,
+                    f"offset {batch.last_offset} is below the {segment_base} of the file name",
+                )
+            elif batch.last_offset - segment_base > _OFFSET_SPAN:
+                yield found(
+                    Severity.ERROR,
+                    FindingReason.OFFSET_ABOVE_RANGE,
+                    f"offset {batch.last_offset} is more than 2^31-1 above the {segment_base} "
+                    "of the file name",
+                )
+        if self.last_offset is not None and first_offset <= self.last_offset:
+            yield found(
+                Severity.ERROR,
+                FindingReason.OFFSET_ORDER,
+                f"offset {self.last_offset} is followed by {first_offset}",
+            )
+        self.last_offset = max(batch.last_offset, first_offset)
+        if batch.magic < 2:
+            return
+        epoch = batch.partition_leader_epoch
+        if 0 <= epoch < self._leader_epoch:
+            yield found(
+                Severity.WARNING,
+                FindingReason.LEADER_EPOCH_ORDER,
+                f"leader epoch {self._leader_epoch} is followed by {epoch}",
+            )
+        if epoch >= 0:
+            self._leader_epoch = epoch
+        if batch.producer_id >= 0 and not batch.is_control:
+            yield from self._check_data(batch, found)
+
+    def _check_data(self, batch: Batch, found: _Found) -> Iterator[Finding]:
+        producer, findings = self._producer(batch, found)
+        yield from findings
+        known, first = producer.last_sequence, batch.base_sequence
+        # Gaps are legal: followers and recovery do not check sequences, compaction makes holes.
+        if known >= 0 and first >= 0 and ((first - known - 1) & _SEQUENCE_MASK) >= 2**30:
+            # A producer that its broker had forgotten begins again at 0.
+            yield found(
+                Severity.INFO if first == 0 else Severity.WARNING,
+                FindingReason.SEQUENCE_ORDER,
+                f"producer {batch.producer_id}, epoch {batch.producer_epoch}: "
+                f"sequence {known} is followed by {first}",
+            )
+        if first >= 0:
+            producer.last_sequence = batch.last_sequence
+        if batch.is_transactional:
+            if producer.open_since is None:
+                producer.open_since = batch.base_offset
+            producer.open_records += batch.num_records or 0
+        elif producer.open_since is not None:
+            yield found(
+                Severity.ERROR,
+                FindingReason.TRANSACTION_STATE,
+                f"producer {batch.producer_id} writes outside of a transaction while the one "
+                f"of offset {producer.open_since} is open",
+            )
+
+    def _producer(self, batch: Batch, found: _Found) -> tuple[_Producer, list[Finding]]:
+        findings = []
+        producer = self._producers.get(batch.producer_id)
+        if producer is None:
+            producer = self._producers[batch.producer_id] = _Producer(batch.producer_epoch)
+            if len(self._producers) > MAX_PRODUCERS:
+                self._producers.popitem(last=False)
+        else:
+            self._producers.move_to_end(batch.producer_id)
+        if batch.producer_epoch < producer.epoch:
+            findings.append(
+                found(
+                    Severity.WARNING,
+                    FindingReason.PRODUCER_EPOCH_ORDER,
+                    f"producer {batch.producer_id}: epoch {producer.epoch} is followed by "
+                    f"{batch.producer_epoch}",
+                )
+            )
+        if batch.producer_epoch != producer.epoch:
+            producer.epoch = batch.producer_epoch
+            producer.last_sequence = -1
+        return producer, findings
+
+    def end_transaction(
+        self, batch: Batch, aborts: bool, file: str
+    ) -> tuple[AbortedTransaction | None, list[Finding]]:
+        """Note a transaction marker.
+
+        Returns:
+            The transaction, if it was aborted and records of it were seen; and findings.
+        """
+
+        def found(severity: Severity, reason: FindingReason, message: str) -> Finding:
+            return Finding(
+                file, severity, Area.BATCH, reason, message, batch.position, batch.last_offset
+            )
+
+        producer, findings = self._producer(batch, found)
+        aborted = None
+        if aborts and producer.open_since is not None and producer.open_records:
+            aborted = AbortedTransaction(batch.producer_id, producer.open_since, batch.last_offset)
+        producer.open_since, producer.open_records = None, 0
+        return aborted, findings
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Found = Callable[[Severity, FindingReason, str], Finding]

@@ -1,0 +1,154 @@
+"""The transaction index of a segment against the markers in its log, in order of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from kafkaspec.analysis.check_order import AbortedTransaction
+from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+
+if TYPE_CHECKING:
+    from kafkaspec.log.batch import Batch
+
+
+class TransactionEntry(Protocol):
+    """An entry of a transaction index."""
+
+    @property
+    def producer_id(self) -> int: ...
+    @property
+    def first_offset(self) -> int: ...
+    @property
+    def last_offset(self) -> int: ...
+    @property
+    def last_stable_offset(self) -> int: ...
+
+
+class TransactionIndexCheck:
+    """Entries of a transaction index against the batches, which come in order.
+
+    An entry whose marker compaction has removed is legal. An entry that names an offset at which
+    something else stands is not, and neither is an ABORT marker without entry, as long as records
+    of its transaction are in the log.
+
+    Args:
+        entries: of the index, empty if there is no file.
+        file: path of the index, or the one it would have.
+        segment_base: offset in the name of the segment, None where there is none.
+        entry_size: bytes of an entry, for positions of findings.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[TransactionEntry],
+        file: str,
+        segment_base: int | None,
+        entry_size: int,
+    ) -> None:
+        self._entries = entries
+        self._file = file
+        self._base = segment_base
+        self._entry_size = entry_size
+        self._next = 0
+        self._last_offset: int | None = None
+
+    def _found(
+        self, number: int, reason: FindingReason, text: str, severity: Severity = Severity.ERROR
+    ) -> Finding:
+        return Finding(
+            file=self._file,
+            severity=severity,
+            area=Area.TRANSACTION_INDEX,
+            reason=reason,
+            message=f"entry {number}: {text}",
+            position=number * self._entry_size,
+            offset=self._entries[number].last_offset,
+        )
+
+    def order(self) -> Iterator[Finding]:
+        """Entries against each other and the file name. Needs no log."""
+        previous: int | None = None
+        for number, entry in enumerate(self._entries):
+            if previous is not None and entry.last_offset <= previous:
+                yield self._found(
+                    number,
+                    FindingReason.TRANSACTION_ORDER,
+                    f"last offset {previous} is followed by {entry.last_offset}",
+                )
+            previous = entry.last_offset
+            if self._base is not None and entry.last_offset < self._base:
+                yield self._found(
+                    number,
+                    FindingReason.TRANSACTION_ORDER,
+                    f"last offset {entry.last_offset} is below the {self._base} of the file name",
+                )
+            if entry.first_offset > entry.last_offset:
+                yield self._found(
+                    number,
+                    FindingReason.TRANSACTION_RANGE,
+                    f"begins at offset {entry.first_offset} and ends at {entry.last_offset}",
+                )
+            if entry.last_stable_offset > entry.last_offset + 1:
+                yield self._found(
+                    number,
+                    FindingReason.TRANSACTION_RANGE,
+                    f"its last stable offset {entry.last_stable_offset} is behind its marker",
+                )
+
+    def batch(
+        self, batch: Batch, aborts: bool, aborted: AbortedTransaction | None
+    ) -> Iterator[Finding]:
+        """Take the next batch of the log.
+
+        Args:
+            batch: the batch.
+            aborts: whether it is an ABORT marker.
+            aborted: the transaction that it ends, if records of it are in the log.
+        """
+        named = False
+        while self._next < len(self._entries):
+            number, entry = self._next, self._entries[self._next]
+            if entry.last_offset > batch.last_offset:
+                break
+            self._next += 1
+            if batch.magic < 2 or entry.last_offset < batch.base_offset:
+                # Compaction removes markers and keeps entries.
+                continue
+            if not aborts or batch.producer_id != entry.producer_id:
+                yield self._found(
+                    number,
+                    FindingReason.TRANSACTION_MARKER,
+                    f"there is no ABORT marker of producer {entry.producer_id} "
+                    f"at offset {entry.last_offset}",
+                )
+                continue
+            named = True
+            if aborted is not None and entry.first_offset > aborted.first_offset:
+                yield self._found(
+                    number,
+                    FindingReason.TRANSACTION_RANGE,
+                    f"begins at offset {entry.first_offset}, but the transaction has records "
+                    f"from {aborted.first_offset} on",
+                    Severity.WARNING,
+                )
+        if aborted is not None and not named:
+            yield Finding(
+                file=self._file,
+                severity=Severity.ERROR,
+                area=Area.TRANSACTION_INDEX,
+                reason=FindingReason.TRANSACTION_MISSING,
+                message=f"no entry for the transaction of producer {aborted.producer_id} that "
+                f"begins at offset {aborted.first_offset} and is aborted at {aborted.last_offset}",
+                offset=aborted.last_offset,
+            )
+        self._last_offset = batch.last_offset
+
+    def finish(self) -> Iterator[Finding]:
+        """Take the end of the log."""
+        for number in range(self._next, len(self._entries)):
+            yield self._found(
+                number,
+                FindingReason.TRANSACTION_MARKER,
+                f"last offset {self._entries[number].last_offset} is behind the end of the log",
+            )

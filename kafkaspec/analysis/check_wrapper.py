@@ -1,0 +1,44 @@
+"""Bytes of a legacy wrapper that Kafka's reader passes over in silence (quirk Q13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.framing import FRAMING, message_size
+
+
+def check_surplus(batch: Batch, file: str) -> Iterator[Finding]:
+    """Report what lies behind the last message of a wrapper that can be read.
+
+    Fewer bytes than the framing of an entry are ignored. A cut entry is dropped, and in magic 1
+    the offsets of all others move up by one.
+    """
+    payload = memoryview(batch.decompressed())
+    position = 0
+    while len(payload) - position >= FRAMING:
+        end = position + FRAMING + message_size(payload, position)
+        if end > len(payload):
+            break
+        position = end
+    left = len(payload) - position
+    if not left:
+        return
+    if left < FRAMING:
+        severity, message = Severity.WARNING, f"{left} bytes behind the last message are ignored"
+    else:
+        severity, message = (
+            Severity.ERROR,
+            f"the last message is cut: {left} bytes of it are there, and it is dropped in silence"
+            + (", which moves the offsets of all others up by one" if batch.magic else ""),
+        )
+    yield Finding(
+        file,
+        severity,
+        Area.WRAPPER,
+        FindingReason.TRAILING_BYTES,
+        message,
+        batch.position,
+        batch.last_offset,
+    )

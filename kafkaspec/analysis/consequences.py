@@ -1,0 +1,285 @@
+"""What Kafka does with broken data, as a table.
+
+Read in ``FileLogInputStream``, ``DefaultRecordBatch``, ``CompletedFetch`` (readers) and
+``LogLoader``, ``LogSegment.recover``, ``ProducerStateManager``, ``TransactionIndex`` (loading) of
+Kafka 4.3, and seen when its loader was given such files.
+
+A broker that was stopped cleanly does not look at the log when it starts; only at the
+transaction indexes and producer snapshots. What is said of recovery holds after an unclean stop,
+and where an offset index is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import NamedTuple
+
+from kafkaspec.analysis.reasons import FindingReason as R
+
+
+class Area(StrEnum):
+    """The kind of structure that a finding is about."""
+
+    BATCH = "batch"
+    """Framing, header or checksum of a log entry."""
+    RECORDS = "records"
+    """Records of a batch of magic 2."""
+    WRAPPER = "wrapper"
+    """A compressed message of magic 0 or 1 and what is in it."""
+    OFFSET_INDEX = "offset_index"
+    TIME_INDEX = "time_index"
+    TRANSACTION_INDEX = "transaction_index"
+    PRODUCER_SNAPSHOT = "producer_snapshot"
+    KRAFT_SNAPSHOT = "kraft_snapshot"
+    FILES = "files"
+    """Names of files, and files against each other."""
+
+
+class BrokerAction(StrEnum):
+    """What a broker's loader does, in a word."""
+
+    NOTHING = "nothing"
+    """It does not notice, or does not mind."""
+    CUTS_LOG = "cuts_log"
+    """Recovery truncates the log here; all behind it is lost."""
+    REFUSES_LOG = "refuses_log"
+    """The log directory fails: the partition is not opened."""
+    EMPTIES_SEGMENT = "empties_segment"
+    """Recovery throws the whole segment away."""
+    HIDES_RECORDS = "hides_records"
+    """The log opens, and records that are there are not found."""
+    KEEPS_UNREADABLE = "keeps_unreadable"
+    """The batch stays although nobody can read it."""
+    REBUILDS_INDEX = "rebuilds_index"
+    """The segment is recovered, which writes its indexes anew."""
+    FORGETS_PRODUCERS = "forgets_producers"
+    """The snapshot is dropped, and with it what was known of producers."""
+    DELETES_FILE = "deletes_file"
+    """The file is removed at the next start."""
+
+
+class Consequence(NamedTuple):
+    """What happens with the data that a finding is about."""
+
+    reader: str
+    broker: str
+    action: BrokerAction
+
+
+_STUCK = "A consumer fails at this batch and does not get past it by itself."
+_FINE = "Reads on and does not notice."
+_NO_READER = "Does not read this file."
+_CUT = (
+    "Recovery cuts the log here: every intact batch behind it, and every later segment, is lost. "
+    "A clean start does not look."
+)
+_KEPT = "Recovery checks checksum and offsets only: the batch stays in the log, unreadable."
+_UNSEEN = "Nothing: recovery does not compare it."
+_REFUSED = "Refuses to open the log when it recovers this segment."
+
+_CUTS = Consequence(_STUCK, _CUT, BrokerAction.CUTS_LOG)
+_KEEPS = Consequence(_STUCK, _KEPT, BrokerAction.KEEPS_UNREADABLE)
+_ACCEPTED = Consequence(_FINE, _UNSEEN, BrokerAction.NOTHING)
+_TAIL = Consequence(
+    "Takes it for the end of the log, without an error.",
+    "Recovery cuts these bytes off, as after every unclean stop; if later segments exist, "
+    "they are deleted with them.",
+    BrokerAction.CUTS_LOG,
+)
+_WRONG_OFFSETS = Consequence(
+    "Takes the offsets as they stand; a consumer can be sent records that it has had.",
+    "Recovery empties the whole segment if an index entry is due here, otherwise it keeps it.",
+    BrokerAction.EMPTIES_SEGMENT,
+)
+_OUT_OF_RANGE = Consequence("Takes the offsets as they stand.", _REFUSED, BrokerAction.REFUSES_LOG)
+_WRAPPER = Consequence(_STUCK, _REFUSED, BrokerAction.REFUSES_LOG)
+_HIDDEN = Consequence(
+    "Look-ups through the index miss records that are in the log.",
+    "A clean start trusts the index as it is: records behind it are not found, or are "
+    "overwritten. Recovery writes it anew.",
+    BrokerAction.HIDES_RECORDS,
+)
+_TIME_HIDDEN = Consequence(
+    "Look-ups by timestamp give a wrong offset; reading by offset is not affected.",
+    "Does not check the time index. Recovery writes it anew.",
+    BrokerAction.HIDES_RECORDS,
+)
+_INDEX_HARMLESS = Consequence(
+    "Look-ups find the same records.",
+    "Brokers up to 2.2 may recover the segment; later ones do not look.",
+    BrokerAction.NOTHING,
+)
+_SNAPSHOT = Consequence(
+    _NO_READER,
+    "Drops the snapshot in silence and takes an older one: producers are forgotten, and a "
+    "transaction begun in an earlier segment may be missing from a rebuilt transaction index.",
+    BrokerAction.FORGETS_PRODUCERS,
+)
+_LEFTOVER = Consequence(
+    _NO_READER, "Deletes it, or puts it in place, at the next start.", BrokerAction.DELETES_FILE
+)
+_NOTHING = Consequence(_NO_READER, "Nothing.", BrokerAction.NOTHING)
+_OURS = Consequence("Not known.", "Not known.", BrokerAction.NOTHING)
+
+_BY_AREA: dict[Area, Consequence] = {
+    Area.BATCH: _CUTS,
+    Area.RECORDS: _KEEPS,
+    Area.WRAPPER: _WRAPPER,
+    Area.OFFSET_INDEX: _HIDDEN,
+    Area.TIME_INDEX: _TIME_HIDDEN,
+    Area.TRANSACTION_INDEX: Consequence(
+        "With read_committed, records of aborted transactions may be delivered, or committed "
+        "ones withheld.",
+        "Trusts the index unless an entry lies below the segment, then recovers the segment.",
+        BrokerAction.HIDES_RECORDS,
+    ),
+    Area.PRODUCER_SNAPSHOT: _SNAPSHOT,
+    Area.KRAFT_SNAPSHOT: Consequence(
+        "A controller or broker that loads the snapshot fails.",
+        "Does not look at it when the log is opened.",
+        BrokerAction.NOTHING,
+    ),
+    Area.FILES: _NOTHING,
+}
+"""What holds for an area where the table below says nothing else."""
+
+
+def _rows(
+    area: Area, reasons: Iterable[R], consequence: Consequence
+) -> dict[tuple[Area, R], Consequence]:
+    return {(area, reason): consequence for reason in reasons}
+
+
+CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
+    **_rows(Area.BATCH, (R.TORN_TAIL, R.SHORT_TAIL, R.TRUNCATED), _TAIL),
+    **_rows(
+        Area.BATCH,
+        (R.ZERO_TAIL,),
+        Consequence(
+            "Fails there with a corrupt record, unless the broker knows where the log ends.",
+            "Recovery cuts the zeros off. A clean start keeps them, as of a preallocated file.",
+            BrokerAction.CUTS_LOG,
+        ),
+    ),
+    **_rows(Area.BATCH, (R.OFFSET_BELOW_BASE, R.OFFSET_ABOVE_RANGE), _OUT_OF_RANGE),
+    **_rows(Area.BATCH, (R.OFFSET_ORDER, R.LAST_OFFSET), _WRONG_OFFSETS),
+    **_rows(
+        Area.BATCH,
+        (R.PRODUCER_FIELDS, R.SEQUENCE_ORDER, R.PRODUCER_EPOCH_ORDER, R.LEADER_EPOCH_ORDER),
+        Consequence(
+            _FINE,
+            "Nothing: sequences and epochs are checked when a producer sends, not on loading.",
+            BrokerAction.NOTHING,
+        ),
+    ),
+    **_rows(
+        Area.BATCH,
+        (R.TRANSACTION_STATE,),
+        Consequence(_FINE, _REFUSED, BrokerAction.REFUSES_LOG),
+    ),
+    **_rows(
+        Area.WRAPPER,
+        (R.MAX_TIMESTAMP, R.TRAILING_BYTES, R.RECORD_OFFSET_ORDER, R.RECORD_OFFSET_RANGE),
+        _ACCEPTED,
+    ),
+    **_rows(
+        Area.WRAPPER,
+        (R.CHECKSUM_MISMATCH,),
+        Consequence(
+            "Consumers check the inner messages only; a follower refuses the batch.",
+            _CUT,
+            BrokerAction.CUTS_LOG,
+        ),
+    ),
+    **_rows(
+        Area.RECORDS,
+        (
+            R.RECORD_OFFSET_ORDER,
+            R.RECORD_OFFSET_RANGE,
+            R.MAX_TIMESTAMP,
+            R.BASE_TIMESTAMP,
+            R.HEADER_KEY_ENCODING,
+            R.UNKNOWN_CONTROL_TYPE,
+        ),
+        _ACCEPTED,
+    ),
+    **_rows(
+        Area.RECORDS,
+        (R.IGNORED_PAYLOAD,),
+        Consequence(
+            "Takes the batch for empty and never looks at these bytes.",
+            _UNSEEN,
+            BrokerAction.NOTHING,
+        ),
+    ),
+    **_rows(Area.RECORDS, (R.CONTROL_RECORD,), _WRAPPER),
+    **_rows(
+        Area.OFFSET_INDEX,
+        (R.INDEX_KEY, R.INDEX_SIZE, R.INDEX_SANITY),
+        _INDEX_HARMLESS,
+    ),
+    **_rows(Area.TIME_INDEX, (R.INDEX_SIZE, R.INDEX_SANITY), _INDEX_HARMLESS),
+    **_rows(
+        Area.OFFSET_INDEX,
+        (R.MISSING_INDEX,),
+        Consequence(
+            "Not affected.",
+            "Recovers the segment, which writes the index anew.",
+            BrokerAction.REBUILDS_INDEX,
+        ),
+    ),
+    **_rows(
+        Area.TIME_INDEX,
+        (R.MISSING_INDEX,),
+        Consequence(
+            "Look-ups by timestamp use the modification time of the segment.",
+            "Creates an empty one.",
+            BrokerAction.NOTHING,
+        ),
+    ),
+    **_rows(
+        Area.TRANSACTION_INDEX,
+        (R.INVALID_VALUE, R.UNSUPPORTED_VERSION),
+        Consequence(
+            "Fetches with read_committed fail.",
+            "Refuses to open the log.",
+            BrokerAction.REFUSES_LOG,
+        ),
+    ),
+    **_rows(
+        Area.TRANSACTION_INDEX,
+        (R.INDEX_SIZE,),
+        Consequence("Ignores the part of an entry.", "Ignores it.", BrokerAction.NOTHING),
+    ),
+    **_rows(
+        Area.PRODUCER_SNAPSHOT,
+        (R.SNAPSHOT_CONTENT, R.TRAILING_BYTES),
+        Consequence(_NO_READER, "Takes it as it is.", BrokerAction.NOTHING),
+    ),
+    **_rows(Area.FILES, (R.LEFTOVER, R.ORPHAN_FILE), _LEFTOVER),
+    **_rows(Area.FILES, (R.SEGMENT_OVERLAP,), _WRONG_OFFSETS),
+    **_rows(
+        Area.FILES,
+        (R.FILE_NAME,),
+        Consequence(_NO_READER, "Ignores files with other names, or fails.", BrokerAction.NOTHING),
+    ),
+    **{(area, R.CODECS_DISAGREE): _OURS for area in Area},
+    **{
+        (area, R.MORE): Consequence("As above.", "As above.", BrokerAction.NOTHING) for area in Area
+    },
+    **{
+        (area, R.UNREADABLE): Consequence(
+            "Cannot be said.",
+            "Fails as well, if it runs with the same rights.",
+            BrokerAction.REFUSES_LOG,
+        )
+        for area in Area
+    },
+}
+"""By area and reason; ``consequence_of`` knows what holds for the rest."""
+
+
+def consequence_of(area: Area, reason: R) -> Consequence:
+    """What Kafka does with data of this kind that is wrong in this way."""
+    return CONSEQUENCES.get((area, reason)) or _BY_AREA[area]

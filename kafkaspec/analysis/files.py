@@ -1,0 +1,166 @@
+"""Which files there are under a path, and what each of them is. Nothing is left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kafkaspec.analysis.report import FileKind
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.log import names
+
+_KINDS = {
+    names.LOG: FileKind.SEGMENT,
+    names.OFFSET_INDEX: FileKind.OFFSET_INDEX,
+    names.TIME_INDEX: FileKind.TIME_INDEX,
+    names.TRANSACTION_INDEX: FileKind.TRANSACTION_INDEX,
+    names.PRODUCER_SNAPSHOT: FileKind.PRODUCER_SNAPSHOT,
+}
+
+_TEXT = frozenset(
+    {
+        ".kafka_cleanshutdown",
+        ".lock",
+        "cleaner-offset-checkpoint",
+        "leader-epoch-checkpoint",
+        "log-start-offset-checkpoint",
+        "meta.properties",
+        "partition.metadata",
+        "quorum-state",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+    }
+)
+
+_UNFINISHED = (*names.STATES, ".part", ".tmp")
+
+
+def kind_of(name: str) -> FileKind:
+    """What a file of this name is to Kafka."""
+    segment = names.parse_segment(name)
+    if segment is not None:
+        return FileKind.LEFTOVER if segment.state else _KINDS[segment.kind]
+    checkpoint = names.parse_checkpoint(name)
+    if checkpoint is not None:
+        return FileKind.LEFTOVER if checkpoint.state else FileKind.KRAFT_SNAPSHOT
+    if name == "bootstrap" + names.CHECKPOINT:
+        return FileKind.KRAFT_SNAPSHOT
+    if name in _TEXT:
+        return FileKind.TEXT
+    stem, dot, suffix = name.rpartition(".")
+    if f"{dot}{suffix}" in _UNFINISHED and (
+        stem in _TEXT or kind_of(stem) is not FileKind.UNKNOWN or names.CHECKPOINT in name
+    ):
+        return FileKind.LEFTOVER
+    return FileKind.UNKNOWN
+
+
+@dataclass(slots=True)
+class Directory:
+    """The files of one directory.
+
+    Attributes:
+        path: of the directory.
+        is_partition: whether the name is one of a partition, or segments lie in it.
+        files: all files, by kind, each list in the order of names, which is that of offsets.
+        unread: subdirectories that are not looked into.
+    """
+
+    path: Path
+    is_partition: bool = False
+    files: dict[FileKind, list[Path]] = field(default_factory=dict)
+    unread: list[Path] = field(default_factory=list)
+
+    def of(self, *kinds: FileKind) -> list[Path]:
+        """The files of these kinds."""
+        return [path for kind in kinds for path in self.files.get(kind, ())]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the segments, which is where the work is."""
+        total = 0
+        for path in self.of(FileKind.SEGMENT, FileKind.KRAFT_SNAPSHOT):
+            try:
+                total += path.stat().st_size
+            except OSError:
+                continue
+        return total
+
+
+def read_directories(path: Path) -> list[Directory]:
+    """The directory and, if it is one of logs, the partitions in it.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, if a directory cannot be listed, or if there is neither a
+            segment nor any other file of a partition in it.
+    """
+    top, children = _list(path)
+    directories = [top]
+    if not top.is_partition:
+        for child in children:
+            # A directory that is not named like a partition is not a broker's.
+            if names.parse_partition(child.name) is None:
+                top.unread.append(child)
+                continue
+            directory, below = _list(child)
+            directory.is_partition = True
+            directory.unread.extend(below)
+            directories.append(directory)
+    else:
+        top.unread.extend(children)
+    if not any(directory.size or _has_content(directory) for directory in directories):
+        raise make_error(
+            Reason.UNREADABLE,
+            "there is no Kafka log here: neither segments (00000000000000000000.log) nor "
+            "partition directories (topic-0) with segments",
+            file=os.fspath(path),
+        )
+    return directories
+
+
+def segment_bytes(path: Path) -> int:
+    """Bytes of the segments under a path, 0 for what cannot be read."""
+    try:
+        if path.is_dir():
+            return sum(directory.size for directory in read_directories(path))
+        return path.stat().st_size
+    except (OSError, KafkaSpecError):
+        return 0
+
+
+def _has_content(directory: Directory) -> bool:
+    return bool(
+        directory.of(
+            FileKind.SEGMENT,
+            FileKind.KRAFT_SNAPSHOT,
+            FileKind.OFFSET_INDEX,
+            FileKind.TIME_INDEX,
+            FileKind.TRANSACTION_INDEX,
+            FileKind.PRODUCER_SNAPSHOT,
+        )
+    )
+
+
+def _list(path: Path) -> tuple[Directory, list[Path]]:
+    directory = Directory(path)
+    children = []
+    for entry in _entries(path):
+        if entry.is_dir():
+            children.append(Path(entry.path))
+            continue
+        kind = kind_of(entry.name)
+        directory.files.setdefault(kind, []).append(Path(entry.path))
+    directory.is_partition = bool(directory.of(*_KINDS.values()))
+    return directory, children
+
+
+def _entries(path: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as found:
+            yield from sorted(found, key=lambda entry: entry.name)
+    except OSError as error:
+        raise make_error(
+            Reason.UNREADABLE, error.strerror or str(error), file=os.fspath(path)
+        ) from None

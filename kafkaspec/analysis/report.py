@@ -1,0 +1,194 @@
+"""What ``verify`` comes to: one result a file, and totals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from kafkaspec.analysis.findings import Finding, Severity
+
+
+class FileKind(StrEnum):
+    """What a file is, by its name."""
+
+    SEGMENT = "segment"
+    KRAFT_SNAPSHOT = "kraft_snapshot"
+    OFFSET_INDEX = "offset_index"
+    TIME_INDEX = "time_index"
+    TRANSACTION_INDEX = "transaction_index"
+    PRODUCER_SNAPSHOT = "producer_snapshot"
+    LEFTOVER = "leftover"
+    """Of Kafka, but about to go: its content is not checked."""
+    TEXT = "text"
+    """Checkpoints and metadata in text form: their content is not checked."""
+    UNKNOWN = "unknown"
+    """None of Kafka's: not read."""
+
+
+CHECKED_KINDS = frozenset(
+    {
+        FileKind.SEGMENT,
+        FileKind.KRAFT_SNAPSHOT,
+        FileKind.OFFSET_INDEX,
+        FileKind.TIME_INDEX,
+        FileKind.TRANSACTION_INDEX,
+        FileKind.PRODUCER_SNAPSHOT,
+    }
+)
+"""Kinds of files whose content is checked."""
+
+
+@dataclass(slots=True, kw_only=True)
+class FileResult:
+    """What there is in one file, and whether it is sound.
+
+    Attributes:
+        file: path of the file.
+        kind: what it is.
+        partition: path of the partition directory that it lies in, "" for a file on its own.
+        size: bytes.
+        entries: of an index or producer snapshot.
+        padding: bytes of zeros behind the entries of an index.
+        batches: log entries.
+        control_batches: of those, batches of control records.
+        records: records, control records included.
+        unread: batches whose records could not be read.
+        magics: batches by magic.
+        codecs: batches by compression.
+        first_offset: of the first batch, None for none.
+        last_offset: of the last batch, None for none.
+        findings: number of findings by severity.
+    """
+
+    file: str
+    kind: FileKind
+    partition: str = ""
+    size: int = 0
+    entries: int = 0
+    padding: int = 0
+    batches: int = 0
+    control_batches: int = 0
+    records: int = 0
+    unread: int = 0
+    magics: Counter[int] = field(default_factory=Counter)
+    codecs: Counter[str] = field(default_factory=Counter)
+    first_offset: int | None = None
+    last_offset: int | None = None
+    findings: Counter[Severity] = field(default_factory=Counter)
+
+    @property
+    def checked(self) -> bool:
+        """Whether its content was looked at."""
+        return self.kind in CHECKED_KINDS
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is neither error nor warning."""
+        return not (self.findings[Severity.ERROR] or self.findings[Severity.WARNING])
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        return {
+            "file": self.file,
+            "kind": str(self.kind),
+            "partition": self.partition,
+            "checked": self.checked,
+            "clean": self.clean,
+            "size": self.size,
+            "entries": self.entries,
+            "padding": self.padding,
+            "batches": self.batches,
+            "control_batches": self.control_batches,
+            "records": self.records,
+            "unread": self.unread,
+            "magics": {str(magic): self.magics[magic] for magic in sorted(self.magics)},
+            "codecs": dict(sorted(self.codecs.items())),
+            "first_offset": self.first_offset,
+            "last_offset": self.last_offset,
+            "findings": {str(severity): self.findings[severity] for severity in Severity},
+        }
+
+
+@dataclass(slots=True)
+class Totals:
+    """Sums over files.
+
+    Attributes:
+        files: number of files by kind.
+        size: bytes of the files whose content was checked.
+        batches: log entries.
+        records: records, control records included.
+        unread: batches whose records could not be read.
+        magics: batches by magic.
+        codecs: batches by compression.
+        findings: number of findings by severity.
+    """
+
+    files: Counter[FileKind] = field(default_factory=Counter)
+    size: int = 0
+    batches: int = 0
+    records: int = 0
+    unread: int = 0
+    magics: Counter[int] = field(default_factory=Counter)
+    codecs: Counter[str] = field(default_factory=Counter)
+    findings: Counter[Severity] = field(default_factory=Counter)
+
+    def add(self, result: FileResult) -> None:
+        """Count a file in."""
+        self.files[result.kind] += 1
+        if result.checked:
+            self.size += result.size
+        self.batches += result.batches
+        self.records += result.records
+        self.unread += result.unread
+        self.magics.update(result.magics)
+        self.codecs.update(result.codecs)
+        self.findings.update(result.findings)
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is neither error nor warning."""
+        return not (self.findings[Severity.ERROR] or self.findings[Severity.WARNING])
+
+    @property
+    def checked(self) -> int:
+        """Files whose content was looked at."""
+        return sum(count for kind, count in self.files.items() if kind in CHECKED_KINDS)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        return {
+            "clean": self.clean,
+            "files": {str(kind): self.files[kind] for kind in FileKind if self.files[kind]},
+            "size": self.size,
+            "batches": self.batches,
+            "records": self.records,
+            "unread": self.unread,
+            "magics": {str(magic): self.magics[magic] for magic in sorted(self.magics)},
+            "codecs": dict(sorted(self.codecs.items())),
+            "findings": {str(severity): self.findings[severity] for severity in Severity},
+        }
+
+
+@dataclass(slots=True)
+class Report:
+    """Everything that ``verify`` found.
+
+    Attributes:
+        findings: in the order of files and of positions in them.
+        files: one result a file.
+        totals: sums over the files.
+        codecs: names of the codecs that read the data.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    files: list[FileResult] = field(default_factory=list)
+    totals: Totals = field(default_factory=Totals)
+    codecs: tuple[str, ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is neither error nor warning."""
+        return self.totals.clean

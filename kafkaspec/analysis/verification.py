@@ -1,0 +1,271 @@
+"""``verify``: everything under a path, checked; findings and results as they come."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
+
+from kafkaspec.analysis.check_order import LogOrder
+from kafkaspec.analysis.files import Directory, kind_of, read_directories
+from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.analysis.report import FileKind, FileResult, Report
+from kafkaspec.analysis.verify_index import verify_snapshot
+from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
+from kafkaspec.codecs import DEFAULT_CODEC, codec_names
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.log import names
+from kafkaspec.log.segment import Segment
+
+ALL_CODECS = "all"
+"""In place of the name of a codec: all that are installed, compared with each other."""
+
+MAX_ALIKE = 100
+"""Findings of the same file and reason that are given out one by one; the rest is counted."""
+
+_INDEX_KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
+_SUFFIXES = {
+    FileKind.OFFSET_INDEX: names.OFFSET_INDEX,
+    FileKind.TIME_INDEX: names.TIME_INDEX,
+    FileKind.TRANSACTION_INDEX: names.TRANSACTION_INDEX,
+}
+
+
+def verify(
+    path: str | PathLike[str],
+    *,
+    codec: str = DEFAULT_CODEC,
+    max_output: int | None = None,
+    progress: Callable[[int, str], None] | None = None,
+) -> Report:
+    """Check everything under a path; see ``verify_events`` for arguments and errors.
+
+    Returns:
+        All findings and results at once. Files are read a batch at a time; the report grows with
+        the number of files and findings only.
+    """
+    report = Report(codecs=codecs_of(codec))
+    for event in verify_events(path, codec=codec, max_output=max_output, progress=progress):
+        if isinstance(event, Finding):
+            report.findings.append(event)
+        else:
+            report.files.append(event)
+            report.totals.add(event)
+    return report
+
+
+def codecs_of(codec: str) -> tuple[str, ...]:
+    """Names of the codecs that ``codec`` stands for, the one that findings come from first."""
+    return codec_names() if codec == ALL_CODECS else (codec,)
+
+
+def verify_events(
+    path: str | PathLike[str],
+    *,
+    codec: str = DEFAULT_CODEC,
+    max_output: int | None = None,
+    progress: Callable[[int, str], None] | None = None,
+) -> Iterator[Event]:
+    """Check everything under a path. Nothing is ever written.
+
+    Args:
+        path: a segment, an index, producer snapshot or KRaft snapshot, a partition directory or a
+            log directory.
+        codec: name of the codec that reads the data, or ``all``: then every installed codec
+            reads it, and each difference between them is a finding.
+        max_output: bytes that one batch may decompress to.
+        progress: takes bytes that were read since the last call and the path of the file.
+
+    Yields:
+        Findings, and a result for each file once it is done: behind all of its findings.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, if there is no such path or nothing of Kafka's under it.
+        ValueError: no such codec.
+    """
+    options = Options(codecs_of(codec), max_output, progress)
+    place = Path(path)
+    try:
+        is_directory = place.is_dir()
+        if not is_directory and not place.exists():
+            raise _unreadable(place, "there is no such file or directory")
+    except OSError as error:
+        raise _unreadable(place, error.strerror or str(error)) from None
+    check = _directories if is_directory else _single_file
+    return _bounded(check(place, options))
+
+
+def _unreadable(path: Path, detail: str) -> KafkaSpecError:
+    return make_error(Reason.UNREADABLE, detail, file=os.fspath(path))
+
+
+def _bounded(events: Iterator[Event]) -> Iterator[Event]:
+    """Count findings into results, and hold back what is more of the same."""
+    counts: dict[str, Counter[Severity]] = {}
+    alike: Counter[tuple[str, FindingReason]] = Counter()
+    for event in events:
+        if isinstance(event, Finding):
+            counts.setdefault(event.file, Counter())[event.severity] += 1
+            alike[event.file, event.reason] += 1
+            if alike[event.file, event.reason] <= MAX_ALIKE:
+                yield event
+            continue
+        event.findings = counts.pop(event.file, Counter())
+        for file, reason in [key for key in alike if key[0] == event.file]:
+            held_back = alike.pop((file, reason)) - MAX_ALIKE
+            if held_back > 0:
+                yield Finding(
+                    file,
+                    Severity.INFO,
+                    Area.FILES,
+                    FindingReason.MORE,
+                    f"{held_back} more findings of reason {reason} in this file",
+                )
+        yield event
+    for file, findings in counts.items():  # of files that could not be opened
+        kind = kind_of(os.path.basename(file))
+        yield FileResult(file=file, kind=kind, findings=findings)
+
+
+def _directories(path: Path, options: Options) -> Iterator[Event]:
+    for directory in read_directories(path):
+        yield from _partition(directory, options)
+
+
+def _partition(directory: Directory, options: Options) -> Iterator[Event]:
+    partition = os.fspath(directory.path) if directory.is_partition else ""
+    order = LogOrder()
+    segments = directory.of(FileKind.SEGMENT)
+    seen: set[Path] = set()
+    for number, path in enumerate(segments):
+        before = order.last_offset
+        yield from _overlap(path, before)
+        verifier = SegmentVerifier(
+            path,
+            options,
+            order=order,
+            partition=partition,
+            is_last=number == len(segments) - 1,
+        )
+        for event in verifier.run():
+            if isinstance(event, FileResult):
+                seen.add(Path(event.file))
+            yield event
+    for path in directory.of(FileKind.KRAFT_SNAPSHOT):
+        yield from SegmentVerifier(path, options, partition=partition).run()
+    for path in directory.of(FileKind.PRODUCER_SNAPSHOT):
+        yield from verify_snapshot(path, partition, options.codecs[0])
+    yield from _others(directory, partition, seen)
+
+
+def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
+    name = names.parse_segment(path.name)
+    if name is None or last_offset is None or last_offset < name.base_offset:
+        return
+    yield Finding(
+        os.fspath(path),
+        Severity.ERROR,
+        Area.FILES,
+        FindingReason.SEGMENT_OVERLAP,
+        f"the segment before it ends with offset {last_offset}, "
+        f"but the name of this one says that it begins at {name.base_offset}",
+        offset=name.base_offset,
+    )
+
+
+def _others(directory: Directory, partition: str, seen: set[Path]) -> Iterator[Event]:
+    """Files whose content is not checked, each with the reason for it."""
+    for kind in _INDEX_KINDS:
+        for path in directory.of(kind):
+            if path in seen:
+                continue
+            name = names.parse_segment(path.name)
+            log = path.with_name(name.sibling(names.LOG)) if name else path
+            if not log.exists():
+                yield Finding(
+                    os.fspath(path),
+                    Severity.WARNING,
+                    Area.FILES,
+                    FindingReason.ORPHAN_FILE,
+                    f"there is no {log.name} that it belongs to",
+                )
+            yield _not_read(path, kind, partition)
+    for path in directory.of(FileKind.LEFTOVER):
+        yield Finding(
+            os.fspath(path),
+            Severity.INFO,
+            Area.FILES,
+            FindingReason.LEFTOVER,
+            "a broker was about to delete it or to put it in place; it was not checked",
+        )
+        yield _not_read(path, FileKind.LEFTOVER, partition)
+    for path in directory.of(FileKind.TEXT):
+        yield _not_read(path, FileKind.TEXT, partition)
+    for path in directory.of(FileKind.UNKNOWN):
+        yield Finding(
+            os.fspath(path),
+            Severity.INFO,
+            Area.FILES,
+            FindingReason.UNKNOWN_FILE,
+            "not a file of Kafka's; it was not checked",
+        )
+        yield _not_read(path, FileKind.UNKNOWN, partition)
+    for path in directory.unread:
+        yield Finding(
+            os.fspath(path),
+            Severity.INFO,
+            Area.FILES,
+            FindingReason.UNKNOWN_FILE,
+            "not a partition's directory; nothing in it was checked",
+        )
+        yield _not_read(path, FileKind.UNKNOWN, partition)
+
+
+def _not_read(path: Path, kind: FileKind, partition: str) -> FileResult:
+    try:
+        size = path.stat().st_size if path.is_file() else 0
+    except OSError:
+        size = 0
+    return FileResult(file=os.fspath(path), kind=kind, partition=partition, size=size)
+
+
+def _single_file(path: Path, options: Options) -> Iterator[Event]:
+    name = names.parse_segment(path.name)
+    if name is None or name.kind == names.LOG:
+        if name is None and kind_of(path.name) is not FileKind.KRAFT_SNAPSHOT:
+            _refuse_foreign(path, options)
+        _refuse_unreadable(path)
+        yield from SegmentVerifier(path, options).run()
+        return
+    _refuse_unreadable(path)
+    if name.kind == names.PRODUCER_SNAPSHOT:
+        yield from verify_snapshot(path, "", options.codecs[0])
+        return
+    log = path.with_name(name.sibling(names.LOG))
+    if not log.exists():
+        raise _unreadable(path, f"an index is checked against {log.name}, which is not beside it")
+    for event in SegmentVerifier(log, options).run():
+        if event.file == os.fspath(path):
+            yield event
+
+
+def _refuse_unreadable(path: Path) -> None:
+    """A file that was asked for by name and cannot be opened is no finding."""
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from None
+
+
+def _refuse_foreign(path: Path, options: Options) -> None:
+    """A file under a name that is none of Kafka's has to begin with a log entry."""
+    with Segment(path, codec=options.codecs[0]) as segment:
+        try:
+            segment.batch_at(0)
+        except KafkaSpecError as error:
+            raise _unreadable(
+                path, f"it is not a Kafka log segment: {error.detail} [{error.reason}]"
+            ) from None

@@ -1,0 +1,1 @@
+"""The ``kafkaspec`` command. Nothing imports it but the entry point."""

@@ -1,0 +1,187 @@
+"""``kafkaspec dump``: records, or headers of batches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kafkaspec.cli.exits import FINDINGS, USAGE
+from kafkaspec.cli.options import codec_option, format_option
+
+if TYPE_CHECKING:
+    from kafkaspec.cli.dump_json import BytesWriter
+    from kafkaspec.cli.dump_text import TextDump
+    from kafkaspec.cli.inputs import Inputs
+    from kafkaspec.log.batch import Batch, CrcPolicy
+    from kafkaspec.log.control import ControlRecord
+    from kafkaspec.model import Record
+
+_EPILOG = """\b
+Output of --format json, one object a record:
+  file            path of the segment
+  position        byte offset of the batch in it
+  offset          offset of the record
+  timestamp       milliseconds since the Unix epoch, null for none
+  timestamp_type  CreateTime, LogAppendTime, NoTimestampType (magic 0)
+  magic           0, 1 or 2
+  compression     none, gzip, snappy, lz4, zstd
+  key, value      a string where the bytes are UTF-8, {"base64": "..."} where
+                  they are not, null for null
+  headers         list of [key, value], bytes as above
+  producer_id, producer_epoch, sequence
+                  -1 for none
+  transactional   true or false
+  control         null, or the control record: type (ABORT, COMMIT ...; null
+                  if it is not known), type_id, version, value
+
+\b
+With --batches one object a batch: its header as it is stored, and whether its
+checksum is right. Exit codes: 0 all was read, 1 something could not be
+decoded (reported on stderr, the rest is there), 2 wrong usage or unreadable.
+"""
+
+_CHUNK = 1 << 16
+
+
+@click.command("dump", epilog=_EPILOG)
+@click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option("--batches", is_flag=True, help="Headers of batches in place of records.")
+@click.option(
+    "--bytes",
+    "bytes_form",
+    type=click.Choice(["text", "base64"]),
+    default="text",
+    show_default=True,
+    help="JSON of bytes: text where they are UTF-8, or base64 for all.",
+)
+@click.option("--from-offset", type=int, metavar="N", help="First offset that is wanted.")
+@click.option(
+    "--limit", type=click.IntRange(min=0), metavar="N", help="Records, or batches, at most."
+)
+@click.option(
+    "--crc",
+    type=click.Choice(["error", "ignore"]),
+    default="error",
+    show_default=True,
+    help="Records of a batch with a wrong checksum: report and leave out, or do not look.",
+)
+@codec_option()
+@format_option
+@click.pass_context
+def dump_command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    batches: bool,
+    bytes_form: str,
+    from_offset: int | None,
+    limit: int | None,
+    crc: CrcPolicy,
+    codec: str,
+    output_format: str,
+) -> None:
+    """Write out records, control records included, or headers of batches.
+
+    A PATH is a segment (.log), a KRaft snapshot (.checkpoint), a partition directory or a whole
+    log directory. JSON is lossless, and one line a record. Text is for reading; it shows long
+    keys and values in part.
+    """
+    from kafkaspec.cli.dump_json import WRITERS, batch_line
+    from kafkaspec.cli.dump_text import TextDump
+    from kafkaspec.cli.inputs import Inputs
+
+    inputs = Inputs(paths, codec, crc)
+    text = TextDump()
+    lines: Iterator[str]
+    if batches and output_format == "json":
+        lines = (batch_line(batch, file) for batch, file in inputs.batches(from_offset))
+    elif batches:
+        lines = (text.batch_line(batch, file) for batch, file in inputs.batches(from_offset))
+    elif output_format == "json":
+        lines = _json_records(inputs, from_offset, codec, WRITERS[bytes_form])
+    else:
+        lines = _text_records(inputs, from_offset, codec, text)
+    _write(islice(lines, limit))
+    if inputs.unreadable:
+        ctx.exit(USAGE)
+    if inputs.broken:
+        ctx.exit(FINDINGS)
+
+
+def _contents(inputs: Inputs, from_offset: int | None) -> Iterator[tuple[Batch, list[Record], str]]:
+    """Batches with those of their records that are wanted; what cannot be decoded is reported."""
+    from kafkaspec.errors import KafkaSpecError
+
+    for batch, file in inputs.batches(from_offset):
+        try:
+            records = batch.records()
+        except KafkaSpecError as error:
+            inputs.cannot_decode(error)
+            continue
+        if from_offset is not None:
+            records = [record for record in records if record.offset >= from_offset]
+        yield batch, records, file
+
+
+def _controls(
+    inputs: Inputs, batch: Batch, records: list[Record], file: str, codec: str
+) -> list[ControlRecord] | None:
+    """The decoded control records of a control batch; None where they cannot be decoded."""
+    from kafkaspec.codecs import Origin
+    from kafkaspec.errors import KafkaSpecError
+    from kafkaspec.log.control import decode_control
+
+    origin = Origin(file, batch.position, path=batch.payload_path)
+    try:
+        return [decode_control(record, codec=codec, origin=origin) for record in records]
+    except KafkaSpecError as error:
+        inputs.cannot_decode(error)
+        return None
+
+
+def _json_records(
+    inputs: Inputs, from_offset: int | None, codec: str, write: BytesWriter
+) -> Iterator[str]:
+    from kafkaspec.cli.dump_json import control_texts, record_lines
+    from kafkaspec.errors import KafkaSpecError
+
+    for batch, records, file in _contents(inputs, from_offset):
+        try:
+            controls = control_texts(batch, records, codec, write)
+        except KafkaSpecError as error:
+            inputs.cannot_decode(error)
+            controls = None
+        yield from record_lines(batch, records, file, write, controls)
+
+
+def _text_records(
+    inputs: Inputs, from_offset: int | None, codec: str, text: TextDump
+) -> Iterator[str]:
+    for batch, records, file in _contents(inputs, from_offset):
+        decoded = _controls(inputs, batch, records, file, codec) if batch.is_control else None
+        if decoded is None:
+            yield from text.record_lines(records, file)
+        else:
+            yield from text.control_lines(batch, decoded, file)
+
+
+def _write(lines: Iterator[str]) -> None:
+    """Write lines as UTF-8, many at a time."""
+    out = sys.stdout.buffer
+    waiting: list[str] = []
+    size = 0
+    for line in lines:
+        waiting.append(line)
+        size += len(line)
+        if size >= _CHUNK:
+            out.write("".join(waiting).encode("utf-8", "surrogateescape"))
+            waiting.clear()
+            size = 0
+    out.write("".join(waiting).encode("utf-8", "surrogateescape"))
+    out.flush()

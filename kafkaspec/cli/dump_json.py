@@ -1,0 +1,188 @@
+"""Records and batches as JSON lines: text is put together a line at a time, without objects.
+
+Lossless: bytes that are valid UTF-8 are JSON strings, other bytes ``{"base64": "..."}``, null is
+``null``. A timestamp of -1, which is Kafka's "none", is ``null``; every other number is as Kafka
+has it, -1 for no producer id, epoch or sequence.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from itertools import repeat
+from json.encoder import encode_basestring as _quote
+from typing import TYPE_CHECKING, Any
+
+from kafkaspec.model import Headers, Record
+
+if TYPE_CHECKING:
+    from kafkaspec.log.batch import Batch
+    from kafkaspec.log.control import ControlRecord
+
+BytesWriter = Callable[[bytes | memoryview | None], str]
+
+
+def text_or_base64(data: bytes | memoryview | None) -> str:
+    """JSON of bytes: a string where they are UTF-8."""
+    if data is None:
+        return "null"
+    try:
+        return _quote(str(data, "utf-8"))
+    except UnicodeDecodeError:
+        return always_base64(data)
+
+
+def always_base64(data: bytes | memoryview | None) -> str:
+    """JSON of bytes: base64 in any case."""
+    return "null" if data is None else f'{{"base64": "{b64encode(data).decode("ascii")}"}}'
+
+
+WRITERS: dict[str, BytesWriter] = {"text": text_or_base64, "base64": always_base64}
+"""Values of ``--bytes``."""
+
+
+def headers_json(headers: Headers, write: BytesWriter) -> str:
+    """JSON of the headers of a record: a list of pairs."""
+    if not headers:
+        return "[]"
+    pairs = [
+        f"[{write(key.encode('utf-8', 'surrogateescape'))}, {write(value)}]"
+        for key, value in headers
+    ]
+    return f"[{', '.join(pairs)}]"
+
+
+def record_lines(
+    batch: Batch,
+    records: Sequence[Record],
+    file: str,
+    write: BytesWriter,
+    controls: Sequence[str] | None = None,
+) -> Iterator[str]:
+    """One line a record, each with its line end.
+
+    Args:
+        batch: that holds them.
+        records: of the batch.
+        file: path of the segment.
+        write: how bytes are written.
+        controls: JSON of the decoded control records, one a record, for a control batch.
+    """
+    head = f'{{"file": {json.dumps(file)}, "position": {batch.position}, "offset": '
+    middle = (
+        f', "timestamp_type": "{batch.timestamp_type}", "magic": {batch.magic}, '
+        f'"compression": "{batch.compression_name}", "key": '
+    )
+    tail = (
+        f', "producer_id": {batch.producer_id}, "producer_epoch": {batch.producer_epoch}, '
+        '"sequence": '
+    )
+    transactional = "true" if batch.is_transactional else "false"
+    has_sequence = batch.base_sequence >= 0
+    decoded = repeat("null") if controls is None else controls
+    for (offset, timestamp, key, value, headers), control in zip(records, decoded, strict=False):
+        sequence = batch.sequence(offset) if has_sequence else -1
+        yield (
+            f'{head}{offset}, "timestamp": {"null" if timestamp == -1 else timestamp}{middle}'
+            f'{write(key)}, "value": {write(value)}, "headers": {headers_json(headers, write)}'
+            f'{tail}{sequence}, "transactional": {transactional}, "control": {control}}}\n'
+        )
+
+
+def control_texts(
+    batch: Batch, records: Sequence[Record], codec: str, write: BytesWriter
+) -> list[str] | None:
+    """JSON of the control records of a control batch, one a record; None for other batches.
+
+    Raises:
+        KafkaSpecError: one cannot be decoded.
+    """
+    if not batch.is_control:
+        return None
+    from kafkaspec.codecs import Origin
+    from kafkaspec.log.control import decode_control
+
+    origin = Origin(batch.file, batch.position, path=batch.payload_path)
+    decoded = [decode_control(record, codec=codec, origin=origin) for record in records]
+    return [json.dumps(control_json(control, write)) for control in decoded]
+
+
+def control_json(control: ControlRecord, write: BytesWriter) -> dict[str, Any]:
+    """A control record: its type by name (null where it is not known) and number, and its value."""
+    name = control.type_name
+    return {
+        "type": None if name == "UNKNOWN" else name,
+        "type_id": control.key.type,
+        "version": control.key.version,
+        "value": plain(control.body, write),
+    }
+
+
+def plain(value: Any, write: BytesWriter) -> Any:
+    """A value of the typed model as JSON has it: fields by their names.
+
+    Left out is what says nothing: fields that writers compute, and structures and bytes that are
+    as empty as they are by default.
+    """
+    if isinstance(value, bytes | bytearray | memoryview):
+        return json.loads(write(bytes(value)))
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: plain(getattr(value, field.name), write)
+            for field in fields(value)
+            if field.init and not _is_empty(field, getattr(value, field.name))
+        }
+    if isinstance(value, list | tuple):
+        return [plain(item, write) for item in value]
+    return value
+
+
+def _is_empty(field: Field[Any], value: Any) -> bool:
+    if isinstance(field.default, bytes):
+        return bytes(value) == field.default
+    if field.default_factory is not MISSING:
+        return bool(value == field.default_factory())
+    return False
+
+
+def batch_line(batch: Batch, file: str) -> str:
+    """The header of a batch as one line with its line end.
+
+    ``base_offset`` of a compressed message of magic 0 or 1 is ``null``, and so is
+    ``record_count``: it would have to be decompressed.
+    """
+    legacy_wrapper = batch.magic < 2 and batch.is_compressed
+    return (
+        json.dumps(
+            {
+                "file": file,
+                "position": batch.position,
+                "size": batch.size,
+                "base_offset": None if legacy_wrapper else batch.base_offset,
+                "last_offset": batch.last_offset,
+                "record_count": None if legacy_wrapper else batch.num_records,
+                "magic": batch.magic,
+                "compression": batch.compression_name,
+                "timestamp_type": batch.timestamp_type,
+                "base_timestamp": _time(batch.base_timestamp),
+                "max_timestamp": _time(batch.max_timestamp),
+                "delete_horizon": batch.delete_horizon,
+                "partition_leader_epoch": batch.partition_leader_epoch,
+                "producer_id": batch.producer_id,
+                "producer_epoch": batch.producer_epoch,
+                "base_sequence": batch.base_sequence,
+                "last_sequence": batch.last_sequence,
+                "transactional": batch.is_transactional,
+                "control": batch.is_control,
+                "crc": batch.crc,
+                "crc_valid": batch.crc_valid,
+            }
+        )
+        + "\n"
+    )
+
+
+def _time(timestamp: int | None) -> int | None:
+    return None if timestamp == -1 else timestamp

@@ -1,0 +1,122 @@
+"""Records and batches for people: one line each, with a line for each file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kafkaspec.cli.options import iso
+from kafkaspec.model import Headers, Record
+
+if TYPE_CHECKING:
+    from kafkaspec.log.batch import Batch
+    from kafkaspec.log.control import ControlRecord
+
+MAX_CHARACTERS = 100
+"""Characters of a key or value that are shown."""
+
+
+def bytes_text(data: bytes | memoryview | None, limit: int = MAX_CHARACTERS) -> str:
+    """Bytes in one line: quoted where they are UTF-8, in hex where not, ``null``.
+
+    What is longer than ``limit`` is cut, and its size is added.
+    """
+    if data is None:
+        return "null"
+    try:
+        text = str(data, "utf-8")
+    except UnicodeDecodeError:
+        shown, whole = bytes(data[: limit // 2]).hex(), len(data) <= limit // 2
+        return f"0x{shown}" if whole else f"0x{shown}... ({len(data)} bytes)"
+    quoted = _quoted(text[:limit])
+    return quoted if len(text) <= limit else f"{quoted}... ({len(data)} bytes)"
+
+
+def _quoted(text: str) -> str:
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    shown = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else _escape(c) for c in shown) + '"'
+
+
+def _escape(character: str) -> str:
+    # No control character may reach a terminal.
+    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character)
+    return short or ascii(character)[1:-1]
+
+
+def headers_text(headers: Headers) -> str:
+    """Headers of a record, with a blank in front, or nothing."""
+    if not headers:
+        return ""
+    pairs = (
+        f"{bytes_text(key.encode('utf-8', 'surrogateescape'))}: {bytes_text(value)}"
+        for key, value in headers
+    )
+    return f"  {{{', '.join(pairs)}}}"
+
+
+class TextDump:
+    """Makes lines, and remembers which file they were about."""
+
+    def __init__(self) -> None:
+        self._file: str | None = None
+
+    def _title(self, file: str) -> str:
+        if file == self._file:
+            return ""
+        blank = "" if self._file is None else "\n"
+        self._file = file
+        return f"{blank}{file}\n"
+
+    def record_lines(self, records: Sequence[Record], file: str) -> Iterator[str]:
+        """One line a record: offset, time, key, value, headers."""
+        for offset, timestamp, key, value, headers in records:
+            yield (
+                f"{self._title(file)}{offset:>10}  {iso(timestamp):24}  {bytes_text(key)}"
+                f"  {bytes_text(value)}{headers_text(headers)}\n"
+            )
+
+    def control_lines(
+        self, batch: Batch, controls: Sequence[ControlRecord], file: str
+    ) -> Iterator[str]:
+        """One line a control record: offset, time, what it says."""
+        producer = f" of producer {batch.producer_id}" if batch.producer_id >= 0 else ""
+        for control in controls:
+            record = control.record
+            yield (
+                f"{self._title(file)}{record.offset:>10}  {iso(record.timestamp):24}  "
+                f"({control.type_name}{producer})\n"
+            )
+
+    def batch_line(self, batch: Batch, file: str) -> str:
+        """One line a batch."""
+        words = [
+            f"{self._title(file)}{batch.position:>10}  magic {batch.magic}",
+            f"{batch.size:>8} B",
+            f"{batch.compression_name:6}",
+        ]
+        if batch.magic < 2 and batch.is_compressed:
+            words.append(f"offsets ..{batch.last_offset}")
+        else:
+            words.append(f"offsets {batch.base_offset}..{batch.last_offset}")
+            words.append(f"{batch.num_records} records")
+        words.append(f"{batch.timestamp_type} {iso(batch.max_timestamp)}")
+        if batch.producer_id >= 0:
+            words.append(
+                f"producer {batch.producer_id} epoch {batch.producer_epoch} "
+                f"sequence {batch.base_sequence}..{batch.last_sequence}"
+            )
+        words += [
+            word
+            for word, holds in (
+                ("transactional", batch.is_transactional),
+                ("control", batch.is_control),
+                (f"delete horizon {iso(batch.delete_horizon)}", batch.delete_horizon is not None),
+            )
+            if holds
+        ]
+        if batch.partition_leader_epoch >= 0:
+            words.append(f"leader epoch {batch.partition_leader_epoch}")
+        words.append(f"crc {batch.crc:08x}" + ("" if batch.crc_valid else " WRONG"))
+        return "  ".join(words) + "\n"

@@ -1,0 +1,219 @@
+"""What ``explain`` shows: positions of fields, as the Kaitai codec reports them, in sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kafkaspec.codecs import Buffer, Origin
+from kafkaspec.codecs.kaitai import FieldPosition, KaitaiCodec
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.log import names
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.framing import ENTRY, FRAMING, RECORD_SET, VALUE_PATH, fixed_size, message_size
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.source import Source
+
+_INDEXES = {
+    names.OFFSET_INDEX: "index.offset_index_entry",
+    names.TIME_INDEX: "index.time_index_entry",
+    names.TRANSACTION_INDEX: "transaction_index.aborted_transaction",
+}
+_SNAPSHOT = "producer_snapshot.producer_snapshot"
+_CONTROL_KEY = "control_record.control_record_key"
+_CONTROL_VALUE = "control_record.control_record_value"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Some bytes and the fields in them.
+
+    Attributes:
+        title: what it is.
+        data: the bytes.
+        start: what the positions of the first byte is.
+        fields: in the order of the bytes, structures before what is in them.
+        note: a remark for below, "" for none.
+    """
+
+    title: str
+    data: Buffer
+    start: int
+    fields: list[FieldPosition]
+    note: str = ""
+
+
+def find_position(segment: Segment, offset: int) -> int:
+    """Byte offset of the batch that holds a log offset, passing over entries that are broken.
+
+    Raises:
+        KafkaSpecError: no batch holds it.
+    """
+    following: Batch | None = None
+    for item in segment.scan():
+        if isinstance(item, Batch) and item.last_offset >= offset:
+            if item.magic < 2 or item.base_offset <= offset:
+                return item.position
+            following = following or item
+    detail = f"no batch holds offset {offset}"
+    if following is not None:
+        detail += f"; the next one begins with {following.base_offset}, at {following.position}"
+    raise make_error(Reason.INVALID_VALUE, detail, file=segment.name)
+
+
+def explain_batch(segment: Segment, position: int, max_records: int) -> Iterator[Section]:
+    """The entry at a byte offset, and what is in it: stored as it is, or decompressed.
+
+    Args:
+        segment: that holds it.
+        position: where the entry begins.
+        max_records: records, or inner messages, that are shown.
+
+    Raises:
+        KafkaSpecError: ``position`` lies outside of the file.
+    """
+    codec = KaitaiCodec()
+    with Source(segment.path or "") as source:
+        if not 0 <= position < source.size:
+            raise make_error(
+                Reason.INVALID_VALUE,
+                f"byte {position} is not in the file, which has {source.size}",
+                file=segment.name,
+            )
+        end = source.size
+        if end - position >= FRAMING:
+            size = message_size(source.buffer, position)
+            end = min(end, position + FRAMING + max(size, 0))
+        data = bytes(source.buffer[position:end])
+    # What stands behind the entry is not its business, but a cut entry has to be seen as cut.
+    origin = Origin(segment.name, position)
+    fields = codec.positions(ENTRY, data, origin=origin)
+    yield Section(f"entry at byte {position}, {len(data)} bytes", data, position, fields)
+    if any(field.error for field in fields):
+        return
+    batch = segment.batch_at(position)
+    yield _checksum(batch)
+    try:
+        yield from _content(codec, batch, max_records)
+    except KafkaSpecError as error:
+        yield Section("content", b"", 0, [], f"cannot be read: {error}")
+
+
+def _checksum(batch: Batch) -> Section:
+    right = "right" if batch.crc_valid else f"WRONG: of the bytes it is {batch.computed_crc():#x}"
+    return Section("", b"", 0, [], f"checksum {batch.crc:#x}: {right}")
+
+
+def _content(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Section]:
+    if batch.magic < 2 and not batch.is_compressed:
+        return
+    payload = bytes(batch.decompressed())
+    where = f"{len(payload)} bytes"
+    if batch.is_compressed:
+        where += (
+            f" decompressed with {batch.compression_name} from {len(batch.payload or b'')} bytes "
+            f"at byte {batch.payload_position}; positions count in the decompressed bytes"
+        )
+    if batch.magic < 2:
+        yield from _inner_messages(codec, batch, payload, where, max_records)
+        return
+    if not batch.num_records:
+        return
+    start = 0 if batch.is_compressed else batch.payload_position
+    origin = Origin(batch.file, start, batch.is_compressed, batch.payload_path)
+    fields = codec.positions(
+        RECORD_SET, payload, parameters=(batch.message,), complete=True, origin=origin
+    )
+    shown, left_out = _first_records(fields, batch.payload_path, max_records)
+    yield Section(f"records: {where}", payload, start, shown, left_out)
+    if batch.is_control:
+        yield from _control(codec, batch, max_records)
+
+
+def _first_records(
+    fields: list[FieldPosition], path: str, max_records: int
+) -> tuple[list[FieldPosition], str]:
+    """Fields of the first records, and a note on how many there are beside them."""
+    depth = path.count("/") + 2
+    numbers = {field.path.split("/")[depth] for field in fields if field.path.count("/") >= depth}
+    total = sum(number.isdigit() for number in numbers)
+    if not max_records or total <= max_records:
+        return fields, ""
+
+    def wanted(field: FieldPosition) -> bool:
+        parts = field.path.split("/")
+        number = parts[depth] if len(parts) > depth else ""
+        return not number.isdigit() or int(number) < max_records or field.error is not None
+
+    shown = [field for field in fields if wanted(field)]
+    return shown, f"{total - max_records} more records; --records 0 shows all"
+
+
+def _inner_messages(
+    codec: KaitaiCodec, batch: Batch, payload: bytes, where: str, max_records: int
+) -> Iterator[Section]:
+    position = number = 0
+    while len(payload) - position >= FRAMING:
+        end = position + FRAMING + max(message_size(payload, position), 0)
+        if max_records and number >= max_records:
+            left = len(payload) - position
+            note = f"{left} more bytes of messages; --records 0 shows all"
+            yield Section("", b"", 0, [], note)
+            return
+        data = payload[position:end]
+        fields = codec.positions(ENTRY, data, origin=Origin(batch.file, position, path=VALUE_PATH))
+        title = f"message {number}" + (f": {where}" if number == 0 else "")
+        yield Section(title, data, position, fields)
+        position, number = end, number + 1
+
+
+def _control(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Section]:
+    for number, record in enumerate(batch.records()):
+        if max_records and number >= max_records:
+            return
+        for name, data, type_key in (
+            ("key", record.key, _CONTROL_KEY),
+            ("value", record.value, _CONTROL_VALUE),
+        ):
+            if data is None:
+                continue
+            parameters: tuple[Any, ...] = ()
+            if name == "value":
+                key, _ = codec.parse(_CONTROL_KEY, record.key or b"", complete=True)
+                parameters = (key.type,)
+            fields = codec.positions(type_key, data, parameters=parameters, complete=True)
+            title = f"{name} of control record {record.offset}: positions count in the {name}"
+            yield Section(title, data, 0, fields)
+
+
+def explain_sidecar(path: Path, position: int) -> Iterator[Section]:
+    """An entry of an index, or a whole producer snapshot.
+
+    Raises:
+        KafkaSpecError: unreadable, or no entry begins at ``position``.
+    """
+    name = names.parse_segment(path.name)
+    assert name is not None
+    codec = KaitaiCodec()
+    with Source(path) as source:
+        data = bytes(source.buffer)
+    if name.kind == names.PRODUCER_SNAPSHOT:
+        fields = codec.positions(_SNAPSHOT, data, complete=True, origin=Origin(str(path)))
+        yield Section(f"producer snapshot, {len(data)} bytes", data, 0, fields)
+        return
+    type_key = _INDEXES[name.kind]
+    size = fixed_size(type_key)
+    if position % size or position >= len(data):
+        raise make_error(
+            Reason.INVALID_VALUE,
+            f"no entry begins at byte {position}: entries have {size} bytes, "
+            f"the file has {len(data)}",
+            file=str(path),
+        )
+    parameters = () if name.kind == names.TRANSACTION_INDEX else (name.base_offset,)
+    entry = data[position : position + size]
+    origin = Origin(str(path), position)
+    fields = codec.positions(type_key, entry, parameters=parameters, origin=origin)
+    yield Section(f"entry {position // size} of {len(data) // size}", entry, position, fields)

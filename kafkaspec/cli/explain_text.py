@@ -1,0 +1,148 @@
+"""Fields and their bytes for people, and as JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from kafkaspec.cli.console import count_text
+from kafkaspec.cli.dump_text import bytes_text
+from kafkaspec.cli.options import iso
+from kafkaspec.codecs.kaitai import FieldPosition
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kafkaspec.cli.explain_data import Section
+
+_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green")
+_BYTES_A_LINE = 8
+_BYTES_SHOWN = 64
+
+
+def print_section(section: Section, console: Console, *, full: bool) -> None:
+    """A table of the fields of a section: byte, hex, field, value, meaning."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if section.title:
+        console.print(Text(section.title, style="bold"))
+    if section.fields:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        table.add_column("byte", justify="right")
+        table.add_column("hex", no_wrap=True)
+        table.add_column("field", no_wrap=True)
+        table.add_column("value", overflow="fold")
+        table.add_column("meaning", overflow="fold", ratio=1)
+        base = min(field.depth for field in section.fields)
+        for number, field in enumerate(section.fields):
+            inner = _has_inner(section.fields, number)
+            colour = "bold" if inner else _COLOURS[number % len(_COLOURS)]
+            name = "  " * (field.depth - base) + field.path.rpartition("/")[2]
+            table.add_row(
+                str(field.start),
+                Text("" if inner else _hex(section, field, full=full), style=colour),
+                Text(name, style=colour),
+                Text("" if inner else value_text(field)),
+                _meaning(field),
+            )
+        console.print(table)
+    if section.note:
+        console.print(Text(section.note, style="dim"))
+    if section.title:
+        console.print()
+
+
+def _has_inner(fields: list[FieldPosition], number: int) -> bool:
+    following = fields[number + 1 : number + 2]
+    return any(field.path.startswith(fields[number].path + "/") for field in following)
+
+
+def _meaning(field: FieldPosition) -> Any:
+    from rich.text import Text
+
+    text = Text(" ".join(field.doc.split()), style="dim")
+    if field.error is not None:
+        text = Text(f"{field.error.detail} [{field.error.reason}] ", style="bold red") + text
+    return text
+
+
+def _hex(section: Section, field: FieldPosition, *, full: bool) -> str:
+    start, end = field.start - section.start, field.end - section.start
+    data = bytes(section.data[start:end])
+    shown = data if full else data[:_BYTES_SHOWN]
+    lines = [
+        shown[place : place + _BYTES_A_LINE].hex(" ")
+        for place in range(0, len(shown), _BYTES_A_LINE)
+    ]
+    if len(shown) < len(data):
+        lines.append(f"... {len(data) - len(shown)} more bytes")
+    if field.bits is not None and data:
+        lines = [_bits(data, *field.bits)]
+    return "\n".join(lines)
+
+
+def _bits(data: bytes, first: int, end: int) -> str:
+    digits = "".join(f"{byte:08b}" for byte in data)
+    shown = "".join(digit if first <= place < end else "." for place, digit in enumerate(digits))
+    return " ".join(shown[place : place + 8] for place in range(0, len(shown), 8))
+
+
+def value_text(field: FieldPosition) -> str:
+    """The value of a field: numbers with their names or as times, bytes as text or hex."""
+    value = field.value
+    if isinstance(value, bytes | bytearray | memoryview):
+        text = bytes_text(bytes(value))
+        # The hex column has them already.
+        return text if text.startswith('"') else count_text(len(value), "byte")
+    if value is None:
+        return "" if field.error is not None or field.start == field.end else "null"
+    name = enum_name(field.enum, value)
+    if name:
+        return f"{value} ({name})"
+    if field.path.endswith("timestamp") and isinstance(value, int) and value >= 0:
+        return f"{value} ({iso(value)})"
+    return str(value)
+
+
+@cache
+def enum_name(enum: str, value: Any) -> str:
+    """Name that the specification has for a value of an enumeration, "" for none."""
+    if not enum:
+        return ""
+    spec, _, name = enum.partition(".")
+    module = import_module(f"kafkaspec._generated.python.model.{spec}")
+    members = getattr(module, "".join(part.capitalize() for part in name.split("_")))
+    try:
+        return str(members(value).name).lower()
+    except ValueError:
+        return ""
+
+
+def json_lines(sections: list[Section]) -> Iterator[str]:
+    """One object a field."""
+    for section in sections:
+        for field in section.fields:
+            start, end = field.start - section.start, field.end - section.start
+            value = field.value
+            if isinstance(value, bytes | bytearray | memoryview):
+                value = {"hex": bytes(value).hex()}
+            yield json.dumps(
+                {
+                    "section": section.title,
+                    "path": field.path,
+                    "start": field.start,
+                    "end": field.end,
+                    "bits": field.bits,
+                    "hex": bytes(section.data[start:end]).hex(),
+                    "value": value,
+                    "name": enum_name(field.enum, value) if field.enum else "",
+                    "kafka_name": field.original_id,
+                    "doc": field.doc,
+                    "spec": field.location,
+                    "error": None if field.error is None else str(field.error),
+                }
+            )

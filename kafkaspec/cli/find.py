@@ -1,0 +1,220 @@
+"""``kafkaspec find``: where an offset or a timestamp is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
+from kafkaspec.cli.options import Timestamp, codec_option, format_option, iso
+
+if TYPE_CHECKING:
+    from kafkaspec.log.lookup import Found
+
+_EPILOG = """\b
+Output of --format json, one object for each segment or partition:
+  path               what was searched
+  how                offset, broker or plain
+  target             the offset, or milliseconds since the Unix epoch
+  found              whether there is an answer
+  file               segment that decided, null if none was tried
+  position           byte offset of the batch in it
+  base_offset, last_offset
+                     of the batch
+  record             the record as dump writes it, null if compaction removed it
+  index, time_index  entries that led there: {offset, position} and
+                     {timestamp, offset}, null for none
+  index_rejected     an index gave an entry that cannot be right
+  scanned_batches    batch headers that were read
+  largest_timestamp  by timestamp: value, and source (time index, batches, file
+                     time), of the segment that decided; null otherwise
+
+\b
+Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
+2 wrong usage or unreadable.
+"""
+
+
+@click.command("find", epilog=_EPILOG)
+@click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option("--offset", type=int, metavar="N", help="Look for the record with this offset.")
+@click.option(
+    "--timestamp",
+    type=Timestamp(),
+    metavar="T",
+    help="Look for this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
+)
+@click.option("--plain", is_flag=True, help="By timestamp: the first data record at or after it.")
+@codec_option()
+@format_option
+@click.pass_context
+def find_command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    offset: int | None,
+    timestamp: int | None,
+    plain: bool,
+    codec: str,
+    output_format: str,
+) -> None:
+    """Say which file, which batch and which record has an offset or a timestamp.
+
+    By offset, that is the first batch that ends at or behind it.
+
+    By timestamp, the answer is that of a broker, which is not simply the first record at or after
+    it: the first segment whose largest timestamp reaches it decides, and later ones are never
+    tried; a segment without timestamps counts with the modification time of its file; control
+    records are valid answers. --plain gives the first data record at or after it instead.
+    """
+    if (offset is None) == (timestamp is None):
+        raise click.UsageError("give either --offset or --timestamp")
+    if plain and timestamp is None:
+        raise click.UsageError("--plain goes with --timestamp")
+    target: dict[str, Any] = {"offset": offset, "timestamp": timestamp, "plain": plain}
+    search = _Search(target, codec)
+    for path in paths:
+        for name, found in search.run(path):
+            text = _json(name, found, codec) if output_format == "json" else _text(name, found)
+            click.echo(text)
+    if search.unreadable:
+        ctx.exit(USAGE)
+    ctx.exit(FINDINGS if search.missed else CLEAN)
+
+
+class _Search:
+    """Runs a look-up over paths, and remembers what went wrong."""
+
+    def __init__(self, target: dict[str, Any], codec: str) -> None:
+        self._target = target
+        self._codec = codec
+        self.unreadable = 0
+        self.missed = 0
+
+    def run(self, path: Path) -> Iterator[tuple[str, Found]]:
+        """Answers for a segment, a partition, or each partition of a log directory."""
+        from kafkaspec.errors import KafkaSpecError
+        from kafkaspec.log.directory import LogDirectory
+        from kafkaspec.log.opening import open_log
+
+        try:
+            with open_log(path, codec=self._codec) as opened:
+                if not isinstance(opened, LogDirectory):
+                    yield from self._one(str(path), opened)
+                    return
+                partitions = opened.partitions
+            for partition in partitions:
+                with partition:
+                    yield from self._one(str(partition.path), partition)
+        except KafkaSpecError as error:
+            self.unreadable += 1
+            click.echo(f"kafkaspec: {error}", err=True)
+
+    def _one(self, name: str, log: Any) -> Iterator[tuple[str, Found]]:
+        from kafkaspec.errors import KafkaSpecError, Reason
+
+        try:
+            found = log.find(**self._target)
+        except KafkaSpecError as error:
+            if error.reason is Reason.UNREADABLE:
+                raise
+            self.missed += 1
+            click.echo(f"kafkaspec: {error}", err=True)
+            return
+        if found.batch is None:
+            self.missed += 1
+        yield name, found
+
+
+def _json(name: str, found: Found, codec: str) -> str:
+    from kafkaspec.cli.dump_json import control_texts, record_lines, text_or_base64
+    from kafkaspec.errors import KafkaSpecError
+
+    batch, record = found.batch, found.record
+    shown = None
+    if batch is not None and record is not None:
+        try:
+            controls = control_texts(batch, [record], codec, text_or_base64)
+        except KafkaSpecError:
+            controls = None
+        lines = record_lines(batch, [record], str(found.path), text_or_base64, controls)
+        shown = json.loads(next(lines))
+    index, time_index, largest = found.index_answer, found.time_index_answer, found.decided_by
+    return json.dumps(
+        {
+            "path": name,
+            "how": found.how,
+            "target": found.target,
+            "found": batch is not None,
+            "file": None if found.path is None else str(found.path),
+            "position": found.position,
+            "base_offset": found.base_offset,
+            "last_offset": None if batch is None else batch.last_offset,
+            "record": shown,
+            "index": index and {"offset": index.offset, "position": index.position},
+            "time_index": time_index
+            and {"timestamp": time_index.timestamp, "offset": time_index.offset},
+            "index_rejected": found.index_rejected,
+            "scanned_batches": found.scanned_batches,
+            "largest_timestamp": largest and {"value": largest.value, "source": largest.source},
+        }
+    )
+
+
+def _text(name: str, found: Found) -> str:
+    from kafkaspec.cli.console import count_text
+
+    wanted = (
+        f"offset {found.target}"
+        if found.how == "offset"
+        else f"time {found.target} ({iso(found.target)}), "
+        + ("answer of a broker" if found.how == "broker" else "plain answer")
+    )
+    lines = [f"{name}: {wanted}"]
+    if found.path is not None:
+        lines.append(f"  file    {found.path}")
+    lines += _answer(found)
+    if found.decided_by is not None:
+        lines.append(
+            f"  decided by the largest timestamp of the segment, {found.decided_by.value} "
+            f"({iso(found.decided_by.value)}, from: {found.decided_by.source})"
+        )
+    if found.time_index_answer is not None:
+        entry = found.time_index_answer
+        lines.append(f"  time index: timestamp {entry.timestamp} at offset {entry.offset}")
+    if found.index_answer is not None:
+        answer = found.index_answer
+        lines.append(
+            f"  index:  offset {answer.offset} at byte {answer.position}"
+            + (", which cannot be right: not followed" if found.index_rejected else "")
+        )
+    elif found.path is not None:
+        lines.append("  index:  no entry at or below it: read from the start")
+    lines.append(f"  read    {count_text(found.scanned_batches, 'batch header')}")
+    return "\n".join(lines)
+
+
+def _answer(found: Found) -> list[str]:
+    from kafkaspec.cli.dump_text import bytes_text, headers_text
+
+    batch, record = found.batch, found.record
+    if batch is None:
+        return ["  not found"]
+    lines = [
+        f"  batch   at byte {batch.position}: offsets {batch.base_offset} to {batch.last_offset}, "
+        f"magic {batch.magic}, {batch.compression_name}"
+    ]
+    if record is None:
+        return [*lines, "  record  none at or behind it is left in the batch"]
+    note = " (a control record)" if batch.is_control else ""
+    lines.append(
+        f"  record  offset {record.offset}, time {record.timestamp} ({iso(record.timestamp)}), "
+        f"key {bytes_text(record.key)}, value {bytes_text(record.value)}"
+        f"{headers_text(record.headers)}{note}"
+    )
+    return lines

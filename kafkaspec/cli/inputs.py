@@ -1,0 +1,85 @@
+"""Paths of the command line as segments, one open at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.segment import Segment
+
+if TYPE_CHECKING:
+    from kafkaspec.log.batch import Batch, CrcPolicy
+
+
+class Inputs:
+    """Goes through paths, and notes and reports what cannot be read.
+
+    Attributes:
+        unreadable: number of files and directories that could not be read at all.
+        broken: number of entries that could not be decoded.
+    """
+
+    def __init__(self, paths: Sequence[Path], codec: str, crc: CrcPolicy = "error") -> None:
+        """Args: as the options of the command."""
+        self._paths = paths
+        self._codec = codec
+        self._crc: CrcPolicy = crc
+        self.unreadable = 0
+        self.broken = 0
+
+    def segments(self) -> Iterator[Segment]:
+        """Each segment, closed when the next one is asked for."""
+        for path in self._paths:
+            for file in self._files(path):
+                try:
+                    segment = Segment(file, codec=self._codec, crc=self._crc)
+                except KafkaSpecError as error:
+                    self.cannot_read(error)
+                    continue
+                with segment:
+                    yield segment
+
+    def batches(self, from_offset: int | None) -> Iterator[tuple[Batch, str]]:
+        """Each batch that ends at or behind an offset, and the path of its file."""
+        for segment in self.segments():
+            for item in segment.scan():
+                if isinstance(item, KafkaSpecError):
+                    self.cannot_decode(item)
+                elif from_offset is None or item.last_offset >= from_offset:
+                    yield item, segment.name or ""
+
+    def cannot_read(self, error: KafkaSpecError) -> None:
+        """Report what could not be opened."""
+        self.unreadable += 1
+        click.echo(f"kafkaspec: {error}", err=True)
+
+    def cannot_decode(self, error: KafkaSpecError) -> None:
+        """Report an entry that is passed over."""
+        self.broken += 1
+        click.echo(f"kafkaspec: {error}", err=True)
+
+    def _files(self, path: Path) -> list[Path]:
+        try:
+            with open_log(path, codec=self._codec) as opened:
+                return log_files(opened)
+        except KafkaSpecError as error:
+            self.cannot_read(error)
+            return []
+
+
+def log_files(opened: object) -> list[Path]:
+    """Files with log entries of something that was opened, in order."""
+    from kafkaspec.log.directory import LogDirectory
+    from kafkaspec.log.partition import Partition
+
+    if isinstance(opened, Segment):
+        return [] if opened.path is None else [opened.path]
+    if isinstance(opened, Partition):
+        return [*opened.segment_paths, *opened.checkpoint_paths]
+    assert isinstance(opened, LogDirectory)
+    return [file for partition in opened.partitions for file in log_files(partition)]

@@ -1,0 +1,112 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from kafkaspec.codecs import DEFAULT_CODEC, codec_names
+
+if TYPE_CHECKING:
+    _Name = click.ParamType[str]
+    _Milliseconds = click.ParamType[int]
+else:  # not subscriptable before click 8.4
+    _Name = _Milliseconds = click.ParamType
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def format_option(command: Command) -> Command:
+    """``--format text | json``."""
+    return click.option(
+        "--format",
+        "output_format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="For people, or JSON lines: one object a line.",
+    )(command)
+
+
+class CodecName(_Name):
+    """Name of an installed codec."""
+
+    name = "codec"
+
+    def __init__(self, *also: str) -> None:
+        self._also = also
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return "[" + "|".join((*codec_names(), *self._also)) + "]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from kafkaspec.codecs import get_codec
+
+        if value in self._also:
+            return str(value)
+        try:
+            get_codec(value)
+        except (ValueError, ImportError) as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
+def codec_option(*also: str, help: str = "Codec that reads the data.") -> Callable[..., Any]:  # noqa: A002
+    """``--codec NAME``; ``also`` are further names that mean something to the command."""
+
+    def decorate(command: Command) -> Command:
+        return click.option(
+            "--codec",
+            type=CodecName(*also),
+            default=DEFAULT_CODEC,
+            show_default=True,
+            help=help,
+        )(command)
+
+    return decorate
+
+
+class Timestamp(_Milliseconds):
+    """Milliseconds since the Unix epoch, or a date and time of ISO 8601."""
+
+    name = "timestamp"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            return int(value)
+        except ValueError:
+            pass
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(
+                f"{value!r} is neither milliseconds since 1970 nor a time of ISO 8601, "
+                "such as 2026-11-21T08:30:00Z",
+                param,
+                ctx,
+            )
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        # In integers: a float of seconds cannot hold every millisecond.
+        since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+        return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+
+
+def iso(timestamp: int | None) -> str:
+    """Milliseconds since the Unix epoch as ISO 8601 in UTC, ``-`` for none.
+
+    What no calendar of Python's reaches stays a number.
+    """
+    if timestamp is None or timestamp == -1:
+        return "-"
+    seconds, milliseconds = divmod(timestamp, 1000)
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(timestamp)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds:03d}Z"

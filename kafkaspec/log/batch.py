@@ -1,0 +1,447 @@
+"""One entry of a log, the same to its user whatever its magic is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal
+
+from kafkaspec import compression
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.python.model.recordbatch import (
+    CompressionType,
+    Entry,
+    LegacyMessage,
+    RecordBatch,
+    RecordSet,
+    TimestampType,
+)
+from kafkaspec._generated.python.model.recordbatch import Record as SpecRecord
+from kafkaspec.checksum import crc32, crc32c
+from kafkaspec.codecs import Buffer, Codec, Origin
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.log.control import ControlRecord, decode_control
+from kafkaspec.log.framing import (
+    FRAMING,
+    MESSAGE_PATH,
+    RECORD_BATCH,
+    RECORD_SET,
+    RECORDS_PATH,
+    field_of,
+)
+from kafkaspec.model import Record
+
+CrcPolicy = Literal["error", "flag", "ignore"]
+"""What a wrong CRC means when records are read: refuse them, deliver them, or do not look."""
+
+CREATE_TIME: Final = "CreateTime"
+LOG_APPEND_TIME: Final = "LogAppendTime"
+NO_TIMESTAMP_TYPE: Final = "NoTimestampType"
+
+NO_TIMESTAMP: Final = -1
+"""A timestamp that is not there, as Kafka reports it."""
+
+_CHECKSUMS: Final[dict[str, Callable[[Buffer], int]]] = {"crc32": crc32, "crc32c": crc32c}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What all batches of one input share.
+
+    Attributes:
+        codec: reads the records.
+        file: name of the input for errors.
+        crc: what a wrong CRC means.
+        max_output: bytes that one batch may decompress to.
+        check: raises if the input is no longer what it was.
+    """
+
+    codec: Codec
+    file: str | None
+    crc: CrcPolicy
+    max_output: int
+    check: Callable[[], None]
+
+
+class Batch(ABC):
+    """One log entry: a record batch of magic 2, a message of magic 0 or 1, or a wrapper of those.
+
+    Making one parses the header only. ``records`` decompresses and parses the rest, each time it
+    is called; nothing of that is kept.
+
+    Attributes:
+        position: byte offset of the entry in the file.
+        size: bytes of the entry, its offset and size fields included.
+        message: the parsed header, of the typed model.
+    """
+
+    __slots__ = ("_bytes", "_context", "_crc_valid", "message", "position", "size")
+
+    type_key: ClassVar[str]
+    payload_path: ClassVar[str]
+    payload_field: ClassVar[str]
+
+    message: LegacyMessage | RecordBatch
+
+    def __init__(self, entry: Entry, position: int, data: memoryview, context: Context) -> None:
+        self.message = entry.message
+        self.position = position
+        self.size = len(data)
+        self._bytes = data
+        self._context = context
+        self._crc_valid: bool | None = None
+
+    # -- identity ---------------------------------------------------------------------------
+
+    @property
+    def file(self) -> str | None:
+        """Name of the file that holds the entry, None for a bare buffer."""
+        return self._context.file
+
+    @property
+    def end(self) -> int:
+        """Byte offset behind the entry."""
+        return self.position + self.size
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes of the entry as they are stored."""
+        return self._bytes
+
+    @property
+    def magic(self) -> int:
+        """Format: 0, 1 or 2."""
+        return self.message.magic
+
+    @property
+    def compression(self) -> int:
+        """Id of the codec as stored, 0 to 7; ids from 5 on mean nothing."""
+        return self.message.attributes.compression
+
+    @property
+    def compression_name(self) -> str:
+        """``none``, ``gzip``, ``snappy``, ``lz4``, ``zstd``, or ``unknown(5)`` and so on."""
+        try:
+            return CompressionType(self.compression).name.lower()
+        except ValueError:
+            return f"unknown({self.compression})"
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether the codec is another than ``none``."""
+        return self.compression != CompressionType.NONE
+
+    # -- offsets ----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def base_offset(self) -> int:
+        """First offset.
+
+        Magic 2: as first written, of a record that compaction may have removed. Magic 0 and 1:
+        of the first record, for which a wrapper is decompressed when this is first asked.
+
+        Raises:
+            KafkaSpecError: a wrapper cannot be read.
+        """
+
+    @property
+    @abstractmethod
+    def last_offset(self) -> int:
+        """Last offset as first written; the next batch begins behind it. Never decompresses."""
+
+    @property
+    @abstractmethod
+    def num_records(self) -> int | None:
+        """Number of records, None for a legacy wrapper that was not decompressed yet."""
+
+    # -- times ------------------------------------------------------------------------------
+
+    @property
+    def timestamp_type(self) -> str:
+        """``CreateTime``, ``LogAppendTime``, or ``NoTimestampType`` for magic 0."""
+        if self.message.attributes.timestamp_type == TimestampType.LOG_APPEND_TIME:
+            return LOG_APPEND_TIME
+        return CREATE_TIME
+
+    @property
+    @abstractmethod
+    def max_timestamp(self) -> int:
+        """Largest timestamp by the header, in ms since the Unix epoch, -1 for none."""
+
+    @property
+    def base_timestamp(self) -> int | None:
+        """What the deltas of magic 2 count from, in ms since the Unix epoch; None below."""
+        return None
+
+    @property
+    def delete_horizon(self) -> int | None:
+        """When tombstones and markers may go (KIP-534), in ms since the Unix epoch, or None."""
+        return None
+
+    # -- producer ---------------------------------------------------------------------------
+
+    @property
+    def partition_leader_epoch(self) -> int:
+        """Epoch of the leader that appended it, -1 unknown and below magic 2."""
+        return -1
+
+    @property
+    def producer_id(self) -> int:
+        """Idempotent or transactional producer, -1 for none."""
+        return -1
+
+    @property
+    def producer_epoch(self) -> int:
+        """Epoch of the producer, -1 for none."""
+        return -1
+
+    @property
+    def base_sequence(self) -> int:
+        """Sequence number of the first record, -1 for none."""
+        return -1
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence number of the last record as first written, -1 for none."""
+        return -1
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the records belong to a transaction."""
+        return False
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the records are control records, which no consumer sees."""
+        return False
+
+    def sequence(self, offset: int) -> int:
+        """Sequence number of the record with that offset, -1 for none."""
+        return -1
+
+    # -- checksum ---------------------------------------------------------------------------
+
+    @property
+    def crc(self) -> int:
+        """The stored checksum: CRC-32 of magic 0 and 1, CRC-32C of magic 2."""
+        stored = self.message.crc
+        assert stored is not None  # parsers set it
+        return stored
+
+    @property
+    def crc_valid(self) -> bool:
+        """Whether the stored checksum is that of the bytes. Computed once, when first asked."""
+        if self._crc_valid is None:
+            self._context.check()
+            self._crc_valid = self.computed_crc() == self.crc
+        return self._crc_valid
+
+    def computed_crc(self) -> int:
+        """The checksum of the bytes as they are."""
+        checksum = LAYOUTS[self.type_key].checksum
+        assert checksum is not None
+        return _CHECKSUMS[checksum.algorithm](self._bytes[FRAMING + checksum.start :])
+
+    def crc_error(self) -> KafkaSpecError:
+        """The error that says that the checksum does not match."""
+        checksum = LAYOUTS[self.type_key].checksum
+        assert checksum is not None
+        return make_error(
+            Reason.CHECKSUM_MISMATCH,
+            f"stored {checksum.algorithm} is {self.crc:#010x},"
+            f" of the bytes it is {self.computed_crc():#010x}",
+            file=self.file,
+            offset=self.position + FRAMING + checksum.position,
+            path=f"{MESSAGE_PATH}/{checksum.field}",
+            spec=field_of(self.type_key, checksum.field).location,
+        )
+
+    # -- records ----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def payload(self) -> Buffer | None:
+        """What is compressed, as it is stored: records, or the value of a legacy message."""
+
+    @property
+    @abstractmethod
+    def payload_position(self) -> int:
+        """Byte offset of ``payload`` in the file."""
+
+    def decompressed(self, max_output: int | None = None) -> Buffer:
+        """The payload after decompression; itself if it is not compressed.
+
+        Args:
+            max_output: bytes that it may have; that of the segment by default.
+
+        Raises:
+            UnsupportedError: an id without codec, or one that the magic may not use.
+            CorruptError: not a valid stream, or larger than ``max_output``.
+        """
+        self._context.check()
+        payload = self.payload
+        if payload is None:
+            raise self.error(Reason.NULL_WRAPPER_VALUE, "a compressed message without a value")
+        if not self.is_compressed:
+            return payload
+        limit = self._context.max_output if max_output is None else max_output
+        try:
+            return compression.decompress(
+                self.compression, payload, magic=self.magic, max_output=limit
+            )
+        except KafkaSpecError as error:
+            raise self.error(error.reason, error.detail) from None
+
+    @abstractmethod
+    def records(self, max_output: int | None = None) -> list[Record]:
+        """All records, control records included, in the order in which they lie there.
+
+        Args:
+            max_output: bytes that the payload may decompress to; that of the segment by default.
+
+        Raises:
+            KafkaSpecError: the batch cannot be read; with the CRC policy ``error`` also a wrong
+                checksum, of a wrapper's inner message too.
+        """
+
+    def control_records(self, max_output: int | None = None) -> list[ControlRecord]:
+        """The records of a control batch, decoded; [] for any other batch.
+
+        Raises:
+            KafkaSpecError: as ``records``, or a key or value cannot be decoded.
+        """
+        if not self.is_control:
+            return []
+        return [
+            decode_control(record, codec=self._context.codec, origin=self._origin)
+            for record in self.records(max_output)
+        ]
+
+    def _verify(self) -> None:
+        if self._context.crc == "error" and not self.crc_valid:
+            raise self.crc_error()
+
+    @property
+    def _origin(self) -> Origin:
+        """Where the payload lies, for what is read from it."""
+        return Origin(self.file, self.payload_position, self.is_compressed, self.payload_path)
+
+    def error(self, reason: Reason, detail: str) -> KafkaSpecError:
+        """An error about the payload as a whole."""
+        return make_error(
+            reason,
+            detail,
+            file=self.file,
+            offset=self.payload_position,
+            path=self.payload_path,
+            spec=field_of(self.type_key, self.payload_field).location,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} magic {self.magic} at {self.position}: {self.size} bytes,"
+            f" last offset {self.last_offset}, {self.compression_name}>"
+        )
+
+
+class DefaultBatch(Batch):
+    """A record batch of magic 2 (Kafka: ``DefaultRecordBatch``)."""
+
+    __slots__ = ()
+
+    type_key = RECORD_BATCH
+    payload_path = RECORDS_PATH
+    payload_field = LAYOUTS[RECORD_BATCH].fields[-1].id
+
+    message: RecordBatch
+
+    @property
+    def base_offset(self) -> int:
+        return self.message.base_offset
+
+    @property
+    def last_offset(self) -> int:
+        return self.message.last_offset
+
+    @property
+    def num_records(self) -> int:
+        return self.message.num_records
+
+    @property
+    def max_timestamp(self) -> int:
+        return self.message.max_timestamp
+
+    @property
+    def base_timestamp(self) -> int:
+        return self.message.base_timestamp
+
+    @property
+    def delete_horizon(self) -> int | None:
+        return self.message.delete_horizon
+
+    @property
+    def partition_leader_epoch(self) -> int:
+        return self.message.partition_leader_epoch
+
+    @property
+    def producer_id(self) -> int:
+        return self.message.producer_id
+
+    @property
+    def producer_epoch(self) -> int:
+        return self.message.producer_epoch
+
+    @property
+    def base_sequence(self) -> int:
+        return self.message.base_sequence
+
+    @property
+    def last_sequence(self) -> int:
+        return self.message.last_sequence
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.message.attributes.is_transactional
+
+    @property
+    def is_control(self) -> bool:
+        return self.message.attributes.is_control
+
+    def sequence(self, offset: int) -> int:
+        record = SpecRecord(
+            batch=self.message, timestamp_delta=0, offset_delta=offset - self.message.base_offset
+        )
+        return record.sequence
+
+    @property
+    def payload(self) -> Buffer:
+        return self.message.records
+
+    @property
+    def payload_position(self) -> int:
+        return self.position + self.size - len(self.message.records)
+
+    def records(self, max_output: int | None = None) -> list[Record]:
+        self._verify()
+        if self.message.num_records == 0:  # Kafka does not look at the payload either (Q9)
+            return []
+        payload = self.decompressed(max_output)
+        return self._context.codec.decode_records(self.message, payload, origin=self._origin)
+
+    def record_set(self, max_output: int | None = None) -> RecordSet:
+        """The records as the specification has them, with deltas and attributes.
+
+        Raises:
+            KafkaSpecError: the payload cannot be read. The CRC is not looked at.
+        """
+        if self.message.num_records == 0:
+            return RecordSet(batch=self.message, records=[])
+        payload = self.decompressed(max_output)
+        parameters: Sequence[Any] = (self.message,)
+        record_set: RecordSet
+        record_set, _ = self._context.codec.parse(
+            RECORD_SET, payload, parameters=parameters, complete=True, origin=self._origin
+        )
+        return record_set

@@ -1,0 +1,82 @@
+"""What control records say: end of a transaction, leader change, KRaft snapshots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.python.model.control_record import ControlRecordKey, ControlRecordType
+from kafkaspec.codecs import NOWHERE, Codec, Origin, get_codec
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.model import Record
+
+KEY = "control_record.control_record_key"
+VALUE = "control_record.control_record_value"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlRecord:
+    """A decoded control record.
+
+    Attributes:
+        record: as it is stored.
+        key: version and type.
+        body: ``EndTransactionMarker``, ``LeaderChangeMessage``, ``SnapshotHeaderRecord``,
+            ``SnapshotFooterRecord``, ``KraftVersionRecord``, ``VotersRecord``, or
+            ``UnknownControlRecord`` with the bytes for a type that is not described. None where
+            an unknown type has no value.
+    """
+
+    record: Record
+    key: ControlRecordKey
+    body: Any
+
+    @property
+    def type_name(self) -> str:
+        """``ABORT``, ``COMMIT``, ``LEADER_CHANGE`` ... or ``UNKNOWN``, as Kafka prints it."""
+        try:
+            return ControlRecordType(self.key.type).name
+        except ValueError:
+            return "UNKNOWN"
+
+
+def decode_control(
+    record: Record, *, codec: Codec | str | None = None, origin: Origin = NOWHERE
+) -> ControlRecord:
+    """Decode one record of a batch with the control attribute.
+
+    Kafka: ``ControlRecordType.parse``, ``ControlRecordUtils``. Readers skip types that they do
+    not know; so these are no error here.
+
+    Raises:
+        KafkaSpecError: key or value is null, too short, or of a negative version.
+    """
+    reader = codec if isinstance(codec, Codec) else get_codec(codec)
+    if record.key is None:
+        raise _missing(record, KEY, "key", origin)
+    key: ControlRecordKey
+    key, _ = reader.parse(KEY, record.key, complete=True, origin=origin.under("/key"))
+    if record.value is None:
+        if key.type not in _described():
+            return ControlRecord(record, key, None)
+        raise _missing(record, VALUE, "value", origin)
+    body, _ = reader.parse(
+        VALUE, record.value, parameters=(key.type,), complete=True, origin=origin.under("/value")
+    )
+    return ControlRecord(record, key, body)
+
+
+def _described() -> set[int | None]:
+    return {case for case, _ in LAYOUTS[VALUE].fields[0].cases if case is not None}
+
+
+def _missing(record: Record, type_key: str, field: str, origin: Origin) -> Exception:
+    return make_error(
+        Reason.INVALID_VALUE,
+        f"control record with offset {record.offset} has no {field}",
+        file=origin.file,
+        offset=origin.position,
+        path=f"{origin.path}/{field}",
+        spec=LAYOUTS[type_key].location,
+    )

@@ -1,0 +1,224 @@
+"""Messages of magic 0 and 1, and the wrappers that hold them compressed.
+
+The rules are those of Kafka's own iterator (``AbstractLegacyRecordBatch.DeepRecordsIterator``):
+
+* Exactly one level: a compressed message inside of a wrapper is refused.
+* Offsets follow the magic of the wrapper. In magic 0 inner offsets are absolute. In magic 1 they
+  are relative, and the wrapper has the absolute offset of the last one; a wrapper with offset 0
+  leaves them as they are, since old librdkafka wrote absolute ones there.
+* The layout and the timestamp follow the magic of each inner message, which need not be that of
+  the wrapper (KAFKA-4298). With LogAppendTime the time of the wrapper is that of every inner
+  message that has one; what inner attributes say of the time is not looked at.
+* An inner entry that is cut or reaches beyond the end is dropped in silence, and what was in front
+  of it becomes the last one (quirk Q13).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.python.model.recordbatch import Entry, LegacyMessage, RecordBatch
+from kafkaspec._generated.python.runtime import signed64
+from kafkaspec.checksum import crc32
+from kafkaspec.codecs import Buffer
+from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
+from kafkaspec.log.batch import (
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    NO_TIMESTAMP_TYPE,
+    Batch,
+    Context,
+)
+from kafkaspec.log.framing import (
+    ENTRY,
+    FRAMING,
+    LEGACY_MESSAGE,
+    MESSAGE_PATH,
+    VALUE_PATH,
+    field_of,
+    field_position,
+)
+from kafkaspec.model import Record
+
+MAGIC_0: Final = 0
+"""No timestamps, absolute inner offsets."""
+
+_LAYOUT: Final = LAYOUTS[LEGACY_MESSAGE]
+
+
+class InnerMessage(NamedTuple):
+    """A message inside of a wrapper.
+
+    Attributes:
+        offset: absolute offset.
+        message: as it is stored; ``message.offset`` is relative in magic 1.
+        position: of its entry in the decompressed payload.
+        data: the bytes of its entry.
+    """
+
+    offset: int
+    message: LegacyMessage
+    position: int
+    data: memoryview
+
+    @property
+    def computed_crc(self) -> int:
+        """CRC-32 of the bytes as they are."""
+        assert _LAYOUT.checksum is not None
+        return crc32(self.data[FRAMING + _LAYOUT.checksum.start :])
+
+    @property
+    def crc_valid(self) -> bool:
+        """Whether the stored checksum is that of the bytes."""
+        return self.computed_crc == self.message.crc
+
+
+class LegacyBatch(Batch):
+    """An entry of magic 0 or 1: one message, or the wrapper of several compressed ones."""
+
+    __slots__ = ("_base_offset", "_num_records")
+
+    type_key = LEGACY_MESSAGE
+    payload_path = VALUE_PATH
+    payload_field = "value"
+
+    message: LegacyMessage
+
+    def __init__(self, entry: Entry, position: int, data: memoryview, context: Context) -> None:
+        super().__init__(entry, position, data, context)
+        known = not self.is_compressed
+        self._base_offset: int | None = self.message.offset if known else None
+        self._num_records: int | None = 1 if known else None
+
+    @property
+    def base_offset(self) -> int:
+        if self._base_offset is None:
+            self._base_offset = self.inner_messages()[0].offset
+        return self._base_offset
+
+    @property
+    def last_offset(self) -> int:
+        return self.message.offset
+
+    @property
+    def num_records(self) -> int | None:
+        return self._num_records
+
+    @property
+    def timestamp_type(self) -> str:
+        return NO_TIMESTAMP_TYPE if self.magic == MAGIC_0 else super().timestamp_type
+
+    @property
+    def max_timestamp(self) -> int:
+        timestamp = self.message.timestamp
+        return NO_TIMESTAMP if timestamp is None else timestamp
+
+    @property
+    def payload(self) -> Buffer | None:
+        return self.message.value
+
+    @property
+    def payload_position(self) -> int:
+        return self.end - len(self.message.unused) - len(self.message.value or b"")
+
+    def records(self, max_output: int | None = None) -> list[Record]:
+        self._verify()
+        message = self.message
+        if not self.is_compressed:
+            return [Record(message.offset, self.max_timestamp, message.key, message.value)]
+        appended = self.timestamp_type == LOG_APPEND_TIME
+        records = []
+        for inner in self.inner_messages(max_output):
+            message = inner.message
+            if message.attributes.compression:
+                error = self.error(
+                    Reason.NESTED_COMPRESSION, "a compressed message inside a compressed message"
+                )
+                error.inner_offset = inner.position
+                raise error
+            if self._context.crc == "error" and not inner.crc_valid:
+                raise self._inner_crc_error(inner)
+            timestamp = message.timestamp
+            if timestamp is None:
+                timestamp = NO_TIMESTAMP
+            elif appended:
+                timestamp = self.max_timestamp
+            records.append(Record(inner.offset, timestamp, message.key, message.value))
+        return records
+
+    def inner_messages(self, max_output: int | None = None) -> list[InnerMessage]:
+        """The messages inside of a wrapper; their checksums are not looked at.
+
+        Args:
+            max_output: bytes that the payload may decompress to; that of the segment by default.
+
+        Returns:
+            At least one message for a wrapper, none for an entry that is not compressed.
+
+        Raises:
+            KafkaSpecError: the wrapper cannot be read.
+        """
+        if not self.is_compressed:
+            return []
+        payload = memoryview(self.decompressed(max_output))
+        found = []
+        position = 0
+        while position < len(payload):
+            try:
+                entry, after = self._context.codec.parse(
+                    ENTRY, payload, position, origin=self._origin
+                )
+            except TruncatedError:  # dropped in silence, as Kafka does (Q13)
+                break
+            if isinstance(entry.message, RecordBatch):
+                raise self._foreign_magic(entry.message.magic, position)
+            stored = InnerMessage(
+                entry.base_offset, entry.message, position, payload[position:after]
+            )
+            found.append(stored)
+            position = after
+        if not found:
+            raise self.error(Reason.EMPTY_WRAPPER, "a compressed message that holds no message")
+        shift = self._shift(found[-1].offset)
+        if shift:
+            found = [inner._replace(offset=signed64(inner.offset + shift)) for inner in found]
+        self._base_offset = found[0].offset
+        self._num_records = len(found)
+        return found
+
+    def _shift(self, last_inner: int) -> int:
+        """What is added to each stored inner offset."""
+        if self.magic == MAGIC_0 or self.last_offset == 0:
+            return 0
+        if self.last_offset < last_inner:
+            raise self.error(
+                Reason.WRAPPER_OFFSET,
+                f"the wrapper has offset {self.last_offset}, its last message {last_inner}",
+            )
+        return self.last_offset - last_inner
+
+    def _inner_crc_error(self, inner: InnerMessage) -> KafkaSpecError:
+        checksum = _LAYOUT.checksum
+        assert checksum is not None
+        return make_error(
+            Reason.CHECKSUM_MISMATCH,
+            f"stored {checksum.algorithm} of the message with offset {inner.offset} is"
+            f" {inner.message.crc:#010x}, of its bytes it is {inner.computed_crc:#010x}",
+            file=self.file,
+            offset=self.payload_position,
+            inner_offset=inner.position + FRAMING + checksum.position,
+            path=f"{VALUE_PATH}{MESSAGE_PATH}/{checksum.field}",
+            spec=field_of(LEGACY_MESSAGE, checksum.field).location,
+        )
+
+    def _foreign_magic(self, magic: int, position: int) -> KafkaSpecError:
+        return make_error(
+            Reason.INVALID_VALUE,
+            f"a message of magic {magic} inside of a wrapper of magic {self.magic}",
+            file=self.file,
+            offset=self.payload_position,
+            inner_offset=position + FRAMING + field_position(_LAYOUT, "magic"),
+            path=f"{VALUE_PATH}{MESSAGE_PATH}/magic",
+            spec=field_of(LEGACY_MESSAGE, "magic").location,
+        )

@@ -1,0 +1,190 @@
+"""Where an offset or a timestamp is.
+
+By offset there is one answer. By timestamp there are two: that of a broker (kafka-on-disk: the
+first segment whose largest timestamp reaches the wanted one decides, and later ones are never
+tried), and the plain one, the first data record with such a timestamp. Kafka:
+``LogSegment.translateOffset`` and ``findOffsetByTimestamp``, ``FileRecords.searchForTimestamp``,
+``UnifiedLog.fetchOffsetByTimestamp``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.batch import Batch
+from kafkaspec.model import Record
+
+if TYPE_CHECKING:
+    from kafkaspec.log.segment import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class LargestTimestamp:
+    """What a broker takes for the largest timestamp of a segment.
+
+    Attributes:
+        value: ms since the Unix epoch; -1 for a buffer without any timestamp.
+        source: ``time index``, its last entry; ``batches``, their headers, which a broker reads
+            when it finds no offset index and recovers the segment; ``file time``, the
+            modification time of the file, where there is no timestamp at all.
+    """
+
+    value: int
+    source: Literal["time index", "batches", "file time"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer to a look-up.
+
+    Attributes:
+        how: ``offset``; for a timestamp ``broker`` or ``plain``.
+        target: what was looked for, an offset or ms since the Unix epoch.
+        path: segment that decided, even if it has no answer; None if none was tried.
+        batch: where the answer is, None if there is none.
+        record: the first record of the batch that qualifies. None by offset if the batch has no
+            record at or behind it any more: compaction removed it.
+        index_answer: entry of the offset index that the scan started from, None for none.
+        time_index_answer: entry of the time index that led to it, None for none.
+        index_rejected: an index gave an entry that cannot be right, so the scan started at 0.
+        scanned_batches: batches whose header was read in all.
+        decided_by: what the broker knew the largest timestamp of the deciding segment from; None
+            where that was not asked.
+    """
+
+    how: Literal["offset", "broker", "plain"]
+    target: int
+    path: Path | None
+    batch: Batch | None = None
+    record: Record | None = None
+    index_answer: OffsetIndexEntry | None = None
+    time_index_answer: TimeIndexEntry | None = None
+    index_rejected: bool = False
+    scanned_batches: int = 0
+    decided_by: LargestTimestamp | None = None
+
+    @property
+    def position(self) -> int | None:
+        """Byte offset of the batch in the segment."""
+        return self.batch.position if self.batch else None
+
+    @property
+    def base_offset(self) -> int | None:
+        """Base offset of the batch."""
+        return self.batch.base_offset if self.batch else None
+
+    @property
+    def offset(self) -> int | None:
+        """Offset of the record."""
+        return self.record.offset if self.record else None
+
+    @property
+    def timestamp(self) -> int | None:
+        """Timestamp of the record, ms since the Unix epoch."""
+        return self.record.timestamp if self.record else None
+
+
+def start_position(segment: Segment, offset: int) -> tuple[int, OffsetIndexEntry | None, bool]:
+    """Where a scan for ``offset`` starts.
+
+    Returns:
+        The byte position, the index entry that says so (None for the start of the segment), and
+        whether an entry was not followed since it cannot be right.
+    """
+    index = segment.offset_index
+    if index is None:
+        return 0, None, False
+    entry = index.lookup(offset)
+    if entry is None:
+        return 0, None, False
+    if not _plausible(segment, entry):
+        return 0, entry, True
+    return entry.position, entry, False
+
+
+def _plausible(segment: Segment, entry: OffsetIndexEntry) -> bool:
+    """Whether a batch starts where the entry says, and not behind the offset that it says.
+
+    A broker does not ask. But a reader for damaged logs that follows a wrong entry would hide
+    records that are there.
+    """
+    if not 0 <= entry.position < segment.size:
+        return False
+    try:
+        batch = segment.batch_at(entry.position)
+    except KafkaSpecError:
+        return False
+    if batch.num_records is None:  # a wrapper: up to 1.1 its first offset was the key
+        return True
+    return batch.base_offset <= entry.offset
+
+
+def find_offset(segment: Segment, offset: int, *, use_index: bool = True) -> Found:
+    """See ``Segment.find``."""
+    position, entry, rejected = start_position(segment, offset) if use_index else (0, None, False)
+    found = Found("offset", offset, segment.path, index_answer=entry, index_rejected=rejected)
+    scanned = 0
+    for batch in segment.batches(position):
+        scanned += 1
+        if batch.last_offset >= offset:
+            record = next((item for item in batch.records() if item.offset >= offset), None)
+            return replace(found, batch=batch, record=record, scanned_batches=scanned)
+    return replace(found, scanned_batches=scanned)
+
+
+def find_timestamp(
+    segment: Segment,
+    timestamp: int,
+    *,
+    plain: bool = False,
+    start_offset: int | None = None,
+    use_index: bool = True,
+) -> Found:
+    """See ``Segment.find``."""
+    position = 0
+    time_entry = entry = None
+    rejected = False
+    if use_index:
+        floor = start_offset
+        if segment.time_index is not None:
+            time_entry = segment.time_index.lookup(timestamp)
+        if time_entry is not None:
+            floor = max(time_entry.offset, time_entry.offset if floor is None else floor)
+        if floor is not None:
+            position, entry, rejected = start_position(segment, floor)
+    found = Found(
+        "plain" if plain else "broker",
+        timestamp,
+        segment.path,
+        index_answer=entry,
+        time_index_answer=time_entry,
+        index_rejected=rejected,
+    )
+    scanned = 0
+    for batch in segment.batches(position):
+        scanned += 1
+        if batch.max_timestamp < timestamp or (plain and batch.is_control):
+            continue
+        for record in batch.records():
+            if record.timestamp >= timestamp and (
+                start_offset is None or record.offset >= start_offset
+            ):
+                return replace(found, batch=batch, record=record, scanned_batches=scanned)
+    return replace(found, scanned_batches=scanned)
+
+
+def largest_timestamp(segment: Segment) -> LargestTimestamp:
+    """See ``Segment.largest_timestamp``. Kafka: ``LogSegment.largestTimestamp``."""
+    if segment.offset_index is None:
+        largest = max((batch.max_timestamp for batch in segment.batches()), default=-1)
+        if largest >= 0:
+            return LargestTimestamp(largest, "batches")
+    elif segment.time_index is not None:
+        last = segment.time_index.last_timestamp
+        if last is not None and last >= 0:
+            return LargestTimestamp(last, "time index")
+    return LargestTimestamp(-1 if segment.modified is None else segment.modified, "file time")

@@ -1,0 +1,69 @@
+"""From a path to what it is."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log import names
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.source import unreadable
+
+_SIDECARS = {
+    names.OFFSET_INDEX: "an offset index",
+    names.TIME_INDEX: "a time index",
+    names.TRANSACTION_INDEX: "a transaction index",
+    names.PRODUCER_SNAPSHOT: "a producer snapshot",
+}
+
+
+def open_log(path: str | PathLike[str], **options: Any) -> Segment | Partition | LogDirectory:
+    """Open a segment, a partition directory or a whole log directory.
+
+    Args:
+        path: a ``.log`` or ``.checkpoint`` file (also one under another name, if it starts with a
+            log entry), a directory of them, or a directory of partition directories.
+        options: ``codec``, ``crc``, ``tail``, ``max_output``, as ``Segment`` takes them.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: there is nothing, or it is none of these.
+    """
+    place = Path(path)
+    text = os.fspath(path)
+    if not place.exists():
+        raise unreadable(text, "there is no such file or directory")
+    return _directory(place, text, options) if place.is_dir() else _file(place, text, options)
+
+
+def _directory(place: Path, text: str, options: dict[str, Any]) -> Partition | LogDirectory:
+    partition = Partition(place, **options)
+    if partition.segment_paths:
+        return partition
+    directory = LogDirectory(place, **options)
+    if any(item.segment_paths or item.checkpoint_paths for item in directory.partitions):
+        return directory  # of a KRaft node perhaps, with a bootstrap.checkpoint of its own
+    if partition.checkpoint_paths:
+        return partition
+    raise unreadable(
+        text, "the directory holds neither segments (.log) nor partition directories with segments"
+    )
+
+
+def _file(place: Path, text: str, options: dict[str, Any]) -> Segment:
+    if names.is_log(place.name):
+        return Segment(place, **options)
+    sidecar = names.parse_segment(place.name)
+    if sidecar is not None:
+        raise unreadable(text, f"it is {_SIDECARS[sidecar.kind]}; open the .log file beside it")
+    segment = Segment(place, **options)
+    try:
+        segment.batch_at(0)
+    except KafkaSpecError as error:
+        segment.close()
+        raise unreadable(text, f"it is not a log segment: {error.detail}") from error
+    return segment

@@ -1,0 +1,209 @@
+"""The directory of one partition: its segments in order and what lies beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from kafkaspec.log import lookup, names
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.checkpoint import read_offsets
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.sidecars import ProducerSnapshot
+from kafkaspec.log.source import unreadable
+from kafkaspec.model import Record
+
+LOG_START_OFFSETS = "log-start-offset-checkpoint"
+
+
+class Partition:
+    """The log of a partition.
+
+    Attributes:
+        path: of the directory.
+        topic: from its name, None if that is not one of a partition.
+        partition: number from its name, or None.
+        state: ``-delete``, ``-future``, ``-stray`` or "".
+    """
+
+    def __init__(self, path: str | PathLike[str], **options: Any) -> None:
+        """List a partition directory. No segment is opened yet.
+
+        Args:
+            path: of the directory.
+            options: for each ``Segment``: ``codec``, ``crc``, ``tail``, ``max_output``.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        self.path = Path(path)
+        self._options = options
+        parsed = names.parse_partition(self.path.absolute().name)
+        self.topic = parsed.topic if parsed else None
+        self.partition = parsed.partition if parsed else None
+        self.state = parsed.state if parsed else ""
+        try:
+            self.files = sorted(item for item in self.path.iterdir() if item.is_file())
+        except OSError as error:
+            raise unreadable(str(path), error.strerror or str(error)) from None
+
+    @cached_property
+    def segment_paths(self) -> list[Path]:
+        """The ``.log`` files in the order of their offsets; those being deleted or written not."""
+        found = []
+        for path in self.files:
+            name = names.parse_segment(path.name)
+            if name is not None and name.kind == names.LOG and not name.state:
+                found.append((name.base_offset, path))
+        return [path for _, path in sorted(found)]
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        """The segments in order, mapped.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        return [Segment(path, **self._options) for path in self.segment_paths]
+
+    @cached_property
+    def checkpoint_paths(self) -> list[Path]:
+        """The KRaft snapshots (``.checkpoint``), oldest first; read one with ``Segment``."""
+        return [path for path in self.files if _is_checkpoint(path.name)]
+
+    @cached_property
+    def snapshot_paths(self) -> list[Path]:
+        """The producer snapshots (``.snapshot``) in order."""
+        found = []
+        for path in self.files:
+            name = names.parse_segment(path.name)
+            if name is not None and name.kind == names.PRODUCER_SNAPSHOT and not name.state:
+                found.append((name.base_offset, path))
+        return [path for _, path in sorted(found)]
+
+    @property
+    def snapshots(self) -> list[ProducerSnapshot]:
+        """The producer snapshots in order.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        codec = self._options.get("codec")
+        return [ProducerSnapshot(path, codec=codec) for path in self.snapshot_paths]
+
+    @cached_property
+    def log_start_offset(self) -> int | None:
+        """The first offset that a broker delivers; None without a segment.
+
+        From ``log-start-offset-checkpoint`` in the directory above, else the name of the first
+        segment: without that file records that were deleted come back.
+        """
+        if not self.segments:
+            return None
+        first = self.segments[0].base_offset
+        assert first is not None
+        if self.topic is None or self.partition is None:
+            return first
+        listed = read_offsets(self.path.absolute().parent / LOG_START_OFFSETS)
+        return max(first, listed.get((self.topic, self.partition), first))
+
+    def batches(self, *, start_offset: int | None = None) -> Iterator[Batch]:
+        """The batches of all segments in order; see ``Segment.batches``."""
+        for segment in self._segments_from(start_offset):
+            yield from segment.batches(start_offset=start_offset)
+
+    def records(
+        self, start_offset: int | None = None, *, control: bool = False
+    ) -> Iterator[Record]:
+        """The records of all segments in order; see ``Segment.records``."""
+        for segment in self._segments_from(start_offset):
+            yield from segment.records(start_offset, control=control)
+
+    def find(
+        self,
+        *,
+        offset: int | None = None,
+        timestamp: int | None = None,
+        plain: bool = False,
+        use_index: bool = True,
+    ) -> lookup.Found:
+        """Where an offset or a timestamp is. Give exactly one of both.
+
+        Args:
+            offset: the first batch that ends at or behind it.
+            timestamp: in ms since the Unix epoch. As a broker answers: the first segment whose
+                largest timestamp reaches it decides, control records count, and records below
+                ``log_start_offset`` do not.
+            plain: with ``timestamp``: the first data record of any segment instead.
+            use_index: whether the indexes are used to get there. What a broker takes for the
+                largest timestamp of a segment always comes from its time index.
+
+        Raises:
+            KafkaSpecError: a batch on the way cannot be read.
+        """
+        if (offset is None) == (timestamp is None):
+            raise TypeError("give either an offset or a timestamp")
+        if offset is not None:
+            found = lookup.Found("offset", offset, None)
+            candidates = self._segments_from(offset)
+        else:
+            assert timestamp is not None
+            found = lookup.Found("plain" if plain else "broker", timestamp, None)
+            candidates = self.segments
+        scanned = 0
+        for segment in candidates:
+            largest = None
+            if timestamp is not None and not plain:
+                largest = segment.largest_timestamp()
+                if largest.value < timestamp:
+                    continue
+            found = segment.find(
+                offset=offset,
+                timestamp=timestamp,
+                plain=plain,
+                start_offset=None if timestamp is None else self.log_start_offset,
+                use_index=use_index,
+            )
+            scanned += found.scanned_batches
+            found = replace(found, scanned_batches=scanned, decided_by=largest)
+            if found.batch is not None or largest is not None:
+                break
+        return found
+
+    def close(self) -> None:
+        """Close the segments that were opened."""
+        for segment in self.__dict__.get("segments", ()):
+            segment.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Partition {self.path}: {len(self.segment_paths)} segments>"
+
+    def _segments_from(self, offset: int | None) -> list[Segment]:
+        """From the last segment on whose name is not above ``offset``."""
+        if offset is None:
+            return self.segments
+        below = sum(1 for item in self.segments if (item.base_offset or 0) <= offset)
+        return self.segments[max(0, below - 1) :]
+
+
+def _is_checkpoint(name: str) -> bool:
+    parsed = names.parse_checkpoint(name)
+    if parsed is not None:
+        return not parsed.state
+    return name == "bootstrap" + names.CHECKPOINT

@@ -1,0 +1,335 @@
+"""One segment: its batches, records and indexes.
+
+Where a log ends follows Kafka's readers (``FileLogInputStream``): with 17 bytes or fewer left, or
+with an entry that reaches beyond the end, it ends there without an error; a size below 14 is an
+error, but zeros to the end are what preallocation leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from kafkaspec._generated.python.model.recordbatch import Entry, RecordBatch
+from kafkaspec.codecs import Buffer, Codec, Origin, get_codec
+from kafkaspec.compression import DEFAULT_MAX_OUTPUT
+from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
+from kafkaspec.log import lookup, names
+from kafkaspec.log.batch import Batch, Context, CrcPolicy, DefaultBatch
+from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
+from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
+from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.sidecars import ProducerSnapshot, TransactionIndex
+from kafkaspec.log.source import Source
+from kafkaspec.model import Record
+
+TailPolicy = Literal["stop", "error"]
+"""What a cut entry or zeros at the end mean: the end of the log, or an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Bytes at the end of a segment that are no entry.
+
+    Attributes:
+        position: byte offset where they begin: where the log ends.
+        size: how many there are.
+        reason: ``short``, fewer bytes than reach up to a magic byte; ``torn``, an entry that
+            reaches beyond the end; ``zeros``, preallocated; ``corrupt``, a size that no entry can
+            have, so that nothing behind it can be found.
+    """
+
+    position: int
+    size: int
+    reason: Literal["short", "torn", "zeros", "corrupt"]
+
+
+class Segment:
+    """A log segment (``.log``) or a KRaft snapshot (``.checkpoint``); or a buffer with entries.
+
+    Attributes:
+        path: of the file, None for a buffer.
+        name: of the file as errors give it, None for a buffer without a name.
+        base_offset: from the file name, None if that says none. Nothing else ties the entries to
+            it: the first one may have a larger offset.
+        size: bytes.
+        modified: modification time of the file in ms since the Unix epoch, None for a buffer.
+        codec: what parses.
+        tail: what ended the last pass of ``batches`` or ``scan`` over the file, None if the last
+            entry ended where the file does, or if no pass has reached the end yet.
+    """
+
+    def __init__(
+        self,
+        path_or_buffer: str | PathLike[str] | Buffer,
+        *,
+        codec: Codec | str | None = None,
+        crc: CrcPolicy = "error",
+        tail: TailPolicy = "stop",
+        max_output: int = DEFAULT_MAX_OUTPUT,
+        base_offset: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Map a file, or take a buffer. Nothing is parsed yet.
+
+        Args:
+            path_or_buffer: a path, or bytes.
+            codec: name or instance; the default codec if None.
+            crc: ``error``, reading records of a batch with a wrong CRC fails; ``flag``, it does
+                not, and ``Batch.crc_valid`` says it; ``ignore``, the same, and nothing is
+                computed unless asked for. ``batches`` never looks at a CRC.
+            tail: ``stop``, as Kafka's reader; ``error``, what is no entry at the end is an error.
+            max_output: bytes that the payload of one batch may decompress to.
+            base_offset: instead of that in the file name.
+            name: of a buffer, for errors.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        if isinstance(path_or_buffer, bytes | bytearray | memoryview):
+            self.path: Path | None = None
+            self._source = Source.of_buffer(path_or_buffer, name)
+        else:
+            self.path = Path(path_or_buffer)
+            self._source = Source(path_or_buffer)
+        self.name = self._source.name
+        self.size = self._source.size
+        self.modified = self._source.modified
+        self.codec = codec if isinstance(codec, Codec) else get_codec(codec)
+        self.tail: Tail | None = None
+        parsed = names.parse_segment(self.path.name) if self.path else None
+        self._file_name = parsed
+        if base_offset is None and parsed is not None and parsed.kind == names.LOG:
+            base_offset = parsed.base_offset
+        self.base_offset = base_offset
+        self._tail_policy: TailPolicy = tail
+        self._origin = Origin(self.name)
+        self._context = Context(self.codec, self.name, crc, max_output, self._source.check)
+
+    # -- entries ----------------------------------------------------------------------------
+
+    def batches(
+        self, start_position: int = 0, *, start_offset: int | None = None, use_index: bool = True
+    ) -> Iterator[Batch]:
+        """The batches in order. Only headers are read.
+
+        Args:
+            start_position: byte offset of an entry to start at.
+            start_offset: skip batches that end below this offset; found through the index.
+            use_index: whether ``start_offset`` may be looked up in the offset index. The batches
+                are the same; an entry that cannot be right is not followed.
+
+        Raises:
+            KafkaSpecError: an entry that cannot be parsed; with ``tail="error"`` also bytes at
+                the end that are no entry.
+        """
+        if start_offset is not None and use_index:
+            start_position = max(start_position, lookup.start_position(self, start_offset)[0])
+        for item in self._scan(start_position, stop=self._tail_policy == "stop"):
+            if isinstance(item, KafkaSpecError):
+                raise item
+            if start_offset is None or item.last_offset >= start_offset:
+                yield item
+
+    def scan(self, start_position: int = 0) -> Iterator[Batch | KafkaSpecError]:
+        """The batches in order, and in their place the error of each that cannot be parsed.
+
+        It goes on behind a broken entry as long as the size of that is sound, and ends where it
+        is not (``tail`` is ``corrupt`` then). What ends the log is in ``tail``, whatever the
+        ``tail`` option says. Checksums are not looked at.
+
+        Raises:
+            CorruptError: ``changed``, the file became shorter.
+        """
+        return self._scan(start_position, stop=True)
+
+    def batch_at(self, position: int) -> Batch:
+        """The batch that starts at a byte offset.
+
+        Raises:
+            KafkaSpecError: there is none; a cut one is an error here.
+        """
+        if not 0 <= position <= self.size:
+            detail = f"the file has {self.size} bytes, so that nothing starts at {position}"
+            raise make_error(Reason.TRUNCATED, detail, file=self.name, offset=self.size)
+        item, _ = self._read(position, stop=False)
+        if isinstance(item, Batch):
+            return item
+        assert isinstance(item, KafkaSpecError)
+        raise item
+
+    def records(
+        self, start_offset: int | None = None, *, control: bool = False
+    ) -> Iterator[Record]:
+        """The records in order, one batch decompressed at a time.
+
+        Args:
+            start_offset: smallest offset that is wanted; found through the index.
+            control: whether control records, which no consumer sees, come too.
+
+        Raises:
+            KafkaSpecError: a batch cannot be read.
+        """
+        for batch in self.batches(start_offset=start_offset):
+            if batch.is_control and not control:
+                continue
+            for record in batch.records():
+                if start_offset is None or record.offset >= start_offset:
+                    yield record
+
+    def find(
+        self,
+        *,
+        offset: int | None = None,
+        timestamp: int | None = None,
+        plain: bool = False,
+        start_offset: int | None = None,
+        use_index: bool = True,
+    ) -> lookup.Found:
+        """Where an offset or a timestamp is. Give exactly one of both.
+
+        Args:
+            offset: the first batch that ends at or behind it, and in it the first record at or
+                behind it. Kafka: ``LogSegment.translateOffset``.
+            timestamp: in ms since the Unix epoch; the first record, control records included,
+                at or after it, as ``LogSegment.findOffsetByTimestamp`` says.
+            plain: with ``timestamp``: control records do not count.
+            start_offset: with ``timestamp``: records below it do not count.
+            use_index: whether the indexes are used. The answer is the same without.
+
+        Raises:
+            KafkaSpecError: a batch on the way cannot be read.
+        """
+        if (offset is None) == (timestamp is None):
+            raise TypeError("give either an offset or a timestamp")
+        if offset is not None:
+            return lookup.find_offset(self, offset, use_index=use_index)
+        assert timestamp is not None
+        return lookup.find_timestamp(
+            self, timestamp, plain=plain, start_offset=start_offset, use_index=use_index
+        )
+
+    def largest_timestamp(self) -> lookup.LargestTimestamp:
+        """What a broker takes for the largest timestamp of this segment, and from where."""
+        return lookup.largest_timestamp(self)
+
+    # -- files beside it --------------------------------------------------------------------
+
+    @cached_property
+    def offset_index(self) -> OffsetIndex | None:
+        """The ``.index`` beside the segment, None if there is none.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        path = self.sidecar(names.OFFSET_INDEX)
+        return OffsetIndex(path, base_offset=self.base_offset, codec=self.codec) if path else None
+
+    @cached_property
+    def time_index(self) -> TimeIndex | None:
+        """The ``.timeindex`` beside the segment, None if there is none.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        path = self.sidecar(names.TIME_INDEX)
+        return TimeIndex(path, base_offset=self.base_offset, codec=self.codec) if path else None
+
+    @cached_property
+    def transaction_index(self) -> TransactionIndex | None:
+        """The ``.txnindex`` beside the segment, None if there is none.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        path = self.sidecar(names.TRANSACTION_INDEX)
+        return TransactionIndex(path, codec=self.codec) if path else None
+
+    @cached_property
+    def producer_snapshot(self) -> ProducerSnapshot | None:
+        """The ``.snapshot`` for the base offset of the segment, None if there is none.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        path = self.sidecar(names.PRODUCER_SNAPSHOT)
+        return ProducerSnapshot(path, codec=self.codec) if path else None
+
+    def sidecar(self, kind: str) -> Path | None:
+        """Path of the file of another kind for this segment, None if there is none."""
+        if self.path is None or self._file_name is None:
+            return None
+        path = self.path.with_name(self._file_name.sibling(kind))
+        return path if path.exists() else None
+
+    # -- life -------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Give the mapping back as soon as nothing that was handed out needs it."""
+        self._source.close()
+        for name in ("offset_index", "time_index"):
+            index = self.__dict__.get(name)
+            if index is not None:
+                index.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Segment {self.name or 'buffer'}: {self.size} bytes>"
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def _scan(self, position: int, *, stop: bool) -> Iterator[Batch | KafkaSpecError]:
+        self.tail = None
+        while position < self.size:
+            item, end = self._read(position, stop=stop)
+            if isinstance(item, Tail):
+                self.tail = item
+                return
+            if end is None:
+                torn = isinstance(item, TruncatedError)
+                self.tail = Tail(position, self.size - position, "torn" if torn else "corrupt")
+                yield item
+                return
+            yield item
+            position = end
+
+    def _read(
+        self, position: int, *, stop: bool
+    ) -> tuple[Batch | KafkaSpecError | Tail, int | None]:
+        """The entry at ``position``, and the position of the next one if that can be known."""
+        left = self.size - position
+        if stop and left <= HEADER_UP_TO_MAGIC:
+            return Tail(position, left, "short"), None
+        self._source.check()
+        entry: Entry
+        try:
+            entry, end = self.codec.parse(
+                ENTRY, self._source.buffer, position, self.size, origin=self._origin
+            )
+        except TruncatedError as error:
+            return (Tail(position, left, "torn") if stop else error), None
+        except KafkaSpecError as error:
+            size = message_size(self._source.buffer, position)
+            if size >= MINIMUM_MESSAGE:
+                return error, position + FRAMING + size
+            if stop and size == 0 and is_zero(self._source.buffer[position:]):
+                return Tail(position, left, "zeros"), None
+            return error, None
+        data = self._source.buffer[position:end]
+        kind = DefaultBatch if isinstance(entry.message, RecordBatch) else LegacyBatch
+        return kind(entry, position, data, self._context), end

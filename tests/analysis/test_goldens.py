@@ -1,0 +1,88 @@
+"""Real brokers' files are clean, whatever version wrote them, and stay as they are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kafkaspec.analysis import FileKind, verify
+from kafkaspec.codecs import codec_names
+from tests import dump_text
+from tests.goldens import GOLDEN, VERSIONS, compacted, files, produced
+
+
+def hashes(directory: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_real_logs_give_no_finding_and_codecs_agree(version: str) -> None:
+    logs = GOLDEN / version / "logs"
+    before = hashes(logs)
+    report = verify(logs, codec="all")
+    assert report.findings == []
+    assert report.clean
+    assert report.codecs == codec_names()
+    assert report.totals.unread == 0
+    # Every file is accounted for, and none was touched.
+    assert sorted(result.file for result in report.files) == sorted(
+        str(logs / name) for name in before
+    )
+    assert hashes(logs) == before
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_records_are_counted_as_the_broker_acknowledged_them(version: str) -> None:
+    report = verify(GOLDEN / version / "logs")
+    counted: Counter[str] = Counter()
+    for result in report.files:
+        counted[Path(result.partition).name] += result.records - result.control_batches
+    for partition, records in produced(version).items():
+        if partition not in compacted(version):
+            assert counted[partition] == len(records), partition
+
+
+@pytest.mark.parametrize("golden", files(".index", ".timeindex", ".txnindex"), ids=str)
+def test_entries_of_indexes_are_counted_as_the_dump_tool_prints_them(golden: object) -> None:
+    from tests.goldens import Golden
+
+    assert isinstance(golden, Golden)
+    report = verify(golden.path)
+    assert [result.file for result in report.files] == [str(golden.path)]
+    lines = dump_text.index_lines(golden.dump)
+    # The tool prints the empty slot of an index without entries.
+    if lines and all(value in (0, base_of(golden.path)) for value in lines[0].values()):
+        lines = []
+    assert report.files[0].entries == len(lines)
+
+
+def base_of(path: Path) -> int:
+    return int(path.stem)
+
+
+def test_every_kind_of_file_was_among_them() -> None:
+    kinds = {
+        result.kind for version in VERSIONS for result in verify(GOLDEN / version / "logs").files
+    }
+    assert kinds == set(FileKind) - {FileKind.LEFTOVER, FileKind.UNKNOWN}
+
+
+def test_what_the_golden_logs_hold_exercises_the_index_checks() -> None:
+    entries: Counter[FileKind] = Counter()
+    for version in VERSIONS:
+        for result in verify(GOLDEN / version / "logs").files:
+            entries[result.kind] += result.entries
+    for kind in (
+        FileKind.OFFSET_INDEX,
+        FileKind.TIME_INDEX,
+        FileKind.TRANSACTION_INDEX,
+        FileKind.PRODUCER_SNAPSHOT,
+    ):
+        assert entries[kind] > 50, kind

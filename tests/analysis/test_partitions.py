@@ -1,0 +1,245 @@
+"""Transaction indexes, producer snapshots, and the files of a directory against each other."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kafkaspec.analysis import BrokerAction, FileKind, verify
+from kafkaspec.errors import KafkaSpecError, Reason
+from tests.analysis.forge import (
+    ABORT,
+    COMMIT,
+    CONTROL,
+    TRANSACTIONAL,
+    marker,
+    snapshot,
+    told,
+    write_segment,
+)
+from tests.log.forge import batch, record
+
+
+def data(offset: int, producer: int = 7, sequence: int = 0) -> bytes:
+    return batch(
+        offset, [record(0, b"x")], producer=(producer, 0, sequence), attributes=TRANSACTIONAL
+    )
+
+
+def end(offset: int, kind: int, producer: int = 7) -> bytes:
+    key, value = marker(kind)
+    return batch(
+        offset,
+        [record(0, value, key=key)],
+        producer=(producer, 0, -1),
+        attributes=TRANSACTIONAL | CONTROL,
+    )
+
+
+ABORTED = data(0) + end(1, ABORT)
+ENTRY = (7, 0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("log", "txnindex"),
+    [
+        pytest.param(ABORTED, [ENTRY], id="aborted"),
+        pytest.param(data(0) + end(1, COMMIT), None, id="committed"),
+        pytest.param(end(1, ABORT), None, id="marker without data"),
+        pytest.param(end(1, ABORT), [ENTRY], id="data that compaction removed"),
+        pytest.param(batch(5, [record(0, b"x")]), [ENTRY], id="marker that compaction removed"),
+        pytest.param(
+            data(0, 7) + data(1, 8) + end(2, ABORT, 8) + end(3, ABORT, 7),
+            [(8, 1, 2, 0), (7, 0, 3, 4)],
+            id="overlapping",
+        ),
+    ],
+)
+def test_legal_transaction_indexes(
+    tmp_path: Path, log: bytes, txnindex: list[tuple[int, int, int, int]] | None
+) -> None:
+    assert told(verify(write_segment(tmp_path, log, txnindex=txnindex))) == []
+
+
+@pytest.mark.parametrize(
+    ("log", "txnindex", "reason", "action"),
+    [
+        pytest.param(ABORTED, None, "transaction_missing", "hides_records", id="no file"),
+        pytest.param(ABORTED, [], "transaction_missing", "hides_records", id="no entry"),
+        pytest.param(
+            data(0) + end(1, COMMIT), [ENTRY], "transaction_marker", "hides_records", id="committed"
+        ),
+        pytest.param(
+            ABORTED, [ENTRY, (7, 0, 9, 10)], "transaction_marker", "hides_records", id="beyond"
+        ),
+        pytest.param(
+            ABORTED, [(9, 0, 1, 2)], "transaction_marker", "hides_records", id="other producer"
+        ),
+        pytest.param(ABORTED, [ENTRY, ENTRY], "transaction_order", "hides_records", id="repeated"),
+        pytest.param(
+            ABORTED, [(7, 5, 1, 2)], "transaction_range", "hides_records", id="begins behind"
+        ),
+        pytest.param(
+            ABORTED, [(7, 0, 1, 99)], "transaction_range", "hides_records", id="stable offset"
+        ),
+        pytest.param(
+            ABORTED, b"\1" + bytes(33), "invalid_value", "refuses_log", id="version of Kafka's eye"
+        ),
+    ],
+)
+def test_wrong_transaction_indexes(
+    tmp_path: Path,
+    log: bytes,
+    txnindex: list[tuple[int, int, int, int]] | bytes | None,
+    reason: str,
+    action: str,
+) -> None:
+    report = verify(write_segment(tmp_path, log, txnindex=txnindex))
+    assert reason in {str(finding.reason) for finding in report.findings}
+    found = next(finding for finding in report.findings if finding.reason == reason)
+    assert found.action == BrokerAction(action)
+    assert found.file.endswith(".log" if txnindex is None else ".txnindex")
+    assert not report.clean
+
+
+def test_a_transaction_over_two_segments(tmp_path: Path) -> None:
+    write_segment(tmp_path, data(0))
+    write_segment(tmp_path, end(1, ABORT), base=1, txnindex=[ENTRY])
+    assert told(verify(tmp_path)) == []
+    (tmp_path / f"{1:020}.txnindex").unlink()
+    assert told(verify(tmp_path)) == [("error", "transaction_index", "transaction_missing")]
+
+
+def test_a_segment_copied_alone_gives_no_alarm_about_its_transactions(tmp_path: Path) -> None:
+    report = verify(write_segment(tmp_path, ABORTED, index=None))
+    assert told(report) == [("info", "offset_index", "missing_index")]
+
+
+PRODUCER = (7, 0, 4, 9, 4, 1000, 0, -1)
+
+
+def write_snapshot(directory: Path, content: bytes, offset: int = 10) -> Path:
+    path = directory / f"{offset:020}.snapshot"
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        snapshot([]),
+        snapshot([PRODUCER]),
+        snapshot([(7, 3, -1, -1, 0, 1000, 0, -1)]),
+        snapshot([PRODUCER, (8, 0, 1, 3, 1, 1000, -1, 2)]),
+    ],
+    ids=["empty", "one", "markers only, as transaction version 2 leaves it", "open transaction"],
+)
+def test_legal_snapshots(tmp_path: Path, content: bytes) -> None:
+    report = verify(write_snapshot(tmp_path, content))
+    assert told(report) == []
+    assert report.files[0].kind is FileKind.PRODUCER_SNAPSHOT
+
+
+@pytest.mark.parametrize(
+    ("content", "severity", "reason", "action"),
+    [
+        (b"", "error", "overrun", "forgets_producers"),
+        (snapshot([PRODUCER])[:-1], "error", "invalid_value", "forgets_producers"),
+        (snapshot([PRODUCER], crc=1), "error", "checksum_mismatch", "forgets_producers"),
+        (snapshot([PRODUCER], version=2), "error", "invalid_value", "forgets_producers"),
+        (snapshot([PRODUCER], behind=b"xyz"), "warning", "trailing_bytes", "nothing"),
+        (snapshot([PRODUCER, PRODUCER]), "warning", "snapshot_content", "nothing"),
+        (snapshot([(7, 0, 4, 10, 4, 0, 0, -1)]), "warning", "snapshot_content", "nothing"),
+        (snapshot([(7, 0, 4, 9, 4, 0, 0, 10)]), "warning", "snapshot_content", "nothing"),
+        (snapshot([(7, 0, 4, 9, -4, 0, 0, -1)]), "warning", "snapshot_content", "nothing"),
+    ],
+)
+def test_wrong_snapshots(
+    tmp_path: Path, content: bytes, severity: str, reason: str, action: str
+) -> None:
+    report = verify(write_snapshot(tmp_path, content))
+    assert told(report) == [(severity, "producer_snapshot", reason)]
+    assert report.findings[0].action == BrokerAction(action)
+
+
+ONE = batch(0, [record(0, b"x"), record(1, b"y")])
+
+
+def test_segments_that_overlap(tmp_path: Path) -> None:
+    write_segment(tmp_path, ONE)
+    write_segment(tmp_path, batch(1, [record(0, b"z")]), base=1)
+    assert told(verify(tmp_path)) == [
+        ("error", "files", "segment_overlap"),
+        ("error", "batch", "offset_order"),
+    ]
+
+
+def test_segments_with_a_hole_between_them_are_legal(tmp_path: Path) -> None:
+    write_segment(tmp_path, ONE)
+    write_segment(tmp_path, batch(900, [record(0, b"z")]), base=500)
+    assert told(verify(tmp_path)) == []
+
+
+def test_every_other_file_is_named(tmp_path: Path) -> None:
+    write_segment(tmp_path, ONE)
+    names = {
+        f"{5:020}.index": "orphan_file",
+        f"{5:020}.log.deleted": "leftover",
+        f"{5:020}.log.cleaned": "leftover",
+        f"{5:020}.log.swap": "leftover",
+        f"{5:020}-{1:010}.checkpoint.part": "leftover",
+        "leader-epoch-checkpoint.tmp": "leftover",
+        "notes.txt": "unknown_file",
+        "leader-epoch-checkpoint": "",
+        "partition.metadata": "",
+    }
+    for name in names:
+        (tmp_path / name).write_bytes(b"0\n0\n")
+    (tmp_path / "sub").mkdir()
+    report = verify(tmp_path)
+    found = {os.path.basename(item.file): str(item.reason) for item in report.findings}
+    assert found == {name: reason for name, reason in names.items() if reason} | {
+        "sub": "unknown_file"
+    }
+    assert {os.path.basename(result.file) for result in report.files} == {
+        *names,
+        "sub",
+        f"{0:020}.log",
+        f"{0:020}.index",
+    }
+    assert not report.clean  # an orphan is a warning
+
+
+def test_a_log_directory(tmp_path: Path) -> None:
+    write_segment(tmp_path / "a.b-c-0", ONE)
+    write_segment(tmp_path / "a.b-c-1", ONE)
+    (tmp_path / "not a partition").mkdir()
+    (tmp_path / "meta.properties").write_text("version=0\n")
+    report = verify(tmp_path)
+    assert told(report) == [("info", "files", "unknown_file")]
+    assert {os.path.basename(result.partition) for result in report.files} == {
+        "",
+        "a.b-c-0",
+        "a.b-c-1",
+    }
+
+
+def test_a_snapshot_of_kraft_without_footer(tmp_path: Path) -> None:
+    header = batch(0, [record(0, b"\0\0" + bytes(8) + b"\0", key=b"\0\0\0\3")], attributes=CONTROL)
+    footer = batch(1, [record(0, b"\0\0\0", key=b"\0\0\0\4")], attributes=CONTROL)
+    path = tmp_path / f"{5:020}-{1:010}.checkpoint"
+    path.write_bytes(header + footer)
+    assert told(verify(path)) == []
+    path.write_bytes(header)
+    assert told(verify(path)) == [("error", "kraft_snapshot", "snapshot_incomplete")]
+
+
+@pytest.mark.parametrize("name", ["missing", "missing.log", "nothing here"])
+def test_what_is_not_there_is_an_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "nothing here").mkdir()
+    with pytest.raises(KafkaSpecError) as caught:
+        verify(tmp_path / name)
+    assert caught.value.reason is Reason.UNREADABLE
+    assert name in str(caught.value)

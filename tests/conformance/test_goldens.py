@@ -1,0 +1,182 @@
+"""Every codec reads every record of every golden file, and all say what Kafka says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkaspec.codecs import Codec
+from kafkaspec.log import Batch, LegacyBatch, Segment
+from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.model import Record
+from tests import dump_text
+from tests.goldens import VERSIONS, Golden, compacted, files, partitions, produced
+
+LOGS = files(".log", ".checkpoint")
+
+NO_BATCH_LINES = ("0.8.2.2", "0.10.2.2", "0.11.0.3")
+"""Versions whose dump tool prints lines about records only."""
+
+NO_TOMBSTONE_KEYS = ("0.10.2.2", "0.11.0.3")
+"""Versions whose dump tool prints no key where the value is null."""
+
+
+def read(path: Path, codec: Codec) -> list[tuple[Batch, list[Record]]]:
+    """All batches of a file with their records; the log must end where the file does."""
+    segment = Segment(path, codec=codec)
+    batches = [(batch, batch.records()) for batch in segment.batches()]
+    assert segment.tail is None
+    return batches
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_records_are_those_that_the_broker_acknowledged(version: str, codec: Codec) -> None:
+    """All of them, in order; where the cleaner worked, those that it left."""
+    checked = 0
+    for directory in partitions(version):
+        sent = produced(version).get(directory.name)
+        if sent is None:  # an internal topic
+            continue
+        expected = {
+            item["offset"]: Record(
+                item["offset"],
+                NO_TIMESTAMP if item["timestamp"] is None else item["timestamp"],
+                item["key"],
+                item["value"],
+                item["headers"],
+            )
+            for item in sent
+        }
+        found = [
+            record
+            for path in sorted(directory.glob("*.log"))
+            for batch, records in read(path, codec)
+            for record in records
+            if not batch.is_control
+        ]
+        if directory.name in compacted(version):
+            assert found == [expected[record.offset] for record in found]
+            assert sorted({record.offset for record in found}) == [r.offset for r in found]
+            checked += len(found)
+            continue
+        assert found == [expected[offset] for offset in sorted(expected)], directory.name
+        checked += len(found)
+    assert checked > 200
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_batches_are_compressed_as_the_broker_was_told(version: str, codec: Codec) -> None:
+    for directory in partitions(version):
+        sent = produced(version).get(directory.name, ())
+        expected = {item["offset"]: item["compression"] for item in sent}
+        for path in directory.glob("*.log"):
+            for batch, records in read(path, codec):
+                for record in records:
+                    if not batch.is_control and record.offset in expected:
+                        assert batch.compression_name == expected[record.offset]
+
+
+@pytest.mark.parametrize("golden", LOGS, ids=str)
+def test_the_dump_tool_says_the_same(golden: Golden, codec: Codec) -> None:
+    bars = golden.version not in NO_BATCH_LINES
+    lines = iter(dump_text.batch_lines(golden.dump, bars=bars))
+    for batch, records in read(golden.path, codec):
+        if bars:
+            line = next(lines)
+            assert line.batch
+            compare(line.values, batch_values(batch))
+        inner = batch.inner_messages() if isinstance(batch, LegacyBatch) else []
+        for index, record in enumerate(records):
+            line = next(lines)
+            assert not line.batch
+            message = inner[index].message if inner else batch.message
+            values = record_values(batch, record, message, golden.version)
+            compare(line.values, values)
+            if line.header_keys is not None:
+                assert line.header_keys == ",".join(key for key, _ in record.headers)
+            if not batch.is_control:
+                if golden.partition.startswith(("__", ".")):  # shown by a decoder of its own
+                    continue
+                assert line.text == text_of(record, golden.version)
+    assert next(lines, None) is None
+
+
+def compare(said: dict[str, str], ours: dict[str, Any]) -> None:
+    """Every value that the tool prints is ours, and it prints nothing that is not compared."""
+    for name, value in said.items():
+        expected = ours[name]
+        if isinstance(expected, bool):
+            expected = str(expected).lower()
+        assert value.lower() == str(expected).lower(), name
+
+
+def batch_values(batch: Batch) -> dict[str, Any]:
+    """What a line about a batch says, by name."""
+    horizon = batch.delete_horizon
+    return {
+        "offset": batch.last_offset,
+        "baseOffset": batch.base_offset,
+        "lastOffset": batch.last_offset,
+        "count": batch.num_records,
+        "baseSequence": batch.base_sequence,
+        "lastSequence": batch.last_sequence,
+        "producerId": batch.producer_id,
+        "producerEpoch": batch.producer_epoch,
+        "partitionLeaderEpoch": batch.partition_leader_epoch,
+        "isTransactional": batch.is_transactional,
+        "isControl": batch.is_control,
+        "deleteHorizonMs": "OptionalLong.empty" if horizon is None else f"OptionalLong[{horizon}]",
+        "position": batch.position,
+        batch.timestamp_type: batch.max_timestamp,
+        "size": batch.size,
+        "batchSize": batch.size,
+        "magic": batch.magic,
+        "compresscodec": batch.compression_name,
+        "compressType": batch.compression_name,
+        "crc": batch.crc,
+        "isvalid": batch.crc_valid,
+        "isValid": batch.crc_valid,
+    }
+
+
+def record_values(batch: Batch, record: Record, message: Any, version: str) -> dict[str, Any]:
+    """What a line about a record says, by name."""
+    values = batch_values(batch)
+    size = {
+        "keysize": -1 if record.key is None else len(record.key),
+        "valuesize": -1 if record.value is None else len(record.value),
+    }
+    values |= size | {"keySize": size["keysize"], "valueSize": size["valuesize"]}
+    values |= {
+        "offset": record.offset,
+        "payloadsize": size["valuesize"],
+        batch.timestamp_type: record.timestamp,
+        "sequence": batch.sequence(record.offset),
+        "crc": "null" if batch.magic == 2 else message.crc,
+    }
+    if batch.magic < 2 and version in ("0.8.2.2", "0.10.2.2"):
+        # These iterate over the inner messages, which are not compressed themselves.
+        values["compresscodec"] = "NoCompressionCodec" if version == "0.8.2.2" else "NONE"
+    if batch.is_control:
+        control = next(item for item in batch.control_records() if item.record == record)
+        if control.type_name in ("ABORT", "COMMIT"):
+            values["endTxnMarker"] = control.type_name
+            values["coordinatorEpoch"] = control.body.coordinator_epoch
+    return values
+
+
+def text_of(record: Record, version: str) -> str:
+    """Key and payload as that version prints them.
+
+    0.8 prints a null payload, later ones do not; from then to 2.3 a tombstone has no key either.
+    """
+    parts = []
+    if record.key is not None and (record.value is not None or version not in NO_TOMBSTONE_KEYS):
+        parts.append("key: " + dump_text.shown(record.key))
+    if record.value is not None:
+        parts.append("payload: " + dump_text.shown(record.value))
+    elif version == "0.8.2.2":
+        parts.append("payload: null")
+    return " ".join(parts)

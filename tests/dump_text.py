@@ -1,0 +1,107 @@
+"""The text of Kafka's dump tool, of all golden versions, as lines of named values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# A record's line starts with its offset, since 2.2 behind a bar; the line of a batch without one.
+_START = re.compile(r"(\| )?(baseOffset|offset): -?\d+ ")
+# What the tool complains about comes last.
+_COMPLAINT = re.compile(
+    r"Non-(con)?secutive offsets in|Mismatches in|The following indexed offsets"
+    r"|Found (timestamp mismatch|out of order|\d+ invalid)"
+)
+_PAIR = re.compile(r"(\w+): (\S+) ?")
+_HEADER_KEYS = re.compile(
+    r"headerKeys: \[(.*?)\](?= key: | payload: | endTxnMarker: | controlType: | [A-Z]\w+:? \{|$)",
+    re.S,
+)
+_REPLACED = re.compile("\ufffd+")
+
+
+@dataclass
+class Line:
+    """A line about a batch or about a record.
+
+    Attributes:
+        batch: whether it is about a batch.
+        values: the values by name; the last one of a name.
+        header_keys: text between the brackets, None where no header keys are printed.
+        text: what follows: key and payload.
+    """
+
+    batch: bool
+    values: dict[str, str]
+    header_keys: str | None
+    text: str
+
+
+def batch_lines(dump: str, *, bars: bool) -> list[Line]:
+    """The lines about batches and records in the dump of a segment.
+
+    Args:
+        dump: the text.
+        bars: whether this version prints lines about batches (2.2 and later).
+    """
+    blocks: list[str] = []
+    for line in dump.split("\n"):
+        if _COMPLAINT.match(line):
+            break
+        if _START.match(line):
+            blocks.append(line)
+        elif blocks:
+            blocks[-1] += "\n" + line
+    # What the last line of the text ends with is no part of a payload.
+    if blocks:
+        blocks[-1] = blocks[-1].removesuffix("\n")
+    return [_line(block, bars) for block in blocks]
+
+
+def index_lines(dump: str) -> list[dict[str, int]]:
+    """The entries in the dump of an index, a transaction index: numbers by name."""
+    found = []
+    for line in dump.split("\n"):
+        if _COMPLAINT.match(line):
+            break
+        pairs = dict(_PAIR.findall(line))
+        if pairs and not line.startswith("Dumping"):
+            found.append({name: int(value) for name, value in pairs.items()})
+    return found
+
+
+def snapshot_lines(dump: str) -> list[dict[str, str]]:
+    """The producers in the dump of a snapshot: values by name, as text."""
+    return [dict(_PAIR.findall(line)) for line in dump.split("\n") if line.startswith("producerId")]
+
+
+def shown(data: bytes) -> str:
+    """Bytes as the tool shows them: as UTF-8, what is none as one replacement character."""
+    return unify(data.decode("utf-8", "replace"))
+
+
+def unify(text: str) -> str:
+    """Java and Python do not agree how many replacement characters bytes that are no text give."""
+    return _REPLACED.sub("\ufffd", text)
+
+
+def _line(block: str, bars: bool) -> Line:
+    batch = bars and not block.startswith("| ")
+    rest = block.removeprefix("| ")
+    header_keys = None
+    values: dict[str, str] = {}
+    position = 0
+    while (pair := _PAIR.match(rest, position)) and pair[1] not in ("key", "payload"):
+        if pair[1] == "headerKeys":
+            break
+        values[pair[1]] = pair[2].removesuffix("}")  # a stray brace, versions 3.0 to 4.2
+        position = pair.end()
+    if rest.startswith("headerKeys", position):
+        headers = _HEADER_KEYS.match(rest, position)
+        if headers is None:
+            raise ValueError(f"header keys not understood: {rest}")
+        header_keys = headers[1]
+        position = headers.end()
+        if rest[position:].startswith(" endTxnMarker"):
+            values.update(_PAIR.findall(rest[position:]))
+    return Line(batch, values, header_keys, unify(rest[position:].removeprefix(" ")))

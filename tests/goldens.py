@@ -1,0 +1,88 @@
+"""The golden log directories, for all tests that read them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+GOLDEN = Path(__file__).parent / "golden"
+
+VERSIONS = sorted(
+    (path.parent.name for path in GOLDEN.glob("*/logs")),
+    key=lambda name: tuple(int(part) for part in name.split(".")),
+)
+
+
+@dataclass(frozen=True)
+class Golden:
+    """One file of a golden log directory."""
+
+    version: str
+    path: Path
+
+    @property
+    def relative(self) -> Path:
+        return self.path.relative_to(GOLDEN / self.version / "logs")
+
+    @property
+    def partition(self) -> str:
+        """Name of the partition directory, ``.`` for a file of the root."""
+        return str(self.relative.parent)
+
+    @property
+    def dump(self) -> str:
+        """What that version's own dump tool says about the file."""
+        path = GOLDEN / self.version / "dump" / f"{self.relative}.txt"
+        return path.read_bytes().decode("utf-8")
+
+    def __str__(self) -> str:
+        return f"{self.version}-{self.relative}"
+
+
+def files(*suffixes: str) -> list[Golden]:
+    """All golden files whose names end so, in order."""
+    return [
+        Golden(version, path)
+        for version in VERSIONS
+        for path in sorted((GOLDEN / version / "logs").rglob("*"))
+        if path.suffix in suffixes
+    ]
+
+
+def partitions(version: str) -> list[Path]:
+    """The partition directories of a version that hold a segment."""
+    return sorted({path.parent for path in (GOLDEN / version / "logs").glob("*/*.log")})
+
+
+@cache
+def produced(version: str) -> dict[str, list[dict[str, Any]]]:
+    """Acknowledged records by partition directory; keys, values, headers as bytes."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    text = (GOLDEN / version / "produced.jsonl").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        record = json.loads(line)
+        for name in ("key", "value"):
+            record[name] = _bytes(record[name])
+        record["headers"] = tuple((key, _bytes(value)) for key, value in record["headers"])
+        found[f"{record['topic']}-{record['partition']}"].append(record)
+    return dict(found)
+
+
+@cache
+def compacted(version: str) -> frozenset[str]:
+    """The partition directories where the cleaner has removed records."""
+    manifest = json.loads((GOLDEN / version / "manifest.json").read_text(encoding="utf-8"))
+    return frozenset(
+        f"{scenario['topic']}-{scenario['partition']}"
+        for scenario in manifest["scenarios"]
+        if scenario["compacted"]
+    )
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)

@@ -1,0 +1,155 @@
+"""The loader: what it makes of a file, and the exact error for what it cannot read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.specgen.expression import Name
+from tools.specgen.expression import parse as expression
+from tools.specgen.loader import SpecError, load
+from tools.specgen.model import (
+    BitsType,
+    BytesType,
+    Default,
+    Derive,
+    DeriveFunction,
+    IntegerType,
+    Repeat,
+    Scalar,
+    SwitchType,
+    TypeReference,
+    Valid,
+)
+
+SAMPLE = (Path(__file__).parent / "good" / "sample.ksy").read_text(encoding="utf-8")
+
+
+def test_sample(tmp_path: Path) -> None:
+    (tmp_path / "sample.ksy").write_text(SAMPLE, encoding="utf-8")
+    model = load(tmp_path)
+    spec = model.spec("sample")
+    assert (spec.license, spec.endian, spec.bit_endian, spec.ks_version) == (
+        "CC0-1.0",
+        "be",
+        "be",
+        "0.11",
+    )
+    assert [type_.name for type_ in spec.types] == [
+        "sample", "frame", "choice", "message", "nullable", "varint",
+    ]  # fmt: skip
+    frame, choice, message, nullable = spec.types[1:5]
+    assert (frame.is_frame, choice.is_choice, message.is_transparent) == (True, True, False)
+    assert nullable.scalar is Scalar.NULLABLE_BYTES
+
+    size, body = frame.fields
+    assert size.derive == Derive(DeriveFunction.LEN, "body")
+    assert size.valid == Valid(minimum=expression("9"))
+    assert size.original_id == "bodyLength"
+    assert size.location == "sample.ksy#/types/frame/seq/0"
+    assert size.key_order == ("id", "-orig-id", "-derive", "type", "valid", "doc")
+    assert body.type == TypeReference("sample", "choice", size=Name("len_body"))
+
+    content = choice.fields[0].type
+    assert isinstance(content, SwitchType)
+    assert content.cases == (
+        (0, TypeReference("sample", "message", (Name("magic"),))),
+        (1, TypeReference("sample", "message", (Name("magic"),))),
+    )
+    assert choice.peek_instances[0].position == expression("8")
+
+    fields = message.field_by_id
+    assert fields["epoch"].default == Default(-1)
+    assert fields["crc"].derive == Derive(DeriveFunction.CRC32, "magic", open_end=True)
+    assert fields["magic"].valid == Valid(any_of=(expression("0"), expression("1")))
+    assert fields["reserved"].type == BitsType(7)
+    assert fields["timestamp"].condition == expression("magic == 1")
+    assert fields["kind"].constant == 7
+    assert fields["num_items"].derive == Derive(DeriveFunction.COUNT, "items", plus=1)
+    assert fields["items"].repeat == Repeat(count=expression("num_items.value - 1"))
+    assert fields["items"].default == Default(())
+    assert (fields["end"].type, fields["end"].is_guard) == (BytesType(expression("0")), True)
+    assert message.parameters[0].type == IntegerType(1, signed=False)
+
+
+ERRORS = [
+    ("id: sample\n", "id: simple\n", "sample.ksy#/meta/id: must be sample, the name of the file"),
+    ("  - id: frames\n", "  - name: frames\n", "sample.ksy#/seq/0: a field needs an id"),
+    ("    type: frame\n", "    type: fram\n", "sample.ksy#/seq/0: no type sample::fram"),
+    (
+        "    type: frame\n    rep",
+        "    type: other::frame\n    rep",
+        "sample.ksy#/seq/0: other is not in meta/imports",
+    ),
+    (
+        "    type: frame\n    rep",
+        "    type: frame(1)\n    rep",
+        "sample.ksy#/seq/0: frame takes 0 parameters, not 1",
+    ),
+    (
+        "    repeat: eos\n",
+        "    repeat: forever\n",
+        "sample.ksy#/seq/0/repeat: must be eos, expr or until, not 'forever'",
+    ),
+    (
+        "-derive: len(body)\n",
+        "-derive: sum(body)\n",
+        "sample.ksy#/types/frame/seq/0/-derive: cannot read 'sum(body)'; write f(x), f(x..) or "
+        "f(x..y), + a number if need be, with f one of len, count, crc32, crc32c",
+    ),
+    (
+        "          min: 9\n",
+        "          least: 9\n",
+        "sample.ksy#/types/frame/seq/0/valid: valid has no part least",
+    ),
+    (
+        "          min: 9\n",
+        "          min: 9 +\n",
+        "sample.ksy#/types/frame/seq/0/valid: cannot read the expression '9 +' at column ",
+    ),
+    (
+        "        size: len_body\n        type: choice\n",
+        "",
+        "sample.ksy#/types/frame/seq/1: a field without type needs size or size-eos",
+    ),
+    (
+        "            0: message(magic)\n",
+        "            zero: message(magic)\n",
+        "sample.ksy#/types/choice/seq/0/type/cases: a case is an integer or _, not 'zero'",
+    ),
+    (
+        "        pos: 8\n",
+        "",
+        "sample.ksy#/types/choice/instances/magic: an instance needs value or pos",
+    ),
+    (
+        "    -scalar: nullable_bytes\n",
+        "    -scalar: string\n",
+        "sample.ksy#/types/nullable/-scalar: must be one of varint32, varint64, "
+        "unsigned_varint32, nullable_bytes, bytes",
+    ),
+    (
+        "        -default: '[]'\n",
+        "        -default: empty\n",
+        "sample.ksy#/types/message/seq/8/-default: must be a quoted integer, 'null' or '[]', "
+        "not 'empty'",
+    ),
+    ("  endian: be\n", "  endian: be\n  imports:\n    - gone\n",
+     "sample.ksy#/meta/imports: no file gone.ksy"),
+    ("seq:\n  - id: frames\n", "seq:\n  - [\n", "sample.ksy: not valid YAML: "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message"), ERRORS)
+def test_error(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in SAMPLE
+    (tmp_path / "sample.ksy").write_text(SAMPLE.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        load(tmp_path)
+    assert str(caught.value).startswith(message)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"no \.ksy file here"):
+        load(tmp_path)

@@ -1,0 +1,277 @@
+"""A change of format is one edit: codecs of a made-up magic 3, without a line written by hand.
+
+See ``magic3/README.md``. The expected bytes are put together here, field by field.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from kafkaspec.checksum import crc32, crc32c
+from kafkaspec.codecs.base import Codec
+from kafkaspec.codecs.construct import ConstructCodec
+from kafkaspec.codecs.kaitai import KaitaiCodec
+from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.errors import KafkaSpecError, Reason
+from tools.specgen import driver
+from tools.specgen.emit_kaitai import CompilerMissing
+from tools.specgen.lint import lint
+from tools.specgen.loader import load
+
+HERE = Path(__file__).parent
+SPEC = HERE.parents[1] / "spec"
+DRAFTS = ["instead", "beside"]
+TOPIC_ID = bytes(range(0xA0, 0xB0))
+
+RECORD = bytes.fromhex(
+    "00"  # attributes
+    "04"  # timestamp_delta 2
+    "00"  # offset_delta
+    "b817"  # expiry_delta 1500, the new field
+    "066b6579"  # key
+    "01"  # value null
+    "02"  # one header
+    "0268" "0476 76"  # h: vv
+)  # fmt: skip
+RECORDS = bytes([len(RECORD) << 1]) + RECORD
+COVERED = (
+    struct.pack(">hiqqqii", 0, 0, 1_000, 1_002, 9, 70_000, 4)  # producer_epoch has 32 bits
+    + TOPIC_ID  # the new field
+    + struct.pack(">i", 1)
+    + RECORDS
+)
+MESSAGE = struct.pack(">ibI", 5, 3, crc32c(COVERED)) + COVERED
+ENTRY = struct.pack(">qi", 7, len(MESSAGE)) + MESSAGE
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Generated code of a changed specification, importable as ``package``."""
+
+    name: str
+    package: str
+    spec: Path
+    suffix: str
+    compiler_missing: str
+    """Why there are no Kaitai classes, empty where there are."""
+
+    @property
+    def model(self) -> ModuleType:
+        return import_module(f"{self.package}.python.model.recordbatch")
+
+    def cls(self, name: str) -> Any:
+        """A class of the typed model; those of magic 3 have a 3 where magic 2 is there too."""
+        return getattr(self.model, name + self.suffix.replace("_", ""))
+
+
+def apply(diff: str, text: str) -> str:
+    """The text with all hunks applied; each must fit in exactly one place."""
+    for hunk in diff.split("\n@@")[1:]:
+        lines = hunk.rstrip("\n").split("\n")[1:]
+        old = "\n".join(line[1:] for line in lines if line[:1] in (" ", "-")) + "\n"
+        new = "\n".join(line[1:] for line in lines if line[:1] in (" ", "+")) + "\n"
+        assert text.count(old) == 1, f"the specification has changed, mend the diff at:\n{old}"
+        text = text.replace(old, new)
+    return text
+
+
+def make_draft(name: str, root: Path) -> Draft:
+    spec = root / "spec"
+    shutil.copytree(SPEC, spec)
+    file = spec / "recordbatch.ksy"
+    diff = (HERE / "magic3" / f"{name}.diff").read_text(encoding="utf-8")
+    file.write_text(apply(diff, file.read_text(encoding="utf-8")), encoding="utf-8")
+    package = f"draft_magic3_{name}"
+    missing = ""
+    try:
+        driver.generate(spec, root / package)
+    except CompilerMissing as error:
+        if os.environ.get("CI") == "true":
+            raise
+        missing = str(error)
+        targets = tuple(target for target in driver.TARGETS if target != "kaitai")
+        driver.generate(spec, root / package, targets)
+    return Draft(name, package, spec, "_3" if name == "beside" else "", missing)
+
+
+@pytest.fixture(scope="module")
+def drafts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Draft]]:
+    """Both drafts, made once: modules stay loaded, so each package has one home."""
+    made = {name: make_draft(name, tmp_path_factory.mktemp(name)) for name in DRAFTS}
+    homes = [str(draft.spec.parent) for draft in made.values()]
+    sys.path[:0] = homes
+    yield made
+    for home in homes:
+        sys.path.remove(home)
+
+
+@pytest.fixture(params=DRAFTS)
+def draft(request: pytest.FixtureRequest, drafts: dict[str, Draft]) -> Draft:
+    return drafts[request.param]
+
+
+@pytest.fixture(params=["python", "construct", "kaitai"])
+def codec(request: pytest.FixtureRequest, draft: Draft) -> Codec:
+    if request.param == "python":
+        return PythonCodec(draft.package)
+    if request.param == "construct":
+        pytest.importorskip("construct")
+        return ConstructCodec(draft.package)
+    if draft.compiler_missing:
+        pytest.skip(draft.compiler_missing)
+    return KaitaiCodec(draft.package)
+
+
+def test_draft_keeps_the_rules(draft: Draft) -> None:
+    assert lint(load(draft.spec)) == []
+
+
+def test_decode(draft: Draft, codec: Codec) -> None:
+    entry, end = codec.parse("recordbatch.entry", ENTRY)
+    batch = entry.message
+    assert end == len(ENTRY)
+    assert isinstance(batch, draft.cls("RecordBatch"))
+    assert (batch.magic, batch.partition_leader_epoch, batch.last_offset) == (3, 5, 7)
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (9, 70_000, 4)
+    assert (batch.topic_id, batch.num_records, bytes(batch.records)) == (TOPIC_ID, 1, RECORDS)
+
+    key = f"recordbatch.record_set{draft.suffix}"
+    records, end = codec.parse(key, RECORDS, parameters=(batch,), complete=True)
+    (record,) = records.records
+    assert end == len(RECORDS)
+    assert (record.offset, record.timestamp, record.expiry_delta) == (7, 1_002, 1_500)
+    assert (record.key, record.value) == (b"key", None)
+    assert [(header.key, header.value) for header in record.headers] == [(b"h", b"vv")]
+
+
+def test_encode(draft: Draft, codec: Codec) -> None:
+    batch = draft.cls("RecordBatch")(
+        base_offset=7,
+        partition_leader_epoch=5,
+        last_offset_delta=0,
+        base_timestamp=1_000,
+        max_timestamp=1_002,
+        producer_id=9,
+        producer_epoch=70_000,
+        base_sequence=4,
+        topic_id=TOPIC_ID,
+        num_records=1,
+        records=RECORDS,
+    )
+    record = draft.cls("Record")(
+        batch=batch,
+        timestamp_delta=2,
+        offset_delta=0,
+        expiry_delta=1_500,
+        key=b"key",
+        value=None,
+        headers=[draft.model.Header(key=b"h", value=b"vv")],
+    )
+    records = draft.cls("RecordSet")(batch=batch, records=[record])
+    key = f"recordbatch.record_set{draft.suffix}"
+    assert codec.serialize(key, records, parameters=(batch,)) == RECORDS
+    entry = draft.model.Entry(base_offset=7, message=batch)
+    assert codec.serialize("recordbatch.entry", entry) == ENTRY
+
+
+def test_default_of_the_new_field(draft: Draft) -> None:
+    batch = draft.cls("RecordBatch")
+    assert (
+        batch(
+            base_offset=0,
+            last_offset_delta=0,
+            base_timestamp=0,
+            max_timestamp=0,
+            topic_id=TOPIC_ID,
+            num_records=0,
+            records=b"",
+        ).producer_epoch
+        == -1
+    )
+    with pytest.raises(TypeError, match="topic_id"):
+        batch(
+            base_offset=0,
+            last_offset_delta=0,
+            base_timestamp=0,
+            max_timestamp=0,
+            num_records=0,
+            records=b"",
+        )
+
+
+def test_layout_and_documentation_follow(draft: Draft) -> None:
+    layouts = import_module(f"{draft.package}.layout").LAYOUTS
+    layout = layouts[f"recordbatch.record_batch{draft.suffix}"]
+    assert layout.minimum_size == len(MESSAGE) - len(RECORDS)
+    page = draft.spec.parent / draft.package / "docs" / "recordbatch.md"
+    assert "| `topic_id` | bytes | `topicId` | UUID of the topic" in page.read_text("utf-8")
+
+
+def test_each_cut_of_the_new_format_is_truncated(draft: Draft, codec: Codec) -> None:
+    for end in range(len(ENTRY)):
+        with pytest.raises(KafkaSpecError) as caught:
+            codec.parse("recordbatch.entry", ENTRY[:end])
+        assert caught.value.reason is Reason.TRUNCATED
+
+
+def test_vectors_of_the_draft(draft: Draft, codec: Codec) -> None:
+    """The vectors are made from the changed specification too."""
+    path = draft.spec.parent / draft.package / "vectors" / "recordbatch.json"
+    seen = set()
+    for vector in json.loads(path.read_text("utf-8"))["vectors"]:
+        parameters = [
+            codec.parse(item["type"], bytes.fromhex(item["hex"]), parameters=item["parameters"])[0]
+            if isinstance(item, dict)
+            else item
+            for item in vector["parameters"]
+        ]
+        data = bytes.fromhex(vector["hex"])
+        try:
+            codec.parse(vector["type"], data, parameters=parameters)
+            found: tuple[str, str, int | None] = ("", "", None)
+        except KafkaSpecError as error:
+            found = (error.reason.value, error.path, error.offset)
+        assert found == (vector["reason"], vector["path"], vector["offset"]), vector
+        seen.add(vector["name"])
+    assert {"topic_id.cut", "producer_epoch.maximum", "expiry_delta.too_long"} <= seen
+
+
+def test_older_formats_are_read_as_before(draft: Draft, codec: Codec) -> None:
+    content = bytes.fromhex("01 00 0000000000000005 ffffffff 00000001 61")  # magic 1, value "a"
+    data = struct.pack(">I", crc32(content)) + content
+    data = struct.pack(">qi", 1, len(data)) + data
+    entry, _ = codec.parse("recordbatch.entry", data)
+    assert (entry.message.timestamp, entry.message.key, entry.message.value) == (5, None, b"a")
+    assert codec.serialize("recordbatch.entry", entry) == data
+
+    covered = struct.pack(">hiqqqhii", 0, 0, 0, 0, -1, -1, -1, 0)
+    message = struct.pack(">ibI", 0, 2, crc32c(covered)) + covered
+    data = struct.pack(">qi", 0, len(message)) + message
+    if draft.name == "beside":
+        entry, _ = codec.parse("recordbatch.entry", data)
+        assert entry.message.magic == 2
+        assert type(entry.message).__name__ == "RecordBatch"
+        assert codec.serialize("recordbatch.entry", entry) == data
+    else:
+        with pytest.raises(KafkaSpecError) as caught:
+            codec.parse("recordbatch.entry", data)
+        assert (caught.value.reason, caught.value.path) == (Reason.INVALID_VALUE, "/message/magic")
+
+
+@pytest.mark.parametrize("draft", ["instead"], indirect=True)
+def test_records_as_users_see_them(draft: Draft, codec: Codec) -> None:
+    batch = codec.parse("recordbatch.entry", ENTRY)[0].message
+    (record,) = codec.decode_records(batch, RECORDS)
+    assert record == (7, 1_002, b"key", None, (("h", b"vv"),))

@@ -1,0 +1,256 @@
+"""Words and cells of the documentation pages: expressions, types, sizes, allowed values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tools.specgen.evaluate import literal
+from tools.specgen.expression import (
+    Attribute,
+    Binary,
+    Bool,
+    EnumMember,
+    Expression,
+    Index,
+    Int,
+    Name,
+    Ternary,
+    Unary,
+)
+from tools.specgen.model import (
+    BitsType,
+    BytesType,
+    DeriveFunction,
+    Field,
+    IntegerType,
+    Model,
+    Scalar,
+    SwitchType,
+    Type,
+    TypeReference,
+    Valid,
+)
+from tools.specgen.sizes import fixed_size, minimum_size
+
+_PRECEDENCE = {
+    "or": 1, "and": 2, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "|": 5, "^": 6, "&": 7,
+    "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
+}  # fmt: skip
+_BIT_OPERATORS = {"|", "^", "&", "<<", ">>"}
+_BYTES_LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
+_AT_END = Attribute(Name("_io"), "eof")
+_VARINT_BYTES = {Scalar.VARINT32: 5, Scalar.UNSIGNED_VARINT32: 5, Scalar.VARINT64: 10}
+
+
+def expression_text(expression: Expression, precedence: int = 0) -> str:
+    """The expression as one would write it."""
+    match expression:
+        case Int(value):
+            return hex(value) if value > 255 else str(value)
+        case Bool(value):
+            return "true" if value else "false"
+        case Name(name):
+            return name
+        case EnumMember(_, member):
+            return member
+        case Attribute(inner, name):
+            return f"{expression_text(inner, 12)}.{name}"
+        case Index(inner, index):
+            return f"{expression_text(inner, 12)}[{expression_text(index)}]"
+        case Unary(operator, operand):
+            blank = " " if operator == "not" else ""
+            return f"{operator}{blank}{expression_text(operand, 11)}"
+        case Ternary(condition, then, otherwise):
+            text = (
+                f"{expression_text(condition, 1)} ? {expression_text(then)}"
+                f" : {expression_text(otherwise)}"
+            )
+            return f"({text})" if precedence else text
+        case Binary(operator, left, right):
+            own = _PRECEDENCE[operator]
+            if operator in _BIT_OPERATORS:
+                # Nobody remembers how these bind.
+                first = _bit_operand(left, operator, right=False)
+                text = f"{first} {operator} {_bit_operand(right, operator, right=True)}"
+                return f"({text})" if own < precedence else text
+            text = f"{expression_text(left, own)} {operator} {expression_text(right, own + 1)}"
+            return f"({text})" if own < precedence else text
+
+
+def _bit_operand(operand: Expression, operator: str, *, right: bool) -> str:
+    bare = not isinstance(operand, Binary | Ternary)
+    same = isinstance(operand, Binary) and operand.operator == operator and not right
+    return expression_text(operand, 11 if bare else 0 if same else 99)
+
+
+def plain(expression: Expression, subject: str) -> Expression:
+    """The expression in the reader's terms: ``_`` by its name, no ``.value``, no ``_io``."""
+    if expression == _BYTES_LEFT:
+        return Name("bytes_left")
+    if expression == _AT_END:
+        return Name("at_end")
+    match expression:
+        case Name("_"):
+            return Name(subject)
+        case Attribute(inner, "value"):
+            return plain(inner, subject)
+        case Attribute(inner, name):
+            return Attribute(plain(inner, subject), name)
+        case Unary():
+            return replace(expression, operand=plain(expression.operand, subject))
+        case Binary():
+            return replace(
+                expression,
+                left=plain(expression.left, subject),
+                right=plain(expression.right, subject),
+            )
+        case Ternary(condition, then, otherwise):
+            return Ternary(*(plain(part, subject) for part in (condition, then, otherwise)))
+    return expression
+
+
+def code(expression: Expression, subject: str = "") -> str:
+    """The expression as Markdown code, safe inside a table."""
+    return f"`{expression_text(plain(expression, subject))}`".replace("|", "\\|")
+
+
+def cell(text: str) -> str:
+    """Text of one table cell."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def type_text(model: Model, field: Field, page: str) -> str:
+    """The type of a field, with a link where it has a section of its own."""
+    kind = field.type
+    match kind:
+        case IntegerType(size=size, signed=signed):
+            text = f"{'' if signed else 'u'}int{8 * size}"
+        case BitsType():
+            text = "bool" if field.is_bool else "bits"
+        case BytesType():
+            text = "nothing" if field.is_guard else "bytes"
+        case TypeReference():
+            text = link(model, kind, page)
+        case SwitchType(on=on, cases=cases):
+            text = f"by {code(on)}: " + ", ".join(
+                f"{'other' if case is None else case} {link(model, reference, page)}"
+                for case, reference in cases
+            )
+    return f"array of {text}" if field.repeat is not None else text
+
+
+def link(model: Model, reference: TypeReference, page: str) -> str:
+    """A link to the section of a type."""
+    target = model.type(reference)
+    file = "" if target.spec_id == page else f"{target.spec_id}.md"
+    return f"[{target.name}]({file}#{target.name})"
+
+
+def size_text(model: Model, field: Field) -> str:
+    """How many bytes the field takes."""
+    if field.is_guard:
+        return "0"
+    if isinstance(field.type, BitsType):
+        return f"{field.type.width} bit{'s' if field.type.width > 1 else ''}"
+    if field.repeat is not None:
+        return _array_size(field)
+    fixed = fixed_size(model, field)
+    if fixed is not None:
+        return str(fixed)
+    if isinstance(field.type, IntegerType):
+        return str(field.type.size)
+    if field.type.size is not None:
+        return code(field.type.size)
+    if isinstance(field.type, BytesType) or getattr(field.type, "size_eos", False):
+        return "rest"
+    if isinstance(field.type, TypeReference):
+        return type_size(model, model.type(field.type))
+    return f"{minimum_size(model, field)}+"
+
+
+def _array_size(field: Field) -> str:
+    assert field.repeat is not None
+    if field.repeat.count is not None:
+        return f"{code(field.repeat.count)} items"
+    return "rest" if field.repeat.eos else "varies"
+
+
+def type_size(model: Model, type_: Type) -> str:
+    """``61``, ``1 to 5`` or ``17+`` bytes."""
+    if type_.scalar in _VARINT_BYTES:
+        return f"1 to {_VARINT_BYTES[type_.scalar]}"
+    fixed = fixed_size(model, type_)
+    return str(fixed) if fixed is not None else f"{minimum_size(model, type_)}+"
+
+
+def allowed_text(field: Field, page: str) -> str:
+    """Which values readers accept."""
+    parts = [] if field.is_guard else [valid_text(field.valid, field.id)]
+    if field.is_guard and field.valid is not None and field.valid.expression is not None:
+        parts.append(code(field.valid.expression))
+    if field.enum:
+        parts.append(f"[{field.enum}](#{field.enum})")
+    if field.condition is not None:
+        parts.append(f"only if {code(field.condition)}")
+    return "; ".join(part for part in parts if part)
+
+
+def valid_text(valid: Valid | None, subject: str) -> str:
+    """What ``valid`` demands, in words."""
+    if valid is None:
+        return ""
+    if valid.equal is not None:
+        return code(valid.equal, subject)
+    if valid.any_of:
+        return " or ".join(code(item, subject) for item in valid.any_of)
+    if valid.expression is not None:
+        return code(valid.expression, subject)
+    if valid.minimum is not None and valid.maximum is not None:
+        return f"{_bound(valid.minimum)} to {_bound(valid.maximum)}"
+    if valid.minimum is not None:
+        return f"{_bound(valid.minimum)} or more"
+    if valid.maximum is not None:
+        return f"{_bound(valid.maximum)} or less"
+    return "values of the enumeration" if valid.in_enum else ""
+
+
+def _bound(expression: Expression) -> str:
+    value = literal(expression)
+    return str(value) if value is not None else code(expression)
+
+
+def meaning(model: Model, field: Field) -> str:
+    """What the field means; a structure without a doc in place says it itself."""
+    if field.doc or not isinstance(field.type, TypeReference):
+        return cell(field.doc)
+    text = cell(model.type(field.type).doc)
+    return text.split(". ")[0].rstrip(".") + "." if text else ""
+
+
+def writer_text(model: Model, type_: Type, field: Field) -> str:
+    """What a writer puts there."""
+    if field.is_guard:
+        return "nothing"
+    if field.constant is not None:
+        return f"always {field.constant}"
+    if field.derive is not None:
+        derive = field.derive
+        plus = f" plus {derive.plus}" if derive.plus else ""
+        if type_.is_opaque_count(field):
+            return f"as told: what `{derive.first}` holds"
+        match derive.function:
+            case DeriveFunction.LEN:
+                return f"size of `{derive.first}`{plus}"
+            case DeriveFunction.COUNT:
+                return f"number of `{derive.first}`{plus}"
+            case DeriveFunction.CRC32 | DeriveFunction.CRC32C:
+                name = "CRC-32" if derive.function is DeriveFunction.CRC32 else "CRC-32C"
+                return f"{name} from `{derive.first}` to the end"
+    if field.default is not None:
+        value = field.default.value
+        return f"{'empty' if value == () else 'null' if value is None else value} unless told"
+    if isinstance(field.type, TypeReference) and field.repeat is None:
+        inner = model.type(field.type)
+        if not inner.scalar and all(item.default for item in inner.fields):
+            return "its defaults unless told"
+    return "as told"

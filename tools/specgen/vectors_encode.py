@@ -1,0 +1,35 @@
+"""Encodings that the vectors are made of, written apart from those of the library."""
+
+from __future__ import annotations
+
+import zlib
+
+from tools.specgen.model import DeriveFunction, Scalar
+
+
+def unsigned_varint(value: int) -> bytes:
+    """The shortest base-128 encoding, low group first."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def varint(scalar: Scalar, value: int) -> bytes:
+    """The shortest encoding of an integer scalar."""
+    if scalar is Scalar.UNSIGNED_VARINT32:
+        return unsigned_varint(value)
+    return unsigned_varint((value << 1) if value >= 0 else ((-value << 1) - 1))
+
+
+def checksum(function: DeriveFunction, data: bytes) -> int:
+    """CRC-32 or CRC-32C, the latter bit by bit: independent of what the library uses."""
+    if function is DeriveFunction.CRC32:
+        return zlib.crc32(data)
+    register = 0xFFFFFFFF
+    for byte in data:
+        register ^= byte
+        for _ in range(8):
+            register = (register >> 1) ^ (0x82F63B78 if register & 1 else 0)
+    return register ^ 0xFFFFFFFF
