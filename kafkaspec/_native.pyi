@@ -1,0 +1,84 @@
+"""The extension module; see kafkaspec/codecs/native/glue.c."""
+
+from typing import Any, TypeVar
+
+from typing_extensions import Buffer
+
+OK: int
+IRREGULAR: int
+CHECKSUM: int
+GROW: int
+SHORT: int
+RANGE: int
+INTEGER: int
+BYTES: int
+NULLABLE_BYTES: int
+LIST: int
+VIEW: int
+BINARY: int
+SPAN: int
+SLACK: int
+BATCH_FIELDS: int
+VERIFY: int
+ENTRIES: int
+
+COLUMNS: tuple[tuple[str, int, int, int], ...]
+KINDS: tuple[tuple[str, tuple[str, ...], int, int, int], ...]
+ARRAYS: tuple[tuple[str, int, tuple[str, ...]], ...]
+SCAN: tuple[str, ...]
+CRC32C_KERNEL: str
+
+_T = TypeVar("_T")
+
+def scan(
+    buffer: Buffer, start: int, end: int, columns: Buffer, present: Buffer, capacity: int, /
+) -> tuple[int, int, int]: ...
+def load_array(
+    number: int, buffer: Buffer, start: int, count: int, parameter: int, columns: Buffer, /
+) -> int: ...
+def decode(
+    buffers: tuple[Buffer, ...],
+    batches: Buffer,
+    first: int,
+    count: int,
+    layout: int,
+    outputs: tuple[Any, ...],
+    capacities: tuple[int, ...],
+    state: Buffer,
+    /,
+) -> tuple[int, int, int]: ...
+def decode_objects(
+    buffers: tuple[Buffer, ...],
+    batches: Buffer,
+    first: int,
+    count: int,
+    records: list[_T],
+    type: type[_T],
+    plan: tuple[int, ...],
+    text: int,
+    /,
+) -> tuple[int, int, int]: ...
+def payload_objects(
+    kind: int,
+    header: tuple[int, ...],
+    rows: int,
+    payload: Buffer,
+    type: type[_T],
+    plan: tuple[int, ...],
+    text: int,
+    /,
+) -> list[_T] | None: ...
+def encode(
+    kind: int, header: tuple[int, ...], rows: int, inputs: tuple[Any, ...], wrap: bool, /
+) -> bytes | None: ...
+def encode_objects(
+    kind: int,
+    header: tuple[int, ...],
+    records: list[Any],
+    plan: tuple[int, ...],
+    wrap: bool,
+    /,
+) -> bytes | None: ...
+def crc32c(data: Buffer, /) -> int: ...
+def crc32(data: Buffer, /) -> int: ...
+def crc32c_table(data: Buffer, /) -> int: ...

@@ -1,0 +1,138 @@
+"""The codec: record objects and whole record sets in C, everything else as the Python codec does.
+
+What C accepts, the Python codec accepts with the same values. What C refuses, the Python codec
+reads again, so that every error has its reason, its byte and its path from one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin
+from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
+from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.model import Record
+
+
+class NativeCodec(Codec):
+    """Reads and writes with the generated C core.
+
+    Args:
+        package: where the generated modules are; the extension for any but the installed ones is
+            ``<package>._native``.
+
+    Raises:
+        ImportError: the extension was not built.
+    """
+
+    name: ClassVar[str] = "native"
+
+    def __init__(self, package: str = DEFAULT_PACKAGE) -> None:
+        self.core: Core = load_core(package)
+        self.reference = PythonCodec(package)
+        self._kinds = {kind.key: kind for kind in self.core.kinds.values()}
+        self._by_class: dict[type, Kind] = {}
+
+    def parse(
+        self,
+        type_key: str,
+        buffer: Buffer,
+        start: int = 0,
+        end: int | None = None,
+        *,
+        parameters: Sequence[Any] = (),
+        complete: bool = False,
+        origin: Origin = NOWHERE,
+    ) -> tuple[Any, int]:
+        """As ``Codec.parse``: objects of the typed model are those of the Python codec."""
+        return self.reference.parse(
+            type_key,
+            buffer,
+            start,
+            end,
+            parameters=parameters,
+            complete=complete,
+            origin=origin,
+        )
+
+    def serialize(
+        self, type_key: str, value: Any, *, parameters: Sequence[Any] = (), raw: bool = False
+    ) -> bytes:
+        """As ``Codec.serialize``."""
+        return self.reference.serialize(type_key, value, parameters=parameters, raw=raw)
+
+    def kind_of(self, message: Any) -> Kind:
+        """The kind of entry that an object of the typed model is."""
+        kind = self._by_class.get(type(message))
+        if kind is None:
+            name = type(message).__name__
+            kind = next(
+                kind
+                for kind in self._kinds.values()
+                if "".join(part.capitalize() for part in kind.key.split(".")[1].split("_")) == name
+            )
+            self._by_class[type(message)] = kind
+        return kind
+
+    def decode_records(
+        self, batch: Any, payload: Buffer, *, origin: Origin = NOWHERE
+    ) -> list[Record]:
+        """As ``Codec.decode_records``."""
+        kind = self.kind_of(batch)
+        core = self.core
+        records: list[Record] | None = core.module.payload_objects(
+            kind.number,
+            kind.used_header(batch),
+            batch.num_records,
+            payload,
+            Record,
+            core.record_plan,
+            core.record_text,
+        )
+        if records is None:
+            return self.reference.decode_records(batch, payload, origin=origin)
+        return records
+
+    def encode_records(self, batch: Any, records: Sequence[Record], *, whole: bool = False) -> bytes:
+        """The bytes of records behind a header.
+
+        Args:
+            batch: header of the typed model. Offsets and timestamps of the records count from it.
+            records: what to write.
+            whole: the whole entry, header and checksum included, with the records as they are and
+                not compressed; else the record set alone. Of a legacy message always the entries,
+                one a record, with what the header says of magic and attributes.
+
+        Raises:
+            KafkaSpecError: ``unencodable``.
+        """
+        kind = self.kind_of(batch)
+        core = self.core
+        items = records if isinstance(records, list) else list(records)
+        header = kind.header(batch)
+        try:
+            data: bytes | None = core.module.encode_objects(
+                kind.number, header, items, core.record_plan, whole and kind.is_batch
+            )
+        except (TypeError, OverflowError, UnicodeEncodeError) as error:
+            raise make_error(Reason.UNENCODABLE, str(error)) from None
+        if data is None:
+            raise self._unencodable(batch, kind, items, whole)
+        return data
+
+    def _unencodable(
+        self, batch: Any, kind: Kind, records: Sequence[Record], whole: bool
+    ) -> KafkaSpecError:
+        """What does not fit: found by writing record by record."""
+        core = self.core
+        for record in records:
+            data = core.module.encode_objects(
+                kind.number, kind.header(batch), [record], core.record_plan, False
+            )
+            if data is None:
+                detail = f"the record with offset {record.offset} does not fit the batch"
+                return make_error(Reason.UNENCODABLE, detail)
+        what = "the header" if whole else "the records"
+        return make_error(Reason.UNENCODABLE, f"{what} of the batch cannot be written")

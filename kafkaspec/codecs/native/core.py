@@ -1,0 +1,143 @@
+"""Finds the extension module and the names and numbers in its tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from operator import attrgetter
+from types import ModuleType
+from typing import Any
+
+from kafkaspec.model import Record
+
+DEFAULT_PACKAGE = "kafkaspec._generated"
+"""The generated code that the installed extension belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that the core can fill.
+
+    Attributes:
+        name: dotted ids of the specification; ``batch.`` in front of what a header says.
+        number: place in the table of columns.
+        kind: INTEGER, BYTES, NULLABLE_BYTES or LIST of the extension.
+        index: place among the columns of that kind, both kinds of bytes counted together.
+        list: index of the list that holds it, -1 for none.
+    """
+
+    name: str
+    number: int
+    kind: int
+    index: int
+    list: int
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of entry: a batch of records, or a message.
+
+    Attributes:
+        key: of the type, ``recordbatch.record_batch``.
+        number: place in the table of kinds.
+        names: dotted ids of what a header consists of.
+        used: a bit for each of them that records are decoded with.
+        is_batch: whether its records lie in a payload of their own.
+        header_size: bytes in front of that payload.
+    """
+
+    key: str
+    number: int
+    names: tuple[str, ...]
+    used: int
+    is_batch: bool
+    header_size: int
+
+    @cached_property
+    def _getter(self) -> tuple[attrgetter[Any], tuple[int, ...]]:
+        chosen = [number for number in range(len(self.names)) if self.used >> number & 1]
+        return attrgetter(*(self.names[number] for number in chosen)), tuple(chosen)
+
+    def used_header(self, message: Any) -> tuple[int, ...]:
+        """What decoding needs of a header of the typed model; zeros for all else."""
+        getter, chosen = self._getter
+        values = getter(message)
+        header = [0] * len(self.names)
+        for number, value in zip(chosen, values if len(chosen) > 1 else (values,), strict=True):
+            header[number] = value
+        return tuple(header)
+
+    def header(self, message: Any) -> tuple[int, ...]:
+        """What a header of the typed model holds, as far as it is numbers; zeros for all else."""
+        values = []
+        for name in self.names:
+            value = message
+            for part in name.split("."):
+                value = getattr(value, part, 0)
+            values.append(int(value) if isinstance(value, int) else 0)
+        return tuple(values)
+
+
+class Core:
+    """The extension and its tables.
+
+    Attributes:
+        module: the extension.
+        columns: what it can fill, by name.
+        kinds: kinds of entries, by key of their type.
+        scan_names: columns of a scan of headers.
+    """
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+        self.columns = {
+            name: Column(name, number, kind, index, list_)
+            for number, (name, kind, index, list_) in enumerate(module.COLUMNS)
+        }
+        self.kinds = {
+            key: Kind(key, number, names, used, bool(batch), size)
+            for number, (key, names, used, batch, size) in enumerate(module.KINDS)
+        }
+        self.scan_names: tuple[str, ...] = module.SCAN
+        self.arrays = {
+            key: (number, size, names) for number, (key, size, names) in enumerate(module.ARRAYS)
+        }
+
+    @cached_property
+    def record_plan(self) -> tuple[int, ...]:
+        """Columns that a ``kafkaspec.model.Record`` is made of."""
+        return tuple(self.columns[name].number for name in Record._fields)
+
+    @cached_property
+    def record_text(self) -> int:
+        """The byte columns of a record that are text: keys of its headers, which are not null."""
+        text = 0
+        for column in self.columns.values():
+            if column.list >= 0 and column.kind == self.module.BYTES:
+                text |= 1 << column.index
+        return text
+
+    def children(self, column: Column) -> list[Column]:
+        """The columns inside of a list."""
+        return [child for child in self.columns.values() if child.list == column.index]
+
+
+def _module_name(package: str) -> str:
+    return "kafkaspec._native" if package == DEFAULT_PACKAGE else f"{package}._native"
+
+
+def is_built(package: str = DEFAULT_PACKAGE) -> bool:
+    """Whether the extension for that generated code is there."""
+    return find_spec(_module_name(package)) is not None
+
+
+@cache
+def load_core(package: str = DEFAULT_PACKAGE) -> Core:
+    """The extension for that generated code.
+
+    Raises:
+        ImportError: it was not built; the installation found no C compiler.
+    """
+    return Core(import_module(_module_name(package)))
