@@ -1,0 +1,213 @@
+"""Columns in the caller's memory: who allocates, how they grow, and what they are in the end."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from kafkaspec.codecs.native.core import Column, Core
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+Allocate = Callable[[int], "Buffer"]
+"""Gives a writable buffer of so many bytes; what is in it does not matter."""
+
+
+class Layout(IntEnum):
+    """How byte strings lie in memory."""
+
+    VIEW = 0
+    """Arrow's ``binary_view``: 16 bytes each, that point into the input or hold short values."""
+    BINARY = 1
+    """Arrow's ``binary``: 32-bit offsets and a copy of all bytes."""
+    SPAN = 2
+    """Position and size in two 64-bit integers, size -1 for null."""
+
+
+@dataclass
+class IntegerColumn:
+    """64-bit integers.
+
+    Attributes:
+        values: the integers, 8 bytes each; there may be room for more.
+    """
+
+    values: Buffer
+
+
+@dataclass
+class BytesColumn:
+    """Byte strings in Arrow's layout.
+
+    Attributes:
+        validity: a bit for each row, low bit first, 0 for null; None where null cannot occur.
+        main: views, offsets or spans, as the layout says.
+        data: the bytes themselves in layout BINARY, None in the others.
+        data_size: how many of them count.
+        nulls: number of null values.
+    """
+
+    validity: Buffer | None
+    main: Buffer
+    data: Buffer | None = None
+    data_size: int = 0
+    nulls: int = 0
+
+
+@dataclass
+class ListColumn:
+    """Lists of structures.
+
+    Attributes:
+        offsets: 32-bit integers; row i has the items from offsets[i] up to offsets[i + 1].
+        items: number of items of all rows.
+        children: columns of the items, by their ids.
+    """
+
+    offsets: Buffer
+    items: int = 0
+    children: dict[str, IntegerColumn | BytesColumn] = field(default_factory=dict)
+
+
+AnyColumn = IntegerColumn | BytesColumn | ListColumn
+
+
+class ColumnSet:
+    """Memory for some columns of so many rows, which the core fills batch by batch.
+
+    Lists begin with room for four items a row and grow; byte columns of layout BINARY have room
+    for all bytes of the input from the first, which is memory that is not touched before it is
+    needed.
+
+    Args:
+        core: the extension.
+        names: columns, dotted ids; a list brings its children.
+        rows: exact number of rows.
+        layout: of byte columns.
+        data_bytes: bytes of input that byte columns may come from, for layout BINARY.
+        allocate: where memory comes from.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        names: Sequence[str],
+        rows: int,
+        layout: Layout,
+        data_bytes: int,
+        allocate: Allocate = bytearray,
+    ) -> None:
+        self._core = core
+        self.layout = layout
+        self.rows = rows
+        self._allocate = allocate
+        self._data_bytes = data_bytes
+        module = core.module
+        self.integers, self.bytes = module.INTEGER, (module.BYTES, module.NULLABLE_BYTES)
+        self._wanted = self._closure(names)
+        self._items = [min(4 * rows, data_bytes) + 64] * self._count(module.LIST)
+        self.outputs: list[Any] = [None] * len(core.columns)
+        for column in self._wanted:
+            self.outputs[column.number] = self._new(column)
+        self.state = array("q", bytes(8 * (1 + 2 * self._bytes_count + len(self._items))))
+
+    @property
+    def filled(self) -> int:
+        """Rows that are filled."""
+        return self.state[0]
+
+    @property
+    def capacities(self) -> tuple[int, ...]:
+        """Rows, and items of each list, that there is room for."""
+        return (self.rows, *self._items)
+
+    @property
+    def _bytes_count(self) -> int:
+        return sum(column.kind in self.bytes for column in self._core.columns.values())
+
+    def _count(self, kind: int) -> int:
+        return sum(column.kind == kind for column in self._core.columns.values())
+
+    def _closure(self, names: Sequence[str]) -> list[Column]:
+        found: dict[str, Column] = {}
+        for name in names:
+            if name not in self._core.columns:
+                known = ", ".join(self._core.columns)
+                raise ValueError(f"no column {name!r}; there are {known}")
+            column = self._core.columns[name]
+            found[name] = column
+            if column.kind == self._core.module.LIST:
+                children = self._core.children(column)
+                found |= {c.name: c for c in children if c.kind in self.bytes}
+        lists = [c for c in self._core.columns.values() if c.kind == self._core.module.LIST]
+        for column in list(found.values()):
+            if column.list >= 0:
+                found.setdefault(lists[column.list].name, lists[column.list])
+        return list(found.values())
+
+    def _new(self, column: Column) -> Any:
+        count = self.rows if column.list < 0 else self._items[column.list]
+        if column.kind == self.integers:
+            return self._allocate(8 * count)
+        if column.kind not in self.bytes:
+            return self._allocate(4 * (count + 1))
+        nullable = column.kind == self._core.module.NULLABLE_BYTES
+        validity = self._allocate((count + 7) // 8) if nullable else None
+        if self.layout is not Layout.BINARY:
+            return (validity, self._allocate(16 * count), None)
+        data = self._allocate(self._data_bytes + self._core.module.SLACK)
+        return (validity, self._allocate(4 * (count + 1)), data)
+
+    def grow(self) -> None:
+        """Twice as much room for the items of lists.
+
+        Raises:
+            MemoryError: there may not be more.
+        """
+        if not self._items or max(self._items) >= 1 << 30:
+            raise MemoryError("columns cannot grow any more")
+        self._items = [2 * items for items in self._items]
+        for column in self._wanted:
+            if column.list < 0:
+                continue
+            old, new = self.outputs[column.number], self._new(column)
+            if column.kind == self.integers:
+                _copy(old, new)
+            else:
+                for before, after in zip(old, new, strict=True):
+                    if before is not None:
+                        _copy(before, after)
+            self.outputs[column.number] = new
+
+    def result(self) -> dict[str, AnyColumn]:
+        """The columns of the rows that are filled."""
+        found: dict[str, AnyColumn] = {}
+        lists: dict[int, ListColumn] = {}
+        for column in sorted(self._wanted, key=lambda column: column.list):
+            made = self._column(column)
+            if isinstance(made, ListColumn):
+                lists[column.index] = made
+            if column.list < 0:
+                found[column.name] = made
+            else:
+                assert not isinstance(made, ListColumn)
+                lists[column.list].children[column.name.rpartition(".")[2]] = made
+        return found
+
+    def _column(self, column: Column) -> AnyColumn:
+        output = self.outputs[column.number]
+        if column.kind == self.integers:
+            return IntegerColumn(output)
+        if column.kind in self.bytes:
+            used, nulls = self.state[1 + 2 * column.index], self.state[2 + 2 * column.index]
+            return BytesColumn(*output, data_size=used, nulls=nulls)
+        return ListColumn(output, self.state[1 + 2 * self._bytes_count + column.index])
+
+
+def _copy(old: Buffer, new: Buffer) -> None:
+    source = memoryview(old).cast("B")
+    memoryview(new).cast("B")[: len(source)] = source

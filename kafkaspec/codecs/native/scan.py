@@ -1,0 +1,149 @@
+"""Headers of entries and entries of indexes, by columns, in one call."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from kafkaspec.codecs.native.core import Core
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class End(IntEnum):
+    """Why a scan ended."""
+
+    COMPLETE = 0
+    """At the end of the bytes."""
+    IRREGULAR = 1
+    """What follows is no entry, or none that can be read."""
+    FULL = 3
+    """There was no room for more."""
+    SHORT = 4
+    """What follows is less than an entry."""
+
+
+@dataclass
+class EntryTable:
+    """Headers of entries.
+
+    Attributes:
+        names: the columns, dotted ids of the specification; ``position`` and ``size`` of the whole
+            entry first.
+        count: number of entries.
+        end: why there are no more of them.
+        position: byte behind the last one.
+        values: column k of entry i at ``k * capacity + i``.
+        present: a bit for each column that the entry has, by entry.
+        capacity: entries that there is room for.
+    """
+
+    names: tuple[str, ...]
+    count: int
+    end: End
+    position: int
+    values: memoryview
+    present: memoryview
+    capacity: int
+
+    def column(self, name: str) -> memoryview:
+        """A column: signed 64-bit integers. What an entry does not have is undefined."""
+        start = self.names.index(name) * self.capacity
+        return self.values[start : start + self.count]
+
+    def has(self, name: str, entry: int) -> bool:
+        """Whether the entry has that column."""
+        return bool(self.present[entry] >> self.names.index(name) & 1)
+
+
+def scan(
+    core: Core, buffer: Buffer, start: int = 0, end: int | None = None, capacity: int | None = None
+) -> EntryTable:
+    """The headers of the entries between two positions.
+
+    Args:
+        core: the extension.
+        buffer: the bytes.
+        start: where the first entry begins.
+        end: where the bytes end; the end of the buffer by default.
+        capacity: entries at most; without it, as many as there are.
+    """
+    stop = memoryview(buffer).nbytes if end is None else end
+    if capacity is not None:
+        return _scan(core, buffer, start, stop, capacity)
+    room = max(64, min((stop - start) // 4096, 1 << 20))
+    parts = [_scan(core, buffer, start, stop, room)]
+    while parts[-1].end is End.FULL:
+        room = min(4 * room, 1 << 22)
+        parts.append(_scan(core, buffer, parts[-1].position, stop, room))
+    return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def _scan(core: Core, buffer: Buffer, start: int, stop: int, capacity: int) -> EntryTable:
+    # NumPy and Arrow take both as they are. The memory is zero pages until it is written.
+    values = memoryview(bytearray(8 * capacity * len(core.scan_names))).cast("q")
+    present = memoryview(bytearray(8 * capacity)).cast("Q")
+    status, count, position = core.module.scan(buffer, start, stop, values, present, capacity)
+    return EntryTable(core.scan_names, count, End(status), position, values, present, capacity)
+
+
+def _joined(parts: list[EntryTable]) -> EntryTable:
+    count = sum(part.count for part in parts)
+    names = parts[0].names
+    values = memoryview(bytearray(8 * count * len(names))).cast("q")
+    present = memoryview(bytearray(8 * count)).cast("Q")
+    row = 0
+    for part in parts:
+        for number, name in enumerate(names):
+            at = number * count + row
+            values[at : at + part.count] = part.column(name)
+        present[row : row + part.count] = part.present[: part.count]
+        row += part.count
+    last = parts[-1]
+    return EntryTable(names, count, last.end, last.position, values, present, count)
+
+
+@dataclass
+class ArrayTable:
+    """Entries of an index.
+
+    Attributes:
+        names: the columns, ids of the specification.
+        count: number of entries that are regular.
+        columns: signed 64-bit integers by name.
+    """
+
+    names: tuple[str, ...]
+    count: int
+    columns: dict[str, array[int] | memoryview]
+
+
+def load_array(
+    core: Core, key: str, buffer: Buffer, start: int = 0, end: int | None = None, parameter: int = 0
+) -> ArrayTable:
+    """All whole entries of a file that is an array: ``index.offset_index`` for instance.
+
+    Args:
+        core: the extension.
+        key: key of the type of the whole file.
+        buffer: the bytes.
+        start: where the first entry begins.
+        end: where the bytes end.
+        parameter: argument of the type, such as the base offset of an index.
+
+    Returns:
+        The entries up to the first that is not regular, what a part of an entry at the end is not
+        counted among.
+    """
+    number, size, names = core.arrays[key]
+    stop = memoryview(buffer).nbytes if end is None else end
+    count = (stop - start) // size
+    values = memoryview(bytearray(8 * count * len(names))).cast("q")
+    good = core.module.load_array(number, buffer, start, count, parameter, values)
+    columns: dict[str, array[int] | memoryview] = {
+        name: values[k * count : k * count + good] for k, name in enumerate(names)
+    }
+    return ArrayTable(names, good, columns)
