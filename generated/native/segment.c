@@ -225,10 +225,11 @@ static int read_frame(const uint8_t *p, const uint8_t *end, struct frame *h)
     return KS_OK;
 }
 
-KS_INLINE int decode_record_set(const struct record_batch *h,
+KS_INLINE int decode_record_set(const struct record_batch *header,
         const ks_buffer *buffer, int64_t start, int64_t size, int32_t number,
         ks_out *out, const int layout, const int extra, int64_t *position)
 {
+    const struct record_batch copy = *header, *const h = &copy;
     const uint8_t *const base = buffer->bytes;
     const uint8_t *const limit = base + buffer->size;
     const uint8_t *p = base + start;
@@ -399,7 +400,7 @@ static int columns_record_set(const struct record_batch *h,
         const ks_buffer *buffer, int64_t start, int64_t size, int32_t number,
         ks_out *out, int64_t *position)
 {
-    const int extra = out->integers[3] != NULL || out->integers[4] != NULL || out->integers[5] != NULL || out->integers[6] != NULL;
+    const int extra = out->integers[3] != NULL || out->integers[4] != NULL || out->integers[5] != NULL || out->integers[6] != NULL || out->integers[7] != NULL;
     if (out->layout == KS_VIEW && !extra)
         return decode_record_set(h, buffer, start, size, number, out, KS_VIEW, 0, position);
     if (out->layout == KS_BINARY && !extra)

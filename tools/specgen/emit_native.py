@@ -85,7 +85,7 @@ class _Module:
     def _dispatch(self, batch: Batch) -> None:
         """One copy of the loop for each layout, with and without the rarely wanted columns."""
         out, name = self.out, batch.record_set.name
-        raw = [c for c in self.numbers.records if c.kind == INTEGER and "." not in c.path]
+        raw = [c for c in self.numbers.records if c.kind == INTEGER]
         record = {i.id for i in self._record(batch).value_instances}
         extra = [self.numbers[c.path] for c in raw if c.path not in record]
         test = " || ".join(f"out->integers[{number}] != NULL" for number in extra) or "0"

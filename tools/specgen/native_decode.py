@@ -67,12 +67,14 @@ class RecordDecoder(Walk):
         """The whole function."""
         out, name = self.out, self.batch.record_set.name
         parameter = self.batch.parameter.id
-        out.line(f"KS_INLINE int decode_{name}(const {structure_name(self.batch.type)} *h,")
+        out.line(f"KS_INLINE int decode_{name}(const {structure_name(self.batch.type)} *header,")
         with out.block(
             "        const ks_buffer *buffer, int64_t start, int64_t size, int32_t number,\n"
             "        ks_out *out, const int layout, const int extra, int64_t *position)\n{",
             "}",
         ):
+            # A copy that nothing points to: stores into columns cannot change it.
+            out.line(f"const {structure_name(self.batch.type)} copy = *header, *const h = &copy;")
             out.line("const uint8_t *const base = buffer->bytes;")
             out.line("const uint8_t *const limit = base + buffer->size;")
             out.line("const uint8_t *p = base + start;")

@@ -103,25 +103,31 @@ KS_SLOW const uint8_t *ks_groups_slow(const uint8_t *p, const uint8_t *end, int 
 
 KS_INLINE const uint8_t *ks_groups(const uint8_t *p, const uint8_t *end, int most, uint64_t *out)
 {
-    if (KS_LIKELY(end - p >= 2)) {
+    if (KS_LIKELY(p < end)) {
         uint64_t low = p[0];
         if (low < 0x80) {
             *out = low;
             return p + 1;
         }
-        uint64_t high = p[1];
-        if (KS_LIKELY(high < 0x80)) {
-            *out = (low & 0x7f) | high << 7;
-            return p + 2;
+        if (KS_LIKELY(end - p >= 2)) {
+            uint64_t high = p[1];
+            if (KS_LIKELY(high < 0x80)) {
+                *out = (low & 0x7f) | high << 7;
+                return p + 2;
+            }
         }
     }
-    return ks_groups_slow(p, end, most, out);
+    /* A variable of its own, lest `out` be kept in memory for the sake of the rare case. */
+    uint64_t rest = 0;
+    p = ks_groups_slow(p, end, most, &rest);
+    *out = rest;
+    return p;
 }
 
 KS_INLINE const uint8_t *ks_read_unsigned_varint32(const uint8_t *p, const uint8_t *end,
                                                    int64_t *out)
 {
-    uint64_t bits = 0;
+    uint64_t bits;
     p = ks_groups(p, end, 5, &bits);
     *out = (int64_t)(uint32_t)bits;
     return p;
@@ -129,7 +135,7 @@ KS_INLINE const uint8_t *ks_read_unsigned_varint32(const uint8_t *p, const uint8
 
 KS_INLINE const uint8_t *ks_read_varint32(const uint8_t *p, const uint8_t *end, int64_t *out)
 {
-    uint64_t bits = 0;
+    uint64_t bits;
     p = ks_groups(p, end, 5, &bits);
     uint32_t code = (uint32_t)bits;
     *out = (int64_t)(code >> 1) ^ -(int64_t)(code & 1);
@@ -138,7 +144,7 @@ KS_INLINE const uint8_t *ks_read_varint32(const uint8_t *p, const uint8_t *end, 
 
 KS_INLINE const uint8_t *ks_read_varint64(const uint8_t *p, const uint8_t *end, int64_t *out)
 {
-    uint64_t bits = 0;
+    uint64_t bits;
     p = ks_groups(p, end, 10, &bits);
     *out = (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
     return p;
