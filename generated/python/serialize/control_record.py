@@ -324,6 +324,7 @@ def write_registered_voter(out: bytearray, value: object, raw: bool) -> None:
         "/voter_id",
         "control_record.ksy#/types/registered_voter/seq/0",
     )
+    out += _S2.pack(value.voter_id)
     check_bytes(
         value.voter_directory_id,
         "/voter_directory_id",
@@ -335,7 +336,6 @@ def write_registered_voter(out: bytearray, value: object, raw: bool) -> None:
             "/voter_directory_id",
             "control_record.ksy#/types/registered_voter/seq/1",
         )
-    out += _S2.pack(value.voter_id)
     out += value.voter_directory_id
     check_items(value.endpoints, "/endpoints", "control_record.ksy#/types/registered_voter/seq/3")
     num_endpoints = len(value.endpoints) + 1
