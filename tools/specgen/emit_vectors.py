@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tools.specgen.evaluate import evaluate, literal
+from tools.specgen.evaluate import evaluate, literal, satisfies
 from tools.specgen.expression import Name, names
 from tools.specgen.lint_support import allowed_values, source
 from tools.specgen.model import (
@@ -224,11 +224,10 @@ class _Vectors:
         assert isinstance(peek.type, IntegerType)
         start = literal(peek.position) or 0
         for number in peek_values(peek):
+            if satisfies(peek.valid, number, {}):
+                continue
             patch = number.to_bytes(peek.type.size, "big", signed=peek.type.signed)
             data = base.data[:start] + patch + base.data[start + peek.type.size :]
-            low, high = literal(peek.valid.minimum), literal(peek.valid.maximum)  # type: ignore[union-attr]
-            if low is None or high is None or low <= number <= high:
-                continue
             verdict = Verdict("invalid_value", f"/{peek.id}", start)
             vector = self._head(f"{name}{peek.id}.{number}", parameters, data, verdict)
             why = f"{peek.id} is {number}, which no case stands for."
