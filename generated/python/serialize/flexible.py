@@ -52,6 +52,8 @@ def write_tagged_fields(out: bytearray, value: object, raw: bool) -> None:
     index = 0
     try:
         for index, item in enumerate(value.fields):
+            if not isinstance(item, model.TaggedField):
+                raise unencodable(item, "", "flexible.ksy#/types/tagged_fields/seq/1")
             write_tagged_field(out, item, raw)
     except KafkaSpecError as error:
         error.path = f"/fields/{index}{error.path}"

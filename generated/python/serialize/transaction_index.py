@@ -25,6 +25,8 @@ def write_transaction_index(out: bytearray, value: object, raw: bool) -> None:
     index = 0
     try:
         for index, item in enumerate(value.entries):
+            if not isinstance(item, model.AbortedTransaction):
+                raise unencodable(item, "", "transaction_index.ksy#/seq/0")
             write_aborted_transaction(out, item, raw)
     except KafkaSpecError as error:
         error.path = f"/entries/{index}{error.path}"
