@@ -81,15 +81,14 @@ class FieldWriter(RunWriter):
         self._check_kind("items", field, stored)
         self._check_count(field, stored)
 
-        def each() -> None:
-            with self.out.block(f"for index, item in enumerate({stored}):"):
+        with self.out.block(f"for index, item in enumerate({stored}):"):
+            if self._is_structure(field):
+                self.with_path(
+                    f"/{field.id}/{{index}}",
+                    lambda: self.value(field, "item", "out", guarded=False),
+                )
+            else:
                 self.value(field, "item", "out", guarded=False)
-
-        if self._is_structure(field):
-            self.out.line("index = 0")
-            self.with_path(f"/{field.id}/{{index}}", each)
-        else:
-            each()
 
     def _check_count(self, field: Field, stored: str) -> None:
         """A count that is not derived from the array is given, and has to agree."""

@@ -151,15 +151,14 @@ def write_leader_change_message(out: bytearray, value: object, raw: bool) -> Non
     varint.write_unsigned_varint32(
         out, num_voters, raw, "/num_voters", "control_record.ksy#/types/leader_change_message/seq/2"
     )
-    index = 0
-    try:
-        for index, item in enumerate(value.voters):
+    for index, item in enumerate(value.voters):
+        try:
             if not isinstance(item, model.Voter):
                 raise unencodable(item, "", "control_record.ksy#/types/leader_change_message/seq/3")
             write_voter(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/voters/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/voters/{index}{error.path}"
+            raise
     check_items(
         value.granting_voters,
         "/granting_voters",
@@ -175,15 +174,14 @@ def write_leader_change_message(out: bytearray, value: object, raw: bool) -> Non
         "/num_granting_voters",
         "control_record.ksy#/types/leader_change_message/seq/4",
     )
-    index = 0
-    try:
-        for index, item in enumerate(value.granting_voters):
+    for index, item in enumerate(value.granting_voters):
+        try:
             if not isinstance(item, model.Voter):
                 raise unencodable(item, "", "control_record.ksy#/types/leader_change_message/seq/5")
             write_voter(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/granting_voters/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/granting_voters/{index}{error.path}"
+            raise
     try:
         if not isinstance(value.tagged_fields, flexible_model.TaggedFields):
             raise unencodable(
@@ -322,15 +320,14 @@ def write_voters_record(out: bytearray, value: object, raw: bool) -> None:
     varint.write_unsigned_varint32(
         out, num_voters, raw, "/num_voters", "control_record.ksy#/types/voters_record/seq/1"
     )
-    index = 0
-    try:
-        for index, item in enumerate(value.voters):
+    for index, item in enumerate(value.voters):
+        try:
             if not isinstance(item, model.RegisteredVoter):
                 raise unencodable(item, "", "control_record.ksy#/types/voters_record/seq/2")
             write_registered_voter(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/voters/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/voters/{index}{error.path}"
+            raise
     try:
         if not isinstance(value.tagged_fields, flexible_model.TaggedFields):
             raise unencodable(
@@ -379,15 +376,14 @@ def write_registered_voter(out: bytearray, value: object, raw: bool) -> None:
         "/num_endpoints",
         "control_record.ksy#/types/registered_voter/seq/2",
     )
-    index = 0
-    try:
-        for index, item in enumerate(value.endpoints):
+    for index, item in enumerate(value.endpoints):
+        try:
             if not isinstance(item, model.Endpoint):
                 raise unencodable(item, "", "control_record.ksy#/types/registered_voter/seq/3")
             write_endpoint(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/endpoints/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/endpoints/{index}{error.path}"
+            raise
     try:
         if not isinstance(value.kraft_version_feature, model.KraftVersionRange):
             raise unencodable(

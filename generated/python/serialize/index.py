@@ -36,15 +36,14 @@ def write_offset_index(out: bytearray, value: object, raw: bool) -> None:
     if not isinstance(value, model.OffsetIndex):
         raise unencodable(value, "", "index.ksy#/types/offset_index")
     check_items(value.entries, "/entries", "index.ksy#/types/offset_index/seq/0")
-    index = 0
-    try:
-        for index, item in enumerate(value.entries):
+    for index, item in enumerate(value.entries):
+        try:
             if not isinstance(item, model.OffsetIndexEntry):
                 raise unencodable(item, "", "index.ksy#/types/offset_index/seq/0")
             write_offset_index_entry(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/entries/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/entries/{index}{error.path}"
+            raise
 
 
 def write_offset_index_entry(out: bytearray, value: object, raw: bool) -> None:
@@ -73,15 +72,14 @@ def write_time_index(out: bytearray, value: object, raw: bool) -> None:
     if not isinstance(value, model.TimeIndex):
         raise unencodable(value, "", "index.ksy#/types/time_index")
     check_items(value.entries, "/entries", "index.ksy#/types/time_index/seq/0")
-    index = 0
-    try:
-        for index, item in enumerate(value.entries):
+    for index, item in enumerate(value.entries):
+        try:
             if not isinstance(item, model.TimeIndexEntry):
                 raise unencodable(item, "", "index.ksy#/types/time_index/seq/0")
             write_time_index_entry(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/entries/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/entries/{index}{error.path}"
+            raise
 
 
 def write_time_index_entry(out: bytearray, value: object, raw: bool) -> None:

@@ -39,15 +39,14 @@ def write_producer_snapshot(out: bytearray, value: object, raw: bool) -> None:
         num_entries, -2147483648, 2147483647, "/num_entries", "producer_snapshot.ksy#/seq/2"
     )
     out += _S0.pack(version, 0, num_entries)
-    index = 0
-    try:
-        for index, item in enumerate(value.entries):
+    for index, item in enumerate(value.entries):
+        try:
             if not isinstance(item, model.ProducerEntry):
                 raise unencodable(item, "", "producer_snapshot.ksy#/seq/3")
             write_producer_entry(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/entries/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/entries/{index}{error.path}"
+            raise
     check_bytes(value.unused, "/unused", "producer_snapshot.ksy#/seq/4")
     out += value.unused
     crc = crc32c(memoryview(out)[num_entries_at:])

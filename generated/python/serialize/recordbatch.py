@@ -33,15 +33,14 @@ def write_recordbatch(out: bytearray, value: object, raw: bool) -> None:
     if not isinstance(value, model.Recordbatch):
         raise unencodable(value, "", "recordbatch.ksy#/")
     check_items(value.entries, "/entries", "recordbatch.ksy#/seq/0")
-    index = 0
-    try:
-        for index, item in enumerate(value.entries):
+    for index, item in enumerate(value.entries):
+        try:
             if not isinstance(item, model.Entry):
                 raise unencodable(item, "", "recordbatch.ksy#/seq/0")
             write_entry(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/entries/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/entries/{index}{error.path}"
+            raise
 
 
 def write_entry(out: bytearray, value: object, raw: bool) -> None:
@@ -389,13 +388,12 @@ def write_record_set(out: bytearray, value: object, raw: bool) -> None:
     check_items(value.records, "/records", "recordbatch.ksy#/types/record_set/seq/0")
     if not raw and len(value.records) != value.batch.num_records:
         raise unencodable(len(value.records), "/records", "recordbatch.ksy#/types/record_set/seq/0")
-    index = 0
-    try:
-        for index, item in enumerate(value.records):
+    for index, item in enumerate(value.records):
+        try:
             write_framed_record(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/records/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/records/{index}{error.path}"
+            raise
 
 
 def write_framed_record(out: bytearray, value: object, raw: bool) -> None:
@@ -436,15 +434,14 @@ def write_record(out: bytearray, value: object, raw: bool) -> None:
     varint.write_varint32(
         out, num_headers, raw, "/num_headers", "recordbatch.ksy#/types/record/seq/5"
     )
-    index = 0
-    try:
-        for index, item in enumerate(value.headers):
+    for index, item in enumerate(value.headers):
+        try:
             if not isinstance(item, model.Header):
                 raise unencodable(item, "", "recordbatch.ksy#/types/record/seq/6")
             write_header(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/headers/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/headers/{index}{error.path}"
+            raise
 
 
 def write_header(out: bytearray, value: object, raw: bool) -> None:
