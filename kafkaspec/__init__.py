@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kafkaspec.analysis.verification import verify
     from kafkaspec.errors import (
         ChecksumError,
         CorruptError,
@@ -40,6 +41,7 @@ _HOMES = {
     "decode": ("log.encoding", "decode"),
     "encode": ("log.encoding", "encode"),
     "open": ("log.opening", "open_log"),
+    "verify": ("analysis.verification", "verify"),
 }
 
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
     "decode",
     "encode",
     "open",
+    "verify",
 ]
 
 

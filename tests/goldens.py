@@ -44,11 +44,11 @@ class Golden:
         return f"{self.version}-{self.relative}"
 
 
-def files(*suffixes: str) -> list[Golden]:
-    """All golden files whose names end so, in order."""
+def files(*suffixes: str, version: str | None = None) -> list[Golden]:
+    """All golden files whose names end so, in order; of one version or of all."""
     return [
         Golden(version, path)
-        for version in VERSIONS
+        for version in ([version] if version else VERSIONS)
         for path in sorted((GOLDEN / version / "logs").rglob("*"))
         if path.suffix in suffixes
     ]

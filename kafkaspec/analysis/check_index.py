@@ -217,27 +217,37 @@ class TimeIndexCheck:
         while self._next < len(self._entries) and self._entries[self._next].offset < first:
             yield from self._reach(self._next)
             self._next += 1
-        number = self._next
+        yield from self._compare(records, cap)
+        self._latest = max(self._latest, batch.max_timestamp)
+        self._last_offset = batch.last_offset
+
+    def _compare(self, records: Sequence[Record], cap: int | None) -> Iterator[Finding]:
+        """Each record with the first entry that is not before it, whose timestamp is its bound."""
+        number, latest = self._next, self._latest
+        offset, bound = self._bound(number)
         for record in records:
             timestamp = record.timestamp if cap is None else min(record.timestamp, cap)
-            if timestamp > self._latest:
-                self._latest = timestamp
-            while number < len(self._entries) and self._entries[number].offset < record.offset:
+            if timestamp > latest:
+                latest = timestamp
+            while offset is not None and offset < record.offset:
                 number += 1
-            if number == len(self._entries):
-                continue
-            if timestamp > self._entries[number].timestamp and number > self._reported:
+                offset, bound = self._bound(number)
+            if offset is not None and timestamp > bound and number > self._reported:
                 self._reported = number
                 yield self._found(
                     number,
                     Severity.ERROR,
                     FindingReason.TIME_INDEX_MEANING,
-                    f"says that no timestamp up to offset {self._entries[number].offset} is "
-                    f"above {self._entries[number].timestamp}, but offset {record.offset} "
-                    f"has {timestamp}",
+                    f"says that no timestamp up to offset {offset} is above {bound}, "
+                    f"but offset {record.offset} has {timestamp}",
                 )
-        self._latest = max(self._latest, batch.max_timestamp)
-        self._last_offset = batch.last_offset
+        self._latest = latest
+
+    def _bound(self, number: int) -> tuple[int | None, int]:
+        if number >= len(self._entries):
+            return None, 0
+        entry = self._entries[number]
+        return entry.offset, entry.timestamp
 
     def _reach(self, number: int) -> Iterator[Finding]:
         if self._entries[number].timestamp > self._latest and not self._has_magic_0:

@@ -33,15 +33,25 @@ class _Producer:
     """First offset of the transaction that is open, None for none."""
     open_records: int = 0
     """Records of the open transaction that are still in the log."""
+    last_marker: int = -1
+    """Offset of the marker that ended the transaction before, -1 for none that was seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class AbortedTransaction:
-    """A transaction with records that a marker in the log aborts."""
+    """A transaction with records that a marker in the log aborts.
+
+    Attributes:
+        producer_id: whose it is.
+        first_offset: first offset that is left of it.
+        last_offset: of the marker.
+        previous_marker: offset of the marker before it of the same producer, -1 for none.
+    """
 
     producer_id: int
     first_offset: int
     last_offset: int
+    previous_marker: int = -1
 
 
 class LogOrder:
@@ -175,8 +185,11 @@ class LogOrder:
         producer, findings = self._producer(batch, found)
         aborted = None
         if aborts and producer.open_since is not None and producer.open_records:
-            aborted = AbortedTransaction(batch.producer_id, producer.open_since, batch.last_offset)
+            aborted = AbortedTransaction(
+                batch.producer_id, producer.open_since, batch.last_offset, producer.last_marker
+            )
         producer.open_since, producer.open_records = None, 0
+        producer.last_marker = batch.last_offset
         return aborted, findings
 
 

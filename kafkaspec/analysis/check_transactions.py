@@ -16,6 +16,8 @@ class TransactionEntry(Protocol):
     """An entry of a transaction index."""
 
     @property
+    def version(self) -> int: ...
+    @property
     def producer_id(self) -> int: ...
     @property
     def first_offset(self) -> int: ...
@@ -89,6 +91,20 @@ class TransactionIndexCheck:
                     FindingReason.TRANSACTION_RANGE,
                     f"begins at offset {entry.first_offset} and ends at {entry.last_offset}",
                 )
+            if entry.version != 0:
+                yield self._found(
+                    number,
+                    FindingReason.TRANSACTION_VERSION,
+                    f"its version is {entry.version}, of which Kafka reads the first byte",
+                    Severity.WARNING,
+                )
+            if entry.first_offset < 0 or entry.last_stable_offset < 0:
+                yield self._found(
+                    number,
+                    FindingReason.TRANSACTION_RANGE,
+                    f"begins at offset {entry.first_offset}, its last stable offset is "
+                    f"{entry.last_stable_offset}",
+                )
             if entry.last_stable_offset > entry.last_offset + 1:
                 yield self._found(
                     number,
@@ -124,6 +140,13 @@ class TransactionIndexCheck:
                 )
                 continue
             named = True
+            if aborted is not None and entry.first_offset <= aborted.previous_marker:
+                yield self._found(
+                    number,
+                    FindingReason.TRANSACTION_RANGE,
+                    f"begins at offset {entry.first_offset}, but the producer ended another "
+                    f"transaction at {aborted.previous_marker}: records of that are withheld",
+                )
             if aborted is not None and entry.first_offset > aborted.first_offset:
                 yield self._found(
                     number,

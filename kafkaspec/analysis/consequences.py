@@ -249,6 +249,11 @@ CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
     ),
     **_rows(
         Area.TRANSACTION_INDEX,
+        (R.TRANSACTION_VERSION,),
+        Consequence(_FINE, "Does not notice.", BrokerAction.NOTHING),
+    ),
+    **_rows(
+        Area.TRANSACTION_INDEX,
         (R.INDEX_SIZE,),
         Consequence("Ignores the part of an entry.", "Ignores it.", BrokerAction.NOTHING),
     ),

@@ -150,7 +150,9 @@ def _list(path: Path) -> tuple[Directory, list[Path]]:
         if entry.is_dir():
             children.append(Path(entry.path))
             continue
-        kind = kind_of(entry.name)
+        # What is neither file nor link, a pipe for one, cannot be read like a log.
+        regular = entry.is_file() or entry.is_symlink()
+        kind = kind_of(entry.name) if regular else FileKind.UNKNOWN
         directory.files.setdefault(kind, []).append(Path(entry.path))
     directory.is_partition = bool(directory.of(*_KINDS.values()))
     return directory, children

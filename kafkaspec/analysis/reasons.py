@@ -94,6 +94,8 @@ class FindingReason(StrEnum):
     """Entries of a transaction index that do not ascend, or lie outside of their segment."""
     TRANSACTION_RANGE = "transaction_range"
     """An aborted transaction that begins behind its own end."""
+    TRANSACTION_VERSION = "transaction_version"
+    """A version that Kafka takes for the only one there is, and never wrote."""
     TRANSACTION_MARKER = "transaction_marker"
     """A transaction index that names a marker which the log has not."""
     TRANSACTION_MISSING = "transaction_missing"

@@ -234,9 +234,9 @@ def _not_read(path: Path, kind: FileKind, partition: str) -> FileResult:
 def _single_file(path: Path, options: Options) -> Iterator[Event]:
     name = names.parse_segment(path.name)
     if name is None or name.kind == names.LOG:
+        _refuse_unreadable(path)
         if name is None and kind_of(path.name) is not FileKind.KRAFT_SNAPSHOT:
             _refuse_foreign(path, options)
-        _refuse_unreadable(path)
         yield from SegmentVerifier(path, options).run()
         return
     _refuse_unreadable(path)
@@ -253,6 +253,8 @@ def _single_file(path: Path, options: Options) -> Iterator[Event]:
 
 def _refuse_unreadable(path: Path) -> None:
     """A file that was asked for by name and cannot be opened is no finding."""
+    if not path.is_file():
+        raise _unreadable(path, "it is not a regular file")
     try:
         with open(path, "rb"):
             pass

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
 
@@ -27,13 +28,17 @@ Entry = TypeVar("Entry", OffsetIndexEntry, TimeIndexEntry)
 
 
 class _Entries(Sequence[Entry], Generic[Entry]):
-    """Entries of an index as a sequence that parses each when it is asked for."""
+    """Entries of an index as a sequence that parses each when it is asked for.
+
+    A pass over the log asks for the same few again and again; those are kept.
+    """
 
     def __init__(self, index: Index[Entry]) -> None:
-        self._index: Index[Entry] = index
+        self._length = len(index)
+        self._entry: Callable[[int], Entry] = lru_cache(maxsize=16)(index.entry)
 
     def __len__(self) -> int:
-        return len(self._index)
+        return self._length
 
     @overload
     def __getitem__(self, number: int) -> Entry: ...
@@ -42,9 +47,8 @@ class _Entries(Sequence[Entry], Generic[Entry]):
     def __getitem__(self, number: int | slice) -> Entry | list[Entry]:
         if isinstance(number, slice):
             chosen = range(*number.indices(len(self)))
-            return [self._index.entry(each) for each in chosen]
-        entry: Entry = self._index.entry(number)
-        return entry
+            return [self._entry(each) for each in chosen]
+        return self._entry(number)
 
 
 class IndexFile:

@@ -45,7 +45,7 @@ checksum is right. Exit codes: 0 all was read, 1 something could not be
 decoded (reported on stderr, the rest is there), 2 wrong usage or unreadable.
 """
 
-_CHUNK = 1 << 16
+_LINES_AT_ONCE = 64
 
 
 @click.command("dump", epilog=_EPILOG)
@@ -174,14 +174,6 @@ def _text_records(
 def _write(lines: Iterator[str]) -> None:
     """Write lines as UTF-8, many at a time."""
     out = sys.stdout.buffer
-    waiting: list[str] = []
-    size = 0
-    for line in lines:
-        waiting.append(line)
-        size += len(line)
-        if size >= _CHUNK:
-            out.write("".join(waiting).encode("utf-8", "surrogateescape"))
-            waiting.clear()
-            size = 0
-    out.write("".join(waiting).encode("utf-8", "surrogateescape"))
+    while chunk := "".join(islice(lines, _LINES_AT_ONCE)):
+        out.write(chunk.encode("utf-8", "surrogateescape"))
     out.flush()

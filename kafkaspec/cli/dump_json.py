@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from itertools import repeat
 from json.encoder import encode_basestring as _quote
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from kafkaspec.log.batch import Batch
     from kafkaspec.log.control import ControlRecord
 
-BytesWriter = Callable[[bytes | memoryview | None], str]
+BytesWriter = Callable[[bytes | None], str]
 
 
-def text_or_base64(data: bytes | memoryview | None) -> str:
+def text_or_base64(data: bytes | None) -> str:
     """JSON of bytes: a string where they are UTF-8."""
     if data is None:
         return "null"
     try:
-        return _quote(str(data, "utf-8"))
+        return _quote(data.decode())
     except UnicodeDecodeError:
         return always_base64(data)
 
 
-def always_base64(data: bytes | memoryview | None) -> str:
+def always_base64(data: bytes | None) -> str:
     """JSON of bytes: base64 in any case."""
     return "null" if data is None else f'{{"base64": "{b64encode(data).decode("ascii")}"}}'
 
@@ -45,8 +45,6 @@ WRITERS: dict[str, BytesWriter] = {"text": text_or_base64, "base64": always_base
 
 def headers_json(headers: Headers, write: BytesWriter) -> str:
     """JSON of the headers of a record: a list of pairs."""
-    if not headers:
-        return "[]"
     pairs = [
         f"[{write(key.encode('utf-8', 'surrogateescape'))}, {write(value)}]"
         for key, value in headers
@@ -60,7 +58,7 @@ def record_lines(
     file: str,
     write: BytesWriter,
     controls: Sequence[str] | None = None,
-) -> Iterator[str]:
+) -> list[str]:
     """One line a record, each with its line end.
 
     Args:
@@ -82,13 +80,14 @@ def record_lines(
     transactional = "true" if batch.is_transactional else "false"
     has_sequence = batch.base_sequence >= 0
     decoded = repeat("null") if controls is None else controls
-    for (offset, timestamp, key, value, headers), control in zip(records, decoded, strict=False):
-        sequence = batch.sequence(offset) if has_sequence else -1
-        yield (
-            f'{head}{offset}, "timestamp": {"null" if timestamp == -1 else timestamp}{middle}'
-            f'{write(key)}, "value": {write(value)}, "headers": {headers_json(headers, write)}'
-            f'{tail}{sequence}, "transactional": {transactional}, "control": {control}}}\n'
-        )
+    return [
+        f'{head}{offset}, "timestamp": {"null" if timestamp == -1 else timestamp}{middle}'
+        f'{write(key)}, "value": {write(value)}, "headers": '
+        f"{headers_json(headers, write) if headers else '[]'}{tail}"
+        f"{batch.sequence(offset) if has_sequence else -1}"
+        f', "transactional": {transactional}, "control": {control}}}\n'
+        for (offset, timestamp, key, value, headers), control in zip(records, decoded, strict=False)
+    ]
 
 
 def control_texts(

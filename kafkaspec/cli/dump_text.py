@@ -28,13 +28,13 @@ def bytes_text(data: bytes | memoryview | None, limit: int = MAX_CHARACTERS) -> 
     except UnicodeDecodeError:
         shown, whole = bytes(data[: limit // 2]).hex(), len(data) <= limit // 2
         return f"0x{shown}" if whole else f"0x{shown}... ({len(data)} bytes)"
+    if len(text) <= limit and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     quoted = _quoted(text[:limit])
     return quoted if len(text) <= limit else f"{quoted}... ({len(data)} bytes)"
 
 
 def _quoted(text: str) -> str:
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
     shown = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c.isprintable() else _escape(c) for c in shown) + '"'
 
@@ -46,9 +46,7 @@ def _escape(character: str) -> str:
 
 
 def headers_text(headers: Headers) -> str:
-    """Headers of a record, with a blank in front, or nothing."""
-    if not headers:
-        return ""
+    """Headers of a record, with blanks in front."""
     pairs = (
         f"{bytes_text(key.encode('utf-8', 'surrogateescape'))}: {bytes_text(value)}"
         for key, value in headers
@@ -69,13 +67,16 @@ class TextDump:
         self._file = file
         return f"{blank}{file}\n"
 
-    def record_lines(self, records: Sequence[Record], file: str) -> Iterator[str]:
+    def record_lines(self, records: Sequence[Record], file: str) -> list[str]:
         """One line a record: offset, time, key, value, headers."""
-        for offset, timestamp, key, value, headers in records:
-            yield (
-                f"{self._title(file)}{offset:>10}  {iso(timestamp):24}  {bytes_text(key)}"
-                f"  {bytes_text(value)}{headers_text(headers)}\n"
-            )
+        lines = [
+            f"{offset:>10}  {iso(timestamp):24}  {bytes_text(key)}  {bytes_text(value)}"
+            f"{headers_text(headers) if headers else ''}\n"
+            for offset, timestamp, key, value, headers in records
+        ]
+        if lines:
+            lines[0] = self._title(file) + lines[0]
+        return lines
 
     def control_lines(
         self, batch: Batch, controls: Sequence[ControlRecord], file: str

@@ -87,6 +87,7 @@ def _sections(
 ) -> Iterator[Section]:
     from kafkaspec.cli.explain_data import explain_batch, explain_sidecar, find_position
     from kafkaspec.log import names
+    from kafkaspec.log.opening import open_log
     from kafkaspec.log.segment import Segment
 
     name = names.parse_segment(file.name)
@@ -95,6 +96,9 @@ def _sections(
             raise click.UsageError("--offset is for segments; give --position")
         yield from explain_sidecar(file, position or 0)
         return
+    if position is None:
+        # Someone who names a position wants to see it whatever it is.
+        open_log(file, codec="kaitai").close()
     with Segment(file, codec="kaitai") as segment:
         if position is None:
             position = 0 if offset is None else find_position(segment, offset)

@@ -143,7 +143,7 @@ def _json(name: str, found: Found, codec: str) -> str:
         except KafkaSpecError:
             controls = None
         lines = record_lines(batch, [record], str(found.path), text_or_base64, controls)
-        shown = json.loads(next(lines))
+        shown = json.loads(lines[0])
     index, time_index, largest = found.index_answer, found.time_index_answer, found.decided_by
     return json.dumps(
         {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     _Milliseconds = click.ParamType[int]
 else:  # not subscriptable before click 8.4
     _Name = _Milliseconds = click.ParamType
+
+_EPOCH = datetime(1970, 1, 1)  # in UTC
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -90,10 +92,10 @@ class Timestamp(_Milliseconds):
                 param,
                 ctx,
             )
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
         # In integers: a float of seconds cannot hold every millisecond.
-        since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+        since = moment - _EPOCH
         return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
 
 
@@ -104,9 +106,7 @@ def iso(timestamp: int | None) -> str:
     """
     if timestamp is None or timestamp == -1:
         return "-"
-    seconds, milliseconds = divmod(timestamp, 1000)
     try:
-        moment = datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError):
+        return f"{(_EPOCH + timedelta(milliseconds=timestamp)).isoformat('T', 'milliseconds')}Z"
+    except OverflowError:
         return str(timestamp)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds:03d}Z"

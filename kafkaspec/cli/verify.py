@@ -32,7 +32,7 @@ Output of --format json, one object a line, told apart by "type":
 
 \b
 Exit codes: 0 clean, 1 errors or warnings (info does not count), 2 wrong usage
-or a PATH that cannot be read.
+or a PATH, or a file under it, that cannot be read.
 """
 
 
@@ -70,7 +70,7 @@ def verify_command(
         _print_json(run)
     else:
         _print_text(run)
-    if run.failures:
+    if run.failures or run.unreadable:
         ctx.exit(USAGE)
     ctx.exit(CLEAN if run.report.clean else FINDINGS)
 
@@ -87,6 +87,7 @@ class _Run:
         self._max_output = max_output
         self.report: Report = Report(codecs=codecs_of(codec))
         self.failures: list[tuple[Path, str]] = []
+        self.unreadable = False
 
     @property
     def size(self) -> int:
@@ -97,6 +98,7 @@ class _Run:
 
     def events(self, progress: Callable[[int, str], None] | None = None) -> Iterator[Event]:
         """Findings and results; a path that cannot be read becomes a failure."""
+        from kafkaspec.analysis.reasons import FindingReason
         from kafkaspec.analysis.report import FileResult
         from kafkaspec.analysis.verification import verify_events
         from kafkaspec.errors import KafkaSpecError
@@ -108,6 +110,8 @@ class _Run:
                 ):
                     if isinstance(event, FileResult):
                         self.report.totals.add(event)
+                    elif event.reason is FindingReason.UNREADABLE:
+                        self.unreadable = True
                     yield event
             except KafkaSpecError as error:
                 self.failures.append((path, str(error)))

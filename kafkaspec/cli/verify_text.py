@@ -42,7 +42,13 @@ def _groups(files: list[FileResult]) -> tuple[str, dict[str, list[FileResult]]]:
     """Rows of the table: by segment, by partition, or by log directory, whichever is readable."""
     partitions = {result.partition for result in files}
     if len(partitions) == 1:
-        return "segment", _by(files, _segment_row)
+        by_segment = _by(files, _segment_row)
+        # A row is named after its segment, unless that is not among the files.
+        named = {
+            name if len(results) > 1 else results[0].file: results
+            for name, results in by_segment.items()
+        }
+        return "file", named
     rows = _by(files, _partition_row)
     if len(rows) > _MANY_ROWS:
         directories = _by(files, _directory_row)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.model import Record
 
 if TYPE_CHECKING:
@@ -180,11 +180,17 @@ def find_timestamp(
 def largest_timestamp(segment: Segment) -> LargestTimestamp:
     """See ``Segment.largest_timestamp``. Kafka: ``LogSegment.largestTimestamp``."""
     if segment.offset_index is None:
-        largest = max((batch.max_timestamp for batch in segment.batches()), default=-1)
+        largest = NO_TIMESTAMP
+        for item in segment.scan():
+            if isinstance(item, KafkaSpecError):  # recovery cuts the log here
+                break
+            largest = max(largest, item.max_timestamp)
         if largest >= 0:
             return LargestTimestamp(largest, "batches")
     elif segment.time_index is not None:
         last = segment.time_index.last_timestamp
         if last is not None and last >= 0:
             return LargestTimestamp(last, "time index")
-    return LargestTimestamp(-1 if segment.modified is None else segment.modified, "file time")
+    return LargestTimestamp(
+        NO_TIMESTAMP if segment.modified is None else segment.modified, "file time"
+    )

@@ -159,7 +159,7 @@ class Partition:
         for segment in candidates:
             largest = None
             if timestamp is not None and not plain:
-                largest = segment.largest_timestamp()
+                largest = segment.largest_timestamp
                 if largest.value < timestamp:
                     continue
             found = segment.find(

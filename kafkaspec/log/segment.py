@@ -214,6 +214,7 @@ class Segment:
             self, timestamp, plain=plain, start_offset=start_offset, use_index=use_index
         )
 
+    @cached_property
     def largest_timestamp(self) -> lookup.LargestTimestamp:
         """What a broker takes for the largest timestamp of this segment, and from where."""
         return lookup.largest_timestamp(self)

@@ -87,7 +87,7 @@ class ProducerSnapshot:
     """
 
     def __init__(self, path: str | PathLike[str], *, codec: Codec | str | None = None) -> None:
-        """Map a producer snapshot.
+        """Read a producer snapshot into memory: it has one small entry a producer.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -96,7 +96,9 @@ class ProducerSnapshot:
         name = names.parse_segment(self.path.name)
         self.offset = name.base_offset if name else None
         self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
-        self._source = Source(path)
+        with Source(path) as source:
+            self._name = source.name
+            self._data = bytes(source.buffer)
         self._structure: SnapshotStructure | None = None
 
     @property
@@ -107,11 +109,8 @@ class ProducerSnapshot:
             KafkaSpecError: cut, of another version, or with a count beyond what the file can hold.
         """
         if self._structure is None:
-            self._source.check()
-            # A copy: the structure outlives the mapping.
-            data = bytes(self._source.buffer)
             self._structure, _ = self._codec.parse(
-                SNAPSHOT, data, complete=True, origin=Origin(self._source.name)
+                SNAPSHOT, self._data, complete=True, origin=Origin(self._name)
             )
         assert self._structure is not None
         return self._structure
@@ -142,7 +141,7 @@ class ProducerSnapshot:
             Reason.CHECKSUM_MISMATCH,
             f"stored {checksum.algorithm} is {self.structure.crc:#010x},"
             f" of the bytes it is {self._computed():#010x}",
-            file=self._source.name,
+            file=self._name,
             offset=checksum.position,
             path=f"/{checksum.field}",
             spec=field_of(SNAPSHOT, checksum.field).location,
@@ -151,5 +150,4 @@ class ProducerSnapshot:
     def _computed(self) -> int:
         checksum = LAYOUTS[SNAPSHOT].checksum
         assert checksum is not None
-        self._source.check()
-        return crc32c(self._source.buffer[checksum.start :])
+        return crc32c(self._data[checksum.start :])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,23 @@ def test_legal_transaction_indexes(
         ),
         pytest.param(
             ABORTED, [(7, 0, 1, 99)], "transaction_range", "hides_records", id="stable offset"
+        ),
+        pytest.param(
+            data(0) + end(1, COMMIT) + data(2, sequence=1) + end(3, ABORT),
+            [(7, 0, 3, 4)],
+            "transaction_range",
+            "hides_records",
+            id="reaches over the transaction before",
+        ),
+        pytest.param(
+            ABORTED, [(7, -5, 1, 2)], "transaction_range", "hides_records", id="negative offset"
+        ),
+        pytest.param(
+            ABORTED,
+            struct.pack(">hqqqq", 1, *ENTRY),
+            "transaction_version",
+            "nothing",
+            id="version that Kafka does not see",
         ),
         pytest.param(
             ABORTED, b"\1" + bytes(33), "invalid_value", "refuses_log", id="version of Kafka's eye"

@@ -179,7 +179,7 @@ def _entry(message: object) -> Entry:
 
 
 def _record_set(**changes: Any) -> RecordSet:
-    batch = make_batch()
+    batch = make_batch(num_records=1)
     fields: dict[str, Any] = {"batch": batch, "timestamp_delta": 0, "offset_delta": 0}
     return RecordSet(batch=batch, records=[Record(**fields | changes)])
 
@@ -233,6 +233,12 @@ def _record_set(**changes: Any) -> RecordSet:
             _record_set(timestamp_delta=1 << 63),
             (),
             "/records/0/body/timestamp_delta",
+        ),
+        (
+            "recordbatch.record_set",
+            RecordSet(batch=make_batch(num_records=2), records=[]),
+            (),
+            "/records",
         ),
         ("recordbatch.record_set", _record_set(key="k"), (), "/records/0/body/key"),
         ("recordbatch.record_set", _record_set(headers=None), (), "/records/0/body/headers"),

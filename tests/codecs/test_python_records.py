@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,7 +49,8 @@ def _payload(batch: RecordBatch, rows: list[Any]) -> bytes:
         )
         for timestamp, offset, key, value, pairs in rows
     ]
-    return CODEC.serialize("recordbatch.record_set", RecordSet(batch=batch, records=records))
+    counted = replace(batch, num_records=len(rows))
+    return CODEC.serialize("recordbatch.record_set", RecordSet(batch=counted, records=records))
 
 
 def _checked(batch: RecordBatch, payload: bytes) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,49 +12,54 @@ from kafkaspec._generated.python.model.recordbatch import Entry
 from kafkaspec.codecs import Codec
 from kafkaspec.log import Batch, DefaultBatch, LegacyBatch, Segment
 from kafkaspec.log.framing import ENTRY, RECORD_SET
-from tests.goldens import Golden, files
-
-LOGS = files(".log", ".checkpoint")
+from tests.goldens import VERSIONS, files
 
 
-@pytest.mark.parametrize("golden", LOGS, ids=str)
-def test_entries(golden: Golden, codec: Codec) -> None:
+def batches(version: str, codec: Codec) -> Iterator[tuple[str, Batch]]:
+    """All batches of a version, with a name for each."""
+    for golden in files(".log", ".checkpoint", version=version):
+        for batch in Segment(golden.path, codec=codec).batches():
+            yield f"{golden} at {batch.position}", batch
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_entries(version: str, codec: Codec) -> None:
     """Headers and messages; sizes and checksums are computed, not copied."""
-    for batch in Segment(golden.path, codec=codec).batches():
+    for name, batch in batches(version, codec):
         base = batch.last_offset if isinstance(batch, LegacyBatch) else batch.base_offset
         entry = Entry(base_offset=base, message=batch.message)
-        assert codec.serialize(ENTRY, entry) == bytes(batch.data)
+        assert codec.serialize(ENTRY, entry) == bytes(batch.data), name
 
 
-@pytest.mark.parametrize("golden", LOGS, ids=str)
-def test_record_sets(golden: Golden, codec: Codec) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_record_sets(version: str, codec: Codec) -> None:
     """Also what compressed batches hold."""
-    for batch in Segment(golden.path, codec=codec).batches():
+    for name, batch in batches(version, codec):
         if isinstance(batch, DefaultBatch) and batch.num_records:
             written = codec.serialize(RECORD_SET, batch.record_set(), parameters=(batch.message,))
-            assert written == bytes(batch.decompressed())
+            assert written == bytes(batch.decompressed()), name
 
 
-@pytest.mark.parametrize("golden", LOGS, ids=str)
-def test_inner_messages(golden: Golden, codec: Codec) -> None:
-    for batch in Segment(golden.path, codec=codec).batches():
+@pytest.mark.parametrize("version", VERSIONS)
+def test_inner_messages(version: str, codec: Codec) -> None:
+    for name, batch in batches(version, codec):
         if isinstance(batch, LegacyBatch):
             for inner in batch.inner_messages():
                 entry = Entry(base_offset=inner.message.offset, message=inner.message)
-                assert codec.serialize(ENTRY, entry) == bytes(inner.data)
+                assert codec.serialize(ENTRY, entry) == bytes(inner.data), name
 
 
-@pytest.mark.parametrize("golden", LOGS, ids=str)
-def test_encode_of_the_records(golden: Golden, codec: Codec) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_encode_of_the_records(version: str, codec: Codec) -> None:
     """Through the public function, from the records that a user sees.
 
     Of LogAppendTime the timestamps of the producer are lost on the way, and with magic 0 and 1
     entries are made one by one; all else that is not compressed comes out as the broker wrote it.
     """
-    for batch in Segment(golden.path, codec=codec).batches():
+    for name, batch in batches(version, codec):
         if batch.is_compressed or (batch.timestamp_type == "LogAppendTime" and batch.magic == 2):
             continue
-        assert encode(batch.records(), codec=codec, **options(batch)) == bytes(batch.data)
+        assert encode(batch.records(), codec=codec, **options(batch)) == bytes(batch.data), name
 
 
 def options(batch: Batch) -> dict[str, Any]:

@@ -295,7 +295,7 @@ def test_golden_answers_differ_from_the_plain_ones_after_compaction(tmp_path: Pa
     for path in place.glob("*.log"):
         day(path, 0)
     partition = Partition(place)
-    seen = [(segment.largest_timestamp().value, read(segment)) for segment in partition.segments]
+    seen = [(segment.largest_timestamp.value, read(segment)) for segment in partition.segments]
     for timestamp in times([item for _, items in seen for item in items]):
         deciding = next((items for largest, items in seen if largest >= timestamp), [])
         assert partition.find(timestamp=timestamp).record == first_at(deciding, timestamp, False)[1]

@@ -7,6 +7,7 @@ and say why bytes are refused and where, so that codecs agree on reasons and not
 from __future__ import annotations
 
 import json
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +72,10 @@ def test_accepted(codec: Codec, vector: dict[str, Any]) -> None:
     value, end = parse(codec, vector)
     assert end == vector["end"]
     if "field" in vector:
-        found = getattr(value, vector["field"]) if vector["field"] else value
+        found = attrgetter(vector["field"])(value) if vector["field"] else value
         assert plain(found) == vector["value"]
+    for instance, expected in vector.get("instances", {}).items():
+        assert plain(getattr(value, instance)) == expected, instance
 
 
 @pytest.mark.parametrize("vector", REJECTED, ids=name)

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tools.specgen.evaluate import literal
-from tools.specgen.expression import Name
-from tools.specgen.lint_support import source
+from tools.specgen.evaluate import evaluate, literal, satisfies
+from tools.specgen.expression import Name, names
+from tools.specgen.lint_support import allowed_values, source
 from tools.specgen.model import (
     Field,
     IntegerType,
@@ -97,18 +97,32 @@ class _Vectors:
         on = self._switch()
         parameters = self._parameters()
         if on is None:
-            yield "", parameters, {}
+            version = self._version()
+            if version is None:
+                yield "", parameters, {}
+            else:
+                for number in sorted(allowed_values(version.valid) or {}, reverse=True):
+                    yield f"{version.id}_{number}.", parameters, {version.id: number}
             return
         kind, name = on
-        names = [parameter.id for parameter in self._type.parameters]
+        given = [parameter.id for parameter in self._type.parameters]
         known = [case for case, _ in kind.cases if case is not None]
         default = [max(known) + 1, -1] if len(known) < len(kind.cases) else []
         for case in [*known, *default]:
-            if name in names:
-                chosen = [case if n == name else p for n, p in zip(names, parameters, strict=True)]
+            if name in given:
+                chosen = [case if n == name else p for n, p in zip(given, parameters, strict=True)]
                 yield f"{name}_{case}.", chosen, {}
             else:
                 yield f"{name}_{case}.", parameters, {name: case}
+
+    def _version(self) -> Field | None:
+        """The field that decides which others there are."""
+        for item in self._type.fields:
+            tested = names(item.condition) if item.condition is not None else frozenset()
+            for name in sorted(tested & self._type.field_by_id.keys()):
+                if allowed_values(self._type.field_by_id[name].valid):
+                    return self._type.field_by_id[name]
+        return None
 
     def _switch(self) -> tuple[SwitchType, str] | None:
         """The first switch of the type or of a choice right inside, and what decides it."""
@@ -153,13 +167,28 @@ class _Vectors:
         if not verdict.reason:
             vector["canonical"] = change.canonical and not change.extra
             vector["end"] = verdict.offset
-            if change.field and not self._type.is_transparent:
-                node = structure.node(change.field)
-                value = node.value
-                if isinstance(value, int | bytes | None):
-                    vector["field"] = "" if self._type.key != self._key else change.field
-                    vector["value"] = value.hex() if isinstance(value, bytes) else value
+            if not self._type.is_transparent:
+                vector |= self._expected(change, structure)
         yield vector
+
+    def _expected(self, change: Change, structure: Structure) -> dict[str, Any]:
+        """The value of the changed field and what follows from all fields."""
+        result: dict[str, Any] = {}
+        if change.field:
+            value: Any = structure.scope
+            for name in change.field.split("."):
+                value = value[name]
+            if isinstance(value, int | bytes | None):
+                result["field"] = "" if self._type.key != self._key else change.field
+                result["value"] = value.hex() if isinstance(value, bytes) else value
+        instances = {}
+        for instance in self._type.value_instances:
+            there = instance.condition is None or evaluate(instance.condition, structure.scope)
+            value = evaluate(instance.value, structure.scope) if there else None
+            instances[instance.id] = None if value is None else _signed64(int(value))
+        if instances:
+            result["instances"] = instances
+        return result
 
     def _head(
         self, name: str, parameters: Sequence[Any], data: bytes, verdict: Verdict
@@ -195,11 +224,10 @@ class _Vectors:
         assert isinstance(peek.type, IntegerType)
         start = literal(peek.position) or 0
         for number in peek_values(peek):
+            if satisfies(peek.valid, number, {}):
+                continue
             patch = number.to_bytes(peek.type.size, "big", signed=peek.type.signed)
             data = base.data[:start] + patch + base.data[start + peek.type.size :]
-            low, high = literal(peek.valid.minimum), literal(peek.valid.maximum)  # type: ignore[union-attr]
-            if low is None or high is None or low <= number <= high:
-                continue
             verdict = Verdict("invalid_value", f"/{peek.id}", start)
             vector = self._head(f"{name}{peek.id}.{number}", parameters, data, verdict)
             why = f"{peek.id} is {number}, which no case stands for."
@@ -220,6 +248,11 @@ class _Vectors:
                 change = Change("", why, field=item.id, canonical=items == claimed)
                 name = f"{item.id}.{items}_of_{claimed}"
                 yield from self._vector(name, change, structure, parameters)
+
+
+def _signed64(number: int) -> int:
+    """As arithmetic of Java's ``long`` has it."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _switch_of(type_: Type) -> tuple[SwitchType, str] | None:

@@ -14,12 +14,17 @@ from typing import Any
 import yaml
 
 from tools.specgen import expression as ex
+from tools.specgen.loader_support import (
+    SpecError,
+    default_of,
+    derive_of,
+    key_order,
+    strings,
+    unknown_keys,
+)
 from tools.specgen.model import (
     BitsType,
     BytesType,
-    Default,
-    Derive,
-    DeriveFunction,
     Enum,
     EnumValue,
     Field,
@@ -38,20 +43,12 @@ from tools.specgen.model import (
     ValueInstance,
 )
 
-
-class SpecError(Exception):
-    """The specification cannot be read: ``file: path: what is wrong and what to write instead``."""
-
-    def __init__(self, location: str, message: str) -> None:
-        super().__init__(f"{location}: {message}")
-        self.location = location
-        self.message = message
+__all__ = ["SpecError", "load", "load_file"]
 
 
 _INTEGER = re.compile(r"([us])([1248])(be)?")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
 _REFERENCE = re.compile(r"(?:([a-z0-9_]+)::)?([a-z0-9_]+)(?:\((.*)\))?", re.DOTALL)
-_DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s*(\d+))?")
 
 _SPEC_KEYS = {"meta", "doc", "doc-ref", "params", "seq", "instances", "types", "enums", "-orig-id"}
 _META_KEYS = {
@@ -169,13 +166,13 @@ class _FileReader:
             imports=tuple(meta.get("imports") or ()),
             doc=str(top.get("doc", "")).strip(),
             doc_refs=root.doc_refs,
-            file_extensions=_strings(meta.get("file-extension")),
+            file_extensions=strings(meta.get("file-extension")),
             license=str(meta.get("license", "")),
             endian=str(meta.get("endian", "")),
             bit_endian=str(meta.get("bit-endian", "")),
             ks_version=version if isinstance(version := meta.get("ks-version"), str) else "",
-            unknown_keys=_unknown(top, _SPEC_KEYS) + _unknown(meta, _META_KEYS),
-            meta_order=_order(meta),
+            unknown_keys=unknown_keys(top, _SPEC_KEYS) + unknown_keys(meta, _META_KEYS),
+            meta_order=key_order(meta),
         )
 
     def type(self, name: str, node: Mapping[str, Any], path: str) -> Type:
@@ -204,15 +201,15 @@ class _FileReader:
             location=f"{self.file_name}#{path or '/'}",
             fields=tuple(fields),
             doc=str(node.get("doc", "")).strip(),
-            doc_refs=_strings(node.get("doc-ref")),
+            doc_refs=strings(node.get("doc-ref")),
             original_id=node.get("-orig-id"),
             scalar=Scalar(scalar) if scalar else None,
             representation=node.get("-webide-representation"),
             parameters=tuple(parameters),
             value_instances=tuple(values),
             peek_instances=tuple(peeks),
-            unknown_keys=_unknown(node, _TYPE_KEYS) if path else (),
-            key_order=_order(node),
+            unknown_keys=unknown_keys(node, _TYPE_KEYS) if path else (),
+            key_order=key_order(node),
         )
 
     def parameter(self, node: Mapping[str, Any], path: str) -> Parameter:
@@ -223,34 +220,35 @@ class _FileReader:
             id=str(node.get("id")),
             type=kind,
             doc=str(node.get("doc", "")).strip(),
-            unknown_keys=_unknown(node, _PARAMETER_KEYS),
-            key_order=_order(node),
+            unknown_keys=unknown_keys(node, _PARAMETER_KEYS),
+            key_order=key_order(node),
         )
 
     def field(self, node: Mapping[str, Any], path: str) -> Field:
         if not isinstance(node.get("id"), str):
             raise self.fail(path, "a field needs an id")
+        here = f"{self.file_name}#{path}"
         return Field(
             id=node["id"],
             type=self.field_type(node, path),
-            location=f"{self.file_name}#{path}",
+            location=here,
             doc=str(node.get("doc", "")).strip(),
             original_id=node.get("-orig-id"),
             enum=node.get("enum"),
             valid=self.valid(node.get("valid"), f"{path}/valid"),
             repeat=self.repeat(node, path),
             condition=self.optional(node.get("if"), f"{path}/if"),
-            derive=self.derive(node.get("-derive"), f"{path}/-derive"),
-            default=self.default(node, path),
+            derive=derive_of(node.get("-derive"), f"{here}/-derive"),
+            default=default_of(node, f"{here}/-default"),
             process=node.get("process"),
-            unknown_keys=_unknown(node, _FIELD_KEYS),
-            key_order=_order(node),
+            unknown_keys=unknown_keys(node, _FIELD_KEYS),
+            key_order=key_order(node),
         )
 
     def instance(self, instance_id: str, item: object, path: str) -> ValueInstance | PeekInstance:
         node = self.mapping(item, path)
         doc = str(node.get("doc", "")).strip()
-        unknown = _unknown(node, _INSTANCE_KEYS)
+        unknown = unknown_keys(node, _INSTANCE_KEYS)
         location = f"{self.file_name}#{path}"
         if "value" in node:
             return ValueInstance(
@@ -262,7 +260,7 @@ class _FileReader:
                 condition=self.optional(node.get("if"), f"{path}/if"),
                 enum=node.get("enum"),
                 unknown_keys=unknown,
-                key_order=_order(node),
+                key_order=key_order(node),
             )
         if "pos" not in node:
             raise self.fail(path, "an instance needs value or pos")
@@ -276,7 +274,7 @@ class _FileReader:
             valid=self.valid(node.get("valid"), f"{path}/valid"),
             enum=node.get("enum"),
             unknown_keys=unknown,
-            key_order=_order(node),
+            key_order=key_order(node),
         )
 
     def field_type(self, node: Mapping[str, Any], path: str) -> FieldType:
@@ -362,47 +360,13 @@ class _FileReader:
             case other:
                 raise self.fail(f"{path}/repeat", f"must be eos, expr or until, not {other!r}")
 
-    def derive(self, node: object, path: str) -> Derive | None:
-        if node is None:
-            return None
-        match = _DERIVE.fullmatch(str(node))
-        if match is None or match[1] not in list(DeriveFunction) or (match[4] and not match[3]):
-            functions = ", ".join(DeriveFunction)
-            raise self.fail(
-                path,
-                f"cannot read {node!r}; write f(x), f(x..) or f(x..y), + a number if need be, "
-                f"with f one of {functions}",
-            )
-        return Derive(
-            function=DeriveFunction(match[1]),
-            first=match[2],
-            last=match[4],
-            open_end=bool(match[3]) and not match[4],
-            plus=int(match[5] or 0),
-        )
-
-    def default(self, node: Mapping[str, Any], path: str) -> Default | None:
-        if "-default" not in node:
-            return None
-        text = node["-default"]
-        if text == "null":
-            return Default(None)
-        if text == "[]":
-            return Default(())
-        try:
-            return Default(int(str(text), 0))
-        except ValueError:
-            raise self.fail(
-                f"{path}/-default", f"must be a quoted integer, 'null' or '[]', not {text!r}"
-            ) from None
-
     def enum(self, name: str, item: object) -> Enum:
         path = f"/enums/{name}"
         values = []
         for value, node in self.mapping(item, path).items():
             entry = node if isinstance(node, dict) else {"id": node}
             doc = str(entry.get("doc", "")).strip()
-            unknown = _unknown(entry, _ENUM_VALUE_KEYS)
+            unknown = unknown_keys(entry, _ENUM_VALUE_KEYS)
             values.append(EnumValue(int(value), str(entry["id"]), doc, unknown))
         return Enum(
             id=name,
@@ -410,17 +374,3 @@ class _FileReader:
             spec_id=self.spec_id,
             location=f"{self.file_name}#{path}",
         )
-
-
-def _strings(node: object) -> tuple[str, ...]:
-    if node is None:
-        return ()
-    return tuple(str(item) for item in node) if isinstance(node, list) else (str(node),)
-
-
-def _unknown(node: Mapping[str, Any], known: set[str]) -> tuple[str, ...]:
-    return tuple(str(key) for key in node if key not in known)
-
-
-def _order(node: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(str(key) for key in node)

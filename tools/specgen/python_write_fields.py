@@ -79,16 +79,29 @@ class FieldWriter(RunWriter):
 
     def _array(self, field: Field, stored: str) -> None:
         self._check_kind("items", field, stored)
+        self._check_count(field, stored)
 
-        def each() -> None:
-            with self.out.block(f"for index, item in enumerate({stored}):"):
+        with self.out.block(f"for index, item in enumerate({stored}):"):
+            if self._is_structure(field):
+                self.with_path(
+                    f"/{field.id}/{{index}}",
+                    lambda: self.value(field, "item", "out", guarded=False),
+                )
+            else:
                 self.value(field, "item", "out", guarded=False)
 
-        if self._is_structure(field):
-            self.out.line("index = 0")
-            self.with_path(f"/{field.id}/{{index}}", each)
-        else:
-            each()
+    def _check_count(self, field: Field, stored: str) -> None:
+        """A count that is not derived from the array is given, and has to agree."""
+        count = field.repeat.count if field.repeat else None
+        if count is None or any(
+            other.derive and other.derive.first == field.id and other.id in names(count)
+            for other in self.type.fields
+        ):
+            return
+        expected = self._translator().operand(count)
+        with self.out.block(f"if not raw and len({stored}) != {expected}:"):
+            where = f'"/{field.id}", "{field.location}"'
+            self.out.line(f"raise unencodable(len({stored}), {where})")
 
     def _is_structure(self, field: Field) -> bool:
         match field.type:
@@ -118,12 +131,23 @@ class FieldWriter(RunWriter):
                 self._scalar(field, stored, out)
             case TypeReference():
                 reference = field.type
-                if guarded:
-                    self.with_path(f"/{field.id}", lambda: self.call(reference, stored, out))
-                else:
+
+                def body() -> None:
+                    self._check_class(field, self.model.type(reference), stored)
                     self.call(reference, stored, out)
+
+                if guarded:
+                    self.with_path(f"/{field.id}", body)
+                else:
+                    body()
             case SwitchType():
                 raise ValueError(f"{field.location}: a switch needs a type of its own")
+
+    def _check_class(self, field: Field, type_: Type, stored: str) -> None:
+        """The writer of a structure looks as well, but does not know the field."""
+        if not type_.is_transparent:
+            with self.out.block(f"if not isinstance({stored}, {self.class_of(type_)}):"):
+                self.out.line(f'raise unencodable({stored}, "", "{field.location}")')
 
     def _check_size(self, field: Field, size: Expression | None, stored: str, where: str) -> None:
         if size is None or any(

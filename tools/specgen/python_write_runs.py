@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import groupby
 
 from tools.specgen.emit_python_model import is_computed
 from tools.specgen.expression import Name, names
@@ -59,11 +60,11 @@ class RunWriter(ABC):
         if field.id in self._spans():
             self.out.line(f"{field.id}_at = {start}{f' + {offset}' if offset else ''}")
 
-    def _mark_end(self, field: Field) -> None:
+    def _mark_end(self, field: Field, end: str = "len(out)") -> None:
         derives = [f.derive for f in self.type.fields if f.derive and self._is_patched(f)]
         lasts = [derive.last or derive.first for derive in derives if not derive.open_end]
         if field.id in lasts:
-            self.out.line(f"{field.id}_end = len(out)")
+            self.out.line(f"{field.id}_end = {end}")
 
     def _is_patched(self, field: Field) -> bool:
         """A fixed-width field that is computed from bytes behind it."""
@@ -107,6 +108,11 @@ class RunWriter(ABC):
         return f"value.{name}"
 
     def _run(self, run: Run) -> None:
+        """Numbers between byte strings are packed together; the strings are appended."""
+        for _, fields in groupby(run.fields, lambda field: isinstance(field.type, BytesType)):
+            self._part(run_of(self.model, self.type, tuple(fields)))
+
+    def _part(self, run: Run) -> None:
         marks = [field for field in run.fields if field.id in self._spans()]
         if marks:
             self.out.line("start = len(out)")
@@ -117,15 +123,17 @@ class RunWriter(ABC):
                 self._check_classes(field, ())
         for leaf in run.leaves:
             self._check_leaf(leaf)
-        group: list[Leaf] = []
-        for leaf in run.leaves:
-            if leaf.code.endswith("s"):
-                self._pack(group)
-                group = []
-                self.out.line(f"out += {self._stored(leaf.fields[0], leaf.parents)}")
+        for is_bytes, leaves in groupby(run.leaves, lambda leaf: leaf.code.endswith("s")):
+            if is_bytes:
+                for leaf in leaves:
+                    self.out.line(f"out += {self._stored(leaf.fields[0], leaf.parents)}")
             else:
-                group.append(leaf)
-        self._pack(group)
+                self._pack(list(leaves))
+        behind = run.size
+        for field in reversed(run.fields):
+            behind_text = f"len(out) - {run.size - behind}" if behind < run.size else "len(out)"
+            self._mark_end(field, behind_text)
+            behind = _offset_of(run, field)
 
     def _check_classes(self, field: Field, parents: tuple[Field, ...]) -> None:
         assert isinstance(field.type, TypeReference)
@@ -140,6 +148,7 @@ class RunWriter(ABC):
     def _check_leaf(self, leaf: Leaf) -> None:
         for field in leaf.fields:
             if self._is_patched(field):
+                self._check_stored(field)
                 continue
             text = self._number(field, leaf.parents)
             where = self._where(field, leaf.parents)
@@ -155,6 +164,14 @@ class RunWriter(ABC):
                         self.out.line(f"raise unencodable({text}, {where})")
             if field.derive is not None or field.constant is None:
                 self._check(field, text, where)
+
+    def _check_stored(self, field: Field) -> None:
+        """What is written over the computed value with ``raw``, looked at in its turn."""
+        assert isinstance(field.type, IntegerType)
+        stored = self._stored(field)
+        low, high = field.type.minimum, field.type.maximum
+        with self.out.block(f"if raw and {stored} is not None:"):
+            self.out.line(f"check_integer({stored}, {low}, {high}, {self._where(field)})")
 
     def _number(self, field: Field, parents: tuple[Field, ...]) -> str:
         """Source text of the number to write; computed ones go to a variable first."""
@@ -259,10 +276,11 @@ class RunWriter(ABC):
         plus = f" + {derive.plus}" if derive.plus else ""
         self.out.line(f"{name} = {computed}{plus}")
         self._prefer_stored(field, name)
-        where = self._where(field)
-        low, high = field.type.minimum, field.type.maximum
-        self.out.line(f"check_integer({name}, {low}, {high}, {where})")
-        self._check(field, name, where)
+        if derive.function not in _CHECKSUMS:
+            where = self._where(field)
+            low, high = field.type.minimum, field.type.maximum
+            self.out.line(f"check_integer({name}, {low}, {high}, {where})")
+            self._check(field, name, where)
         struct = self.structs.name(run_of(self.model, self.type, (field,)).format)
         self.out.line(f"{struct}.pack_into(out, {field.id}_at, {name})")
 

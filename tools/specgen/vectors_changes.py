@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tools.specgen.evaluate import literal, satisfies
@@ -82,6 +82,7 @@ class Changes:
         if item.repeat is not None:
             for count in (0, 2):
                 yield self._change(item, f"{count}_items", f"An array of {count}.", Items(count))
+            yield from self._items(item)
         elif isinstance(item.type, BytesType):
             yield from self._bytes(item)
         elif isinstance(item.type, IntegerType | BitsType) or (scalar and scalar.is_integer):
@@ -90,6 +91,30 @@ class Changes:
                 yield from self._varint_forms(item, scalar)
         elif scalar is not None:
             yield from self._byte_scalar(item)
+        elif isinstance(item.type, TypeReference):
+            yield from self._nested(item)
+
+    def _items(self, item: Field) -> Iterator[Change]:
+        """Numbers inside of an item, which readers of many items may read in another way."""
+        holder = self._base.node(item.id).items[0].inner
+        for node in holder.nodes if holder is not None else []:
+            bounds = value_range(self._model, node.field)
+            for number in around(node.field.valid) if bounds is not None else []:
+                if bounds is not None and bounds[0] <= number <= bounds[1]:
+                    name = f"{item.id}.{node.field.id}.{number}"
+                    why = f"{node.field.id} of an item is {number}."
+                    override = {item.id: Items(1, {node.field.id: number})}
+                    yield Change(name, why, override, canonical=node.field.derive is None)
+
+    def _nested(self, item: Field) -> Iterator[Change]:
+        """Each bit of a structure of bit fields."""
+        assert isinstance(item.type, TypeReference)
+        for bits in self._model.type(item.type).fields:
+            if isinstance(bits.type, BitsType):
+                for number in (1 << bit for bit in range(bits.type.width)):
+                    name = f"{item.id}.{bits.id}"
+                    override = {item.id: {bits.id: number}}
+                    yield Change(f"{name}.{number}", f"{name} is {number}.", override, name)
 
     def _change(
         self, item: Field, name: str, why: str, override: Any, *, canonical: bool = True
@@ -101,8 +126,18 @@ class Changes:
         assert bounds is not None
         base = self._base.node(item.id)
         left = len(self._base.data) - base.end
-        for number in sorted({limit + step for limit in limits(item.valid) for step in (-1, 0, 1)}):
-            yield from self._number(item, f"{number}", number, bounds)
+        for number in around(item.valid):
+            for change in self._number(item, f"{number}", number, bounds):
+                yield change
+                # What is wrong counts before what is missing behind it.
+                keep = len(self._base.data) - 1
+                why = f"{change.why} The input ends at byte {keep}."
+                name = f"{change.name}.cut"
+                yield replace(change, name=name, why=why, cut=keep, canonical=False)
+        if item.derive is not None and self._type.field_by_id[item.derive.first].repeat:
+            why = f"{item.id} stands for no item, and the input ends behind it."
+            items = {item.derive.first: Items(0)}
+            yield Change(f"{item.id}.at_the_end", why, items, canonical=False, cut=base.end)
         if any(isinstance(node, Binary) for node in _nodes(item.valid)):
             yield from self._number(item, "beyond_what_is_left", left + 2, bounds)
         yield from self._number(item, "minimum", bounds[0], bounds)
@@ -130,6 +165,8 @@ class Changes:
         for name, why, data, fault in varint_forms(scalar, value):
             raw = Raw(data, value, fault)
             yield self._change(item, name, why, raw, canonical=False)
+        why = "80 00 is 0, though longer than needed (quirk Q3)."
+        yield self._change(item, "zero_in_two_bytes", why, Raw(b"\x80\0", 0), canonical=False)
 
     def _byte_scalar(self, item: Field) -> Iterator[Change]:
         assert isinstance(item.type, TypeReference)
@@ -149,15 +186,12 @@ class Changes:
                 yield self._change(item, f"size.{name}", why, raw, canonical=False)
         bounds = value_range(self._model, size)
         assert bounds is not None
-        for number in sorted({bounds[0], -2, -1, 0, *self._around(size), bounds[1]}):
+        for number in sorted({bounds[0], -2, -1, 0, *around(size.valid), bounds[1]}):
             if bounds[0] <= number <= bounds[1] and number - plus not in (0, -1):
                 yield from self._byte_scalar_size(item, size, number, nullable=nullable)
         if plus:
             raw = Raw(self._builder.encode(size, 0), None, "invalid_value")
             yield self._change(item, "size.0", "Size 0 is null, which is not allowed.", raw)
-
-    def _around(self, size: Field) -> set[int]:
-        return {limit + step for limit in limits(size.valid) for step in (-1, 0, 1)}
 
     def _byte_scalar_size(
         self, item: Field, size: Field, number: int, *, nullable: bool
@@ -185,15 +219,20 @@ class Changes:
             yield self._change(item, "not_text", "Bytes that are not UTF-8.", b"\x00\xff\x80")
 
     def _cuts(self) -> Iterator[Change]:
-        """The input ends one byte before the end of each field."""
+        """The input ends right before and one byte before the end of each field."""
         total = len(self._base.data)
         for peek in self._type.peek_instances:
-            yield self._cut(f"{peek.id}.cut", literal(peek.position) or 0)
+            start = literal(peek.position) or 0
+            yield self._cut(f"{peek.id}.cut", start)
+            if isinstance(peek.type, IntegerType):
+                yield self._cut(f"{peek.id}.last", start + peek.type.size)
         if total:
             yield self._cut("nothing", 0)
         for node in self._base.nodes:
             if node.data and node.end - 1 > 0:
                 yield self._cut(f"{node.field.id}.cut", node.end - 1)
+            if node.data and node.end < total:
+                yield self._cut(f"{node.field.id}.last", node.end)
 
     @staticmethod
     def _cut(name: str, keep: int) -> Change:
@@ -209,7 +248,7 @@ def inside(structure: Structure) -> Iterator[Change]:
         start = node.start
         for end in ends:
             keep = end - 1 - start
-            if keep > 0:
+            if keep >= 0:
                 raw = Raw(node.data[:keep], node.value)
                 why = f"{node.field.id} ends at its byte {keep}, inside of a field."
                 name = f"{node.field.id}.inner_cut_{keep}"
@@ -246,6 +285,11 @@ def varint_forms(scalar: Scalar, value: int) -> Iterator[tuple[str, str, bytes, 
     yield "too_long", f"Byte {most} says that another follows.", endless, "varint_too_long"
 
 
+def around(valid: Valid | None) -> list[int]:
+    """Every number that ``valid`` compares with, and its neighbours."""
+    return sorted({limit + step for limit in limits(valid) for step in (-1, 0, 1)})
+
+
 def limits(valid: Valid | None) -> Iterator[int]:
     """Every number that ``valid`` compares with."""
     if valid is None:
@@ -276,6 +320,5 @@ def passes(valid: Valid | None, number: int) -> bool:
 def peek_values(peek: PeekInstance) -> list[int]:
     """Numbers around the bounds of a field that is read ahead, and the ends of its type."""
     assert isinstance(peek.type, IntegerType)
-    around = {limit + step for limit in limits(peek.valid) for step in (-1, 0, 1)}
     low, high = peek.type.minimum, peek.type.maximum
-    return sorted(number for number in {*around, low, high} if low <= number <= high)
+    return sorted(number for number in {*around(peek.valid), low, high} if low <= number <= high)

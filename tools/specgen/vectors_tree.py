@@ -63,9 +63,10 @@ class Raw:
 
 @dataclass(frozen=True)
 class Items:
-    """So many items in an array."""
+    """So many items in an array, and what to override in each of them."""
 
     count: int
+    overrides: Mapping[str, Any] | None = None
 
 
 @dataclass
@@ -150,7 +151,7 @@ class Builder:
             type_: what to build.
             parameters: values of its parameters; structures as their ``scope``.
             overrides: by id of a field, or of a peek to choose the case: a number, bytes, None,
-                ``Raw`` or ``Items``.
+                ``Raw``, ``Items``, or of a structure a mapping like this one.
             path: path of the structure.
         """
         chosen = dict(overrides or {})
@@ -217,8 +218,10 @@ class Builder:
             except UnknownNameError:
                 pass  # A derived count, which follows the items.
         single = replace(item, repeat=None)
+        nested = dict(override.overrides or {}) if isinstance(override, Items) else {}
+        chosen = {item.id: nested} if nested else {}
         items = [
-            self._value(single, index, scope, ..., f"{here}/{i}", {}) for i in range(count + 1)
+            self._value(single, index, scope, ..., f"{here}/{i}", chosen) for i in range(count + 1)
         ]
         position = 0
         for node in items:
@@ -272,6 +275,8 @@ class Builder:
         for peek in inner_type.peek_instances:
             if peek.id in chosen:
                 overrides[peek.id] = chosen[peek.id]
+        if isinstance(chosen.get(item.id), dict):
+            overrides = chosen[item.id]
         arguments = [evaluate(argument, scope) for argument in reference.arguments]
         inner = self.build(inner_type, arguments, overrides, here)
         shape = Shape.STRUCTURE

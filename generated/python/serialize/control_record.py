@@ -12,6 +12,7 @@ from struct import Struct
 from kafkaspec.errors import KafkaSpecError
 
 from ..model import control_record as model
+from ..model import flexible as flexible_model
 from ..runtime import check_bytes, check_integer, check_items, unencodable
 from . import flexible, varint
 
@@ -28,6 +29,8 @@ def write_control_record(out: bytearray, value: object, raw: bool) -> None:
     if not isinstance(value, model.ControlRecord):
         raise unencodable(value, "", "control_record.ksy#/")
     try:
+        if not isinstance(value.key, model.ControlRecordKey):
+            raise unencodable(value.key, "", "control_record.ksy#/seq/0")
         write_control_record_key(out, value.key, raw)
     except KafkaSpecError as error:
         error.path = f"/key{error.path}"
@@ -148,13 +151,14 @@ def write_leader_change_message(out: bytearray, value: object, raw: bool) -> Non
     varint.write_unsigned_varint32(
         out, num_voters, raw, "/num_voters", "control_record.ksy#/types/leader_change_message/seq/2"
     )
-    index = 0
-    try:
-        for index, item in enumerate(value.voters):
+    for index, item in enumerate(value.voters):
+        try:
+            if not isinstance(item, model.Voter):
+                raise unencodable(item, "", "control_record.ksy#/types/leader_change_message/seq/3")
             write_voter(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/voters/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/voters/{index}{error.path}"
+            raise
     check_items(
         value.granting_voters,
         "/granting_voters",
@@ -170,14 +174,19 @@ def write_leader_change_message(out: bytearray, value: object, raw: bool) -> Non
         "/num_granting_voters",
         "control_record.ksy#/types/leader_change_message/seq/4",
     )
-    index = 0
-    try:
-        for index, item in enumerate(value.granting_voters):
+    for index, item in enumerate(value.granting_voters):
+        try:
+            if not isinstance(item, model.Voter):
+                raise unencodable(item, "", "control_record.ksy#/types/leader_change_message/seq/5")
             write_voter(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/granting_voters/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/granting_voters/{index}{error.path}"
+            raise
     try:
+        if not isinstance(value.tagged_fields, flexible_model.TaggedFields):
+            raise unencodable(
+                value.tagged_fields, "", "control_record.ksy#/types/leader_change_message/seq/6"
+            )
         flexible.write_tagged_fields(out, value.tagged_fields, raw)
     except KafkaSpecError as error:
         error.path = f"/tagged_fields{error.path}"
@@ -199,6 +208,8 @@ def write_voter(out: bytearray, value: object, raw: bool) -> None:
     )
     out += _S2.pack(value.voter_id)
     try:
+        if not isinstance(value.tagged_fields, flexible_model.TaggedFields):
+            raise unencodable(value.tagged_fields, "", "control_record.ksy#/types/voter/seq/1")
         flexible.write_tagged_fields(out, value.tagged_fields, raw)
     except KafkaSpecError as error:
         error.path = f"/tagged_fields{error.path}"
@@ -225,6 +236,10 @@ def write_snapshot_header_record(out: bytearray, value: object, raw: bool) -> No
     )
     out += _S3.pack(value.version, value.last_contained_log_timestamp)
     try:
+        if not isinstance(value.tagged_fields, flexible_model.TaggedFields):
+            raise unencodable(
+                value.tagged_fields, "", "control_record.ksy#/types/snapshot_header_record/seq/2"
+            )
         flexible.write_tagged_fields(out, value.tagged_fields, raw)
     except KafkaSpecError as error:
         error.path = f"/tagged_fields{error.path}"
@@ -246,6 +261,10 @@ def write_snapshot_footer_record(out: bytearray, value: object, raw: bool) -> No
     )
     out += _S4.pack(value.version)
     try:
+        if not isinstance(value.tagged_fields, flexible_model.TaggedFields):
+            raise unencodable(
+                value.tagged_fields, "", "control_record.ksy#/types/snapshot_footer_record/seq/1"
+            )
         flexible.write_tagged_fields(out, value.tagged_fields, raw)
     except KafkaSpecError as error:
         error.path = f"/tagged_fields{error.path}"
@@ -274,6 +293,10 @@ def write_kraft_version_record(out: bytearray, value: object, raw: bool) -> None
     )
     out += _S0.pack(value.version, value.kraft_version)
     try:
+        if not isinstance(value.tagged_fields, flexible_model.TaggedFields):
+            raise unencodable(
+                value.tagged_fields, "", "control_record.ksy#/types/kraft_version_record/seq/2"
+            )
         flexible.write_tagged_fields(out, value.tagged_fields, raw)
     except KafkaSpecError as error:
         error.path = f"/tagged_fields{error.path}"
@@ -297,14 +320,19 @@ def write_voters_record(out: bytearray, value: object, raw: bool) -> None:
     varint.write_unsigned_varint32(
         out, num_voters, raw, "/num_voters", "control_record.ksy#/types/voters_record/seq/1"
     )
-    index = 0
-    try:
-        for index, item in enumerate(value.voters):
+    for index, item in enumerate(value.voters):
+        try:
+            if not isinstance(item, model.RegisteredVoter):
+                raise unencodable(item, "", "control_record.ksy#/types/voters_record/seq/2")
             write_registered_voter(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/voters/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/voters/{index}{error.path}"
+            raise
     try:
+        if not isinstance(value.tagged_fields, flexible_model.TaggedFields):
+            raise unencodable(
+                value.tagged_fields, "", "control_record.ksy#/types/voters_record/seq/3"
+            )
         flexible.write_tagged_fields(out, value.tagged_fields, raw)
     except KafkaSpecError as error:
         error.path = f"/tagged_fields{error.path}"
@@ -324,6 +352,7 @@ def write_registered_voter(out: bytearray, value: object, raw: bool) -> None:
         "/voter_id",
         "control_record.ksy#/types/registered_voter/seq/0",
     )
+    out += _S2.pack(value.voter_id)
     check_bytes(
         value.voter_directory_id,
         "/voter_directory_id",
@@ -335,7 +364,6 @@ def write_registered_voter(out: bytearray, value: object, raw: bool) -> None:
             "/voter_directory_id",
             "control_record.ksy#/types/registered_voter/seq/1",
         )
-    out += _S2.pack(value.voter_id)
     out += value.voter_directory_id
     check_items(value.endpoints, "/endpoints", "control_record.ksy#/types/registered_voter/seq/3")
     num_endpoints = len(value.endpoints) + 1
@@ -348,19 +376,28 @@ def write_registered_voter(out: bytearray, value: object, raw: bool) -> None:
         "/num_endpoints",
         "control_record.ksy#/types/registered_voter/seq/2",
     )
-    index = 0
-    try:
-        for index, item in enumerate(value.endpoints):
+    for index, item in enumerate(value.endpoints):
+        try:
+            if not isinstance(item, model.Endpoint):
+                raise unencodable(item, "", "control_record.ksy#/types/registered_voter/seq/3")
             write_endpoint(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/endpoints/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/endpoints/{index}{error.path}"
+            raise
     try:
+        if not isinstance(value.kraft_version_feature, model.KraftVersionRange):
+            raise unencodable(
+                value.kraft_version_feature, "", "control_record.ksy#/types/registered_voter/seq/4"
+            )
         write_kraft_version_range(out, value.kraft_version_feature, raw)
     except KafkaSpecError as error:
         error.path = f"/kraft_version_feature{error.path}"
         raise
     try:
+        if not isinstance(value.tagged_fields, flexible_model.TaggedFields):
+            raise unencodable(
+                value.tagged_fields, "", "control_record.ksy#/types/registered_voter/seq/5"
+            )
         flexible.write_tagged_fields(out, value.tagged_fields, raw)
     except KafkaSpecError as error:
         error.path = f"/tagged_fields{error.path}"
@@ -380,6 +417,8 @@ def write_endpoint(out: bytearray, value: object, raw: bool) -> None:
     check_integer(value.port, 0, 65535, "/port", "control_record.ksy#/types/endpoint/seq/2")
     out += _S5.pack(value.port)
     try:
+        if not isinstance(value.tagged_fields, flexible_model.TaggedFields):
+            raise unencodable(value.tagged_fields, "", "control_record.ksy#/types/endpoint/seq/3")
         flexible.write_tagged_fields(out, value.tagged_fields, raw)
     except KafkaSpecError as error:
         error.path = f"/tagged_fields{error.path}"
@@ -406,6 +445,10 @@ def write_kraft_version_range(out: bytearray, value: object, raw: bool) -> None:
     )
     out += _S0.pack(value.min_supported_version, value.max_supported_version)
     try:
+        if not isinstance(value.tagged_fields, flexible_model.TaggedFields):
+            raise unencodable(
+                value.tagged_fields, "", "control_record.ksy#/types/kraft_version_range/seq/2"
+            )
         flexible.write_tagged_fields(out, value.tagged_fields, raw)
     except KafkaSpecError as error:
         error.path = f"/tagged_fields{error.path}"

@@ -49,13 +49,14 @@ def write_tagged_fields(out: bytearray, value: object, raw: bool) -> None:
     varint.write_unsigned_varint32(
         out, num_fields, raw, "/num_fields", "flexible.ksy#/types/tagged_fields/seq/0"
     )
-    index = 0
-    try:
-        for index, item in enumerate(value.fields):
+    for index, item in enumerate(value.fields):
+        try:
+            if not isinstance(item, model.TaggedField):
+                raise unencodable(item, "", "flexible.ksy#/types/tagged_fields/seq/1")
             write_tagged_field(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/fields/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/fields/{index}{error.path}"
+            raise
 
 
 def write_tagged_field(out: bytearray, value: object, raw: bool) -> None:

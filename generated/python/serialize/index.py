@@ -23,6 +23,8 @@ def write_index(out: bytearray, value: object, raw: bool) -> None:
     if not isinstance(value, model.Index):
         raise unencodable(value, "", "index.ksy#/")
     try:
+        if not isinstance(value.offset_index, model.OffsetIndex):
+            raise unencodable(value.offset_index, "", "index.ksy#/seq/0")
         write_offset_index(out, value.offset_index, raw)
     except KafkaSpecError as error:
         error.path = f"/offset_index{error.path}"
@@ -34,13 +36,14 @@ def write_offset_index(out: bytearray, value: object, raw: bool) -> None:
     if not isinstance(value, model.OffsetIndex):
         raise unencodable(value, "", "index.ksy#/types/offset_index")
     check_items(value.entries, "/entries", "index.ksy#/types/offset_index/seq/0")
-    index = 0
-    try:
-        for index, item in enumerate(value.entries):
+    for index, item in enumerate(value.entries):
+        try:
+            if not isinstance(item, model.OffsetIndexEntry):
+                raise unencodable(item, "", "index.ksy#/types/offset_index/seq/0")
             write_offset_index_entry(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/entries/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/entries/{index}{error.path}"
+            raise
 
 
 def write_offset_index_entry(out: bytearray, value: object, raw: bool) -> None:
@@ -69,13 +72,14 @@ def write_time_index(out: bytearray, value: object, raw: bool) -> None:
     if not isinstance(value, model.TimeIndex):
         raise unencodable(value, "", "index.ksy#/types/time_index")
     check_items(value.entries, "/entries", "index.ksy#/types/time_index/seq/0")
-    index = 0
-    try:
-        for index, item in enumerate(value.entries):
+    for index, item in enumerate(value.entries):
+        try:
+            if not isinstance(item, model.TimeIndexEntry):
+                raise unencodable(item, "", "index.ksy#/types/time_index/seq/0")
             write_time_index_entry(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/entries/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/entries/{index}{error.path}"
+            raise
 
 
 def write_time_index_entry(out: bytearray, value: object, raw: bool) -> None:

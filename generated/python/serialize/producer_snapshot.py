@@ -29,6 +29,8 @@ def write_producer_snapshot(out: bytearray, value: object, raw: bool) -> None:
     num_entries_at = start + 6
     version = value.version if raw else 1
     check_integer(version, -32768, 32767, "/version", "producer_snapshot.ksy#/seq/0")
+    if raw and value.crc is not None:
+        check_integer(value.crc, 0, 4294967295, "/crc", "producer_snapshot.ksy#/seq/1")
     check_items(value.entries, "/entries", "producer_snapshot.ksy#/seq/3")
     num_entries = len(value.entries)
     if raw and value.num_entries is not None:
@@ -37,19 +39,19 @@ def write_producer_snapshot(out: bytearray, value: object, raw: bool) -> None:
         num_entries, -2147483648, 2147483647, "/num_entries", "producer_snapshot.ksy#/seq/2"
     )
     out += _S0.pack(version, 0, num_entries)
-    index = 0
-    try:
-        for index, item in enumerate(value.entries):
+    for index, item in enumerate(value.entries):
+        try:
+            if not isinstance(item, model.ProducerEntry):
+                raise unencodable(item, "", "producer_snapshot.ksy#/seq/3")
             write_producer_entry(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/entries/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/entries/{index}{error.path}"
+            raise
     check_bytes(value.unused, "/unused", "producer_snapshot.ksy#/seq/4")
     out += value.unused
     crc = crc32c(memoryview(out)[num_entries_at:])
     if raw and value.crc is not None:
         crc = value.crc
-    check_integer(crc, 0, 4294967295, "/crc", "producer_snapshot.ksy#/seq/1")
     _S1.pack_into(out, crc_at, crc)
 
 

@@ -33,13 +33,14 @@ def write_recordbatch(out: bytearray, value: object, raw: bool) -> None:
     if not isinstance(value, model.Recordbatch):
         raise unencodable(value, "", "recordbatch.ksy#/")
     check_items(value.entries, "/entries", "recordbatch.ksy#/seq/0")
-    index = 0
-    try:
-        for index, item in enumerate(value.entries):
+    for index, item in enumerate(value.entries):
+        try:
+            if not isinstance(item, model.Entry):
+                raise unencodable(item, "", "recordbatch.ksy#/seq/0")
             write_entry(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/entries/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/entries/{index}{error.path}"
+            raise
 
 
 def write_entry(out: bytearray, value: object, raw: bool) -> None:
@@ -55,6 +56,14 @@ def write_entry(out: bytearray, value: object, raw: bool) -> None:
         "/base_offset",
         "recordbatch.ksy#/types/entry/seq/0",
     )
+    if raw and value.len_message is not None:
+        check_integer(
+            value.len_message,
+            -2147483648,
+            2147483647,
+            "/len_message",
+            "recordbatch.ksy#/types/entry/seq/1",
+        )
     out += _S0.pack(value.base_offset, 0)
     message_at = len(out)
     try:
@@ -102,6 +111,10 @@ def write_legacy_message(out: bytearray, value: object, raw: bool) -> None:
     if not isinstance(value.attributes, model.LegacyAttributes):
         raise unencodable(
             value.attributes, "/attributes", "recordbatch.ksy#/types/legacy_message/seq/2"
+        )
+    if raw and value.crc is not None:
+        check_integer(
+            value.crc, 0, 4294967295, "/crc", "recordbatch.ksy#/types/legacy_message/seq/0"
         )
     check_integer(value.magic, -128, 127, "/magic", "recordbatch.ksy#/types/legacy_message/seq/1")
     if not raw and value.magic not in (0, 1):
@@ -158,7 +171,6 @@ def write_legacy_message(out: bytearray, value: object, raw: bool) -> None:
     crc = crc32(memoryview(out)[magic_at:])
     if raw and value.crc is not None:
         crc = value.crc
-    check_integer(crc, 0, 4294967295, "/crc", "recordbatch.ksy#/types/legacy_message/seq/0")
     _S4.pack_into(out, crc_at, crc)
 
 
@@ -202,6 +214,8 @@ def write_record_batch(out: bytearray, value: object, raw: bool) -> None:
     )
     magic = value.magic if raw else 2
     check_integer(magic, -128, 127, "/magic", "recordbatch.ksy#/types/record_batch/seq/1")
+    if raw and value.crc is not None:
+        check_integer(value.crc, 0, 4294967295, "/crc", "recordbatch.ksy#/types/record_batch/seq/2")
     check_integer(
         value.attributes.reserved,
         0,
@@ -320,7 +334,6 @@ def write_record_batch(out: bytearray, value: object, raw: bool) -> None:
     crc = crc32c(memoryview(out)[attributes_at:])
     if raw and value.crc is not None:
         crc = value.crc
-    check_integer(crc, 0, 4294967295, "/crc", "recordbatch.ksy#/types/record_batch/seq/2")
     _S4.pack_into(out, crc_at, crc)
 
 
@@ -373,19 +386,22 @@ def write_record_set(out: bytearray, value: object, raw: bool) -> None:
     if not isinstance(value, model.RecordSet):
         raise unencodable(value, "", "recordbatch.ksy#/types/record_set")
     check_items(value.records, "/records", "recordbatch.ksy#/types/record_set/seq/0")
-    index = 0
-    try:
-        for index, item in enumerate(value.records):
+    if not raw and len(value.records) != value.batch.num_records:
+        raise unencodable(len(value.records), "/records", "recordbatch.ksy#/types/record_set/seq/0")
+    for index, item in enumerate(value.records):
+        try:
             write_framed_record(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/records/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/records/{index}{error.path}"
+            raise
 
 
 def write_framed_record(out: bytearray, value: object, raw: bool) -> None:
     """Append a ``framed_record``."""
     body_bytes = bytearray()
     try:
+        if not isinstance(value, model.Record):
+            raise unencodable(value, "", "recordbatch.ksy#/types/framed_record/seq/1")
         write_record(body_bytes, value, raw)
     except KafkaSpecError as error:
         error.path = f"/body{error.path}"
@@ -418,13 +434,14 @@ def write_record(out: bytearray, value: object, raw: bool) -> None:
     varint.write_varint32(
         out, num_headers, raw, "/num_headers", "recordbatch.ksy#/types/record/seq/5"
     )
-    index = 0
-    try:
-        for index, item in enumerate(value.headers):
+    for index, item in enumerate(value.headers):
+        try:
+            if not isinstance(item, model.Header):
+                raise unencodable(item, "", "recordbatch.ksy#/types/record/seq/6")
             write_header(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/headers/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/headers/{index}{error.path}"
+            raise
 
 
 def write_header(out: bytearray, value: object, raw: bool) -> None:

@@ -22,13 +22,14 @@ def write_transaction_index(out: bytearray, value: object, raw: bool) -> None:
     if not isinstance(value, model.TransactionIndex):
         raise unencodable(value, "", "transaction_index.ksy#/")
     check_items(value.entries, "/entries", "transaction_index.ksy#/seq/0")
-    index = 0
-    try:
-        for index, item in enumerate(value.entries):
+    for index, item in enumerate(value.entries):
+        try:
+            if not isinstance(item, model.AbortedTransaction):
+                raise unencodable(item, "", "transaction_index.ksy#/seq/0")
             write_aborted_transaction(out, item, raw)
-    except KafkaSpecError as error:
-        error.path = f"/entries/{index}{error.path}"
-        raise
+        except KafkaSpecError as error:
+            error.path = f"/entries/{index}{error.path}"
+            raise
 
 
 def write_aborted_transaction(out: bytearray, value: object, raw: bool) -> None:

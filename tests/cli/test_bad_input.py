@@ -1,0 +1,184 @@
+"""Input that is broken, missing or something else: a clear message, the right exit code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.helpers import fingerprint, first_segment, golden, run
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(golden("3.9.2", "segments-0"), tmp_path / "segments-0"))
+
+
+def missing(partition: Path) -> Path:
+    return partition / "00000000000000009999.log"
+
+
+def empty_segment(partition: Path) -> Path:
+    path = first_segment(partition)
+    for file in partition.iterdir():
+        file.unlink()
+    path.write_bytes(b"")
+    return path
+
+
+def empty_other(partition: Path) -> Path:
+    path = partition / "data.bin"
+    path.write_bytes(b"")
+    return path
+
+
+def no_segments(partition: Path) -> Path:
+    for path in partition.iterdir():
+        path.unlink()
+    (partition / "notes.txt").write_text("nothing of Kafka's")
+    return partition
+
+
+def text_file(partition: Path) -> Path:
+    path = partition / "notes.txt"
+    path.write_text("This is a text file, and not a short one at that.\n" * 20)
+    return path
+
+
+def text_segment(partition: Path) -> Path:
+    path = first_segment(partition)
+    path.write_text("This is a text file, and not a short one at that.\n" * 20)
+    return path
+
+
+def cut(partition: Path) -> Path:
+    path = sorted(partition.glob("*.log"))[-1]
+    os.truncate(path, path.stat().st_size - 5)
+    return partition
+
+
+def zeros(partition: Path) -> Path:
+    path = sorted(partition.glob("*.log"))[-1]
+    path.write_bytes(path.read_bytes() + bytes(4096))
+    return partition
+
+
+def flipped_bit(partition: Path) -> Path:
+    path = first_segment(partition)
+    data = bytearray(path.read_bytes())
+    data[100] ^= 0x10
+    path.write_bytes(data)
+    return partition
+
+
+def wrong_index(partition: Path) -> Path:
+    path = first_segment(partition).with_suffix(".index")
+    data = bytearray(path.read_bytes())
+    data[4:8] = struct.pack(">i", 17)
+    path.write_bytes(data)
+    return partition
+
+
+def wrong_time_index(partition: Path) -> Path:
+    path = first_segment(partition).with_suffix(".timeindex")
+    data = bytearray(path.read_bytes())
+    data[8:12] = struct.pack(">i", 11)
+    path.write_bytes(data)
+    return partition
+
+
+def dangling_link(partition: Path) -> Path:
+    (partition / "00000000000000009999.log").symlink_to("nowhere")
+    return partition
+
+
+def pipe(partition: Path) -> Path:
+    path = partition / "00000000000000009999.log"
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("damage", "code", "message"),
+    [
+        (missing, 2, "there is no such file or directory"),
+        (empty_segment, 0, "empty"),
+        (empty_other, 2, "it is not a Kafka log segment"),
+        (no_segments, 2, "there is no Kafka log here"),
+        (text_file, 2, "it is not a Kafka log segment"),
+        (text_segment, 1, "torn_tail"),
+        (cut, 1, "torn_tail"),
+        (zeros, 1, "zero_tail"),
+        (flipped_bit, 1, "checksum_mismatch"),
+        (wrong_index, 1, "index_position"),
+        (wrong_time_index, 1, "time_index_meaning"),
+        (dangling_link, 2, "No such file"),
+        (pipe, 2, "not a regular file"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_verify(partition: Path, damage: Callable[[Path], Path], code: int, message: str) -> None:
+    path = damage(partition)
+    before = None if damage is pipe else fingerprint(partition)
+    result = run("verify", path)
+    assert message in result.output
+    assert result.exit_code == code
+    assert before is None or fingerprint(partition) == before
+
+
+@pytest.mark.parametrize("command", [["dump"], ["find", "--offset", "1"], ["explain"]], ids=str)
+@pytest.mark.parametrize("damage", [missing, empty_other, no_segments, text_file])
+def test_other_commands_do_not_read_what_is_no_log(
+    partition: Path, damage: Callable[[Path], Path], command: list[str]
+) -> None:
+    result = run(*command, damage(partition))
+    assert result.exit_code == 2
+    assert result.stderr.startswith("kafkaspec: ")
+
+
+@pytest.mark.parametrize("damage", [cut, zeros, flipped_bit, wrong_index, wrong_time_index])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["dump"],
+        ["dump", "--batches"],
+        ["dump", "--format", "json"],
+        ["find", "--offset", "1"],
+        ["find", "--timestamp", "2021-01-01"],
+    ],
+    ids=str,
+)
+def test_nothing_on_disk_changes(
+    partition: Path, damage: Callable[[Path], Path], command: list[str]
+) -> None:
+    path = damage(partition)
+    before = fingerprint(partition)
+    result = run(*command, path)
+    assert result.exit_code in (0, 1)
+    assert fingerprint(partition) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_without_permission(partition: Path) -> None:
+    path = first_segment(partition)
+    path.chmod(0)
+    for place in (path, partition):
+        result = run("verify", place)
+        assert result.exit_code == 2
+        assert "Permission denied" in result.output
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_directory_without_permission(partition: Path) -> None:
+    partition.chmod(0)
+    try:
+        result = run("verify", partition)
+    finally:
+        partition.chmod(0o700)
+    assert result.exit_code == 2
+    assert "Permission denied" in result.output

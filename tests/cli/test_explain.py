@@ -1,0 +1,153 @@
+"""``kafkaspec explain``: every byte is shown, with the meaning that the specification gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.log import Segment
+from tests.cli.helpers import first_segment, golden, lines, run
+from tests.goldens import VERSIONS, files
+from tests.log.forge import batch, record
+
+
+def leaves(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    paths = [field["path"] for field in fields]
+    return [
+        field for field in fields if not any(path.startswith(field["path"] + "/") for path in paths)
+    ]
+
+
+def covered(fields: list[dict[str, Any]]) -> bytes:
+    """The bytes of the fields put together; bits of a byte count once."""
+    out, position = bytearray(), None
+    for field in leaves(fields):
+        if position is not None and field["start"] < position:
+            assert field["bits"] is not None
+            continue
+        assert position is None or field["start"] == position, field
+        out += bytes.fromhex(field["hex"])
+        position = field["end"]
+    return bytes(out)
+
+
+@pytest.mark.parametrize("log", files(".log")[::23], ids=str)
+def test_the_fields_cover_every_byte_of_the_first_batch(log: Any) -> None:
+    with Segment(log.path) as segment:
+        first = next(iter(segment.batches()), None)
+        if first is None:
+            return
+        stored = bytes(first.data)
+    result = run("explain", "--format", "json", "--position", "0", log.path)
+    assert result.exit_code == 0
+    fields = lines(result)
+    entry = [field for field in fields if field["section"].startswith("entry")]
+    assert covered(entry) == stored
+    assert all(field["doc"] for field in leaves(entry))
+    assert all(".ksy#/" in field["spec"] for field in fields)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_compressed_records_are_shown_over_the_decompressed_bytes(version: str) -> None:
+    path = first_segment(golden(version, "codec-gzip-0"))
+    with Segment(path) as segment:
+        compressed = next(item for item in segment.batches() if item.is_compressed)
+        payload = bytes(compressed.decompressed())
+        position = compressed.position
+    result = run("explain", "--format", "json", "--records", "0", "--position", str(position), path)
+    inner = [field for field in lines(result) if not field["section"].startswith("entry")]
+    assert covered(inner) == payload
+    text = run("explain", "--position", str(position), path).stdout
+    assert "decompressed with gzip" in text
+
+
+def test_names_values_and_meaning() -> None:
+    path = first_segment(golden("3.9.2", "transactions-0"))
+    fields = {
+        field["path"]: field
+        for field in lines(run("explain", "--format", "json", "--offset", "0", path))
+    }
+    producer = fields["/message/content/producer_id"]
+    assert (producer["value"], producer["kafka_name"]) == (4, "producerId")
+    layout = LAYOUTS["recordbatch.record_batch"].fields
+    assert producer["doc"] == next(item.doc for item in layout if item.id == "producer_id")
+    compression = fields["/message/content/attributes/compression"]
+    assert (compression["value"], compression["name"], compression["bits"]) == (0, "none", [5, 8])
+
+
+def test_text_shows_hex_names_and_meaning() -> None:
+    path = first_segment(golden("3.9.2", "transactions-0"))
+    result = run("explain", "--offset", "3", path)
+    assert result.exit_code == 0
+    for expected in ("partition_leader_epoch", "1 (commit)", "coordinator_epoch", "right"):
+        assert expected in result.stdout
+
+
+def test_records_are_limited(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(batch(0, [record(i, b"x") for i in range(9)]))
+    text = run("explain", path, "--records", "2").stdout
+    assert "7 more records" in text
+    shown = lines(run("explain", path, "--records", "2", "--format", "json"))
+    numbers = {field["path"] for field in shown if field["path"].endswith("/offset_delta")}
+    assert len(numbers) == 2
+
+
+def test_a_cut_batch_is_shown_up_to_the_cut(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(batch(0, [record(0, b"x")])[:30])
+    result = run("explain", path, "--position", "0", "--format", "json")
+    assert result.exit_code == 1
+    *_, last = lines(result)
+    assert "truncated" in last["error"]
+    assert "[truncated]" in run("explain", path, "--position", "0").stdout
+
+
+def test_a_broken_record_is_shown_with_its_error(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(batch(0, record(0, b"x") + b"\x7f", count=2))
+    result = run("explain", path, "--format", "json")
+    assert result.exit_code == 1
+    assert any("invalid_value" in str(field["error"]) for field in lines(result))
+
+
+def test_a_wrong_checksum_is_told(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(batch(0, [record(0, b"x")], crc=1))
+    assert "checksum 0x1: WRONG" in run("explain", path).stdout
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".snapshot", ".txnindex"])
+def test_files_beside_a_segment(suffix: str) -> None:
+    partition = golden("3.9.2", "transactions-segments-0")
+    path = max(partition.glob(f"*{suffix}"), key=lambda path: path.stat().st_size)
+    result = run("explain", "--format", "json", path)
+    assert result.exit_code == 0
+    shown = covered(lines(result))
+    data = path.read_bytes()
+    assert data.startswith(shown)
+    assert shown == data or suffix != ".snapshot"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--offset", "999999"], "no batch holds offset 999999"),
+        (["--position", "99999999"], "is not in the file"),
+    ],
+)
+def test_what_is_not_there(arguments: list[str], message: str) -> None:
+    result = run("explain", *arguments, first_segment(golden("3.9.2", "plain-0")))
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_json_has_no_surprises(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(batch(0, [record(0, b"\xff", headers=[(b"\xfe", None)])]))
+    for line in run("explain", path, "--format", "json").stdout.splitlines():
+        json.loads(line)

@@ -1,0 +1,166 @@
+"""``kafkaspec find``, against what producers sent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkaspec.cli.options import Timestamp, iso
+from tests.cli.helpers import golden, lines, run
+from tests.goldens import GOLDEN, VERSIONS, produced
+from tests.log.forge import batch, record
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_offset_of_a_partition_is_found(version: str) -> None:
+    sent = produced(version)["segments-0"]
+    for item in sent[::5]:
+        result = run(
+            "find",
+            "--format",
+            "json",
+            "--offset",
+            str(item["offset"]),
+            golden(version, "segments-0"),
+        )
+        (found,) = lines(result)
+        assert result.exit_code == 0
+        assert found["found"]
+        assert found["record"]["offset"] == item["offset"]
+        assert found["record"]["timestamp"] == item["timestamp"]
+        assert found["record"]["value"].encode() == item["value"]
+        assert found["base_offset"] <= item["offset"] <= found["last_offset"]
+        assert int(Path(found["file"]).stem) <= item["offset"]
+
+
+def test_the_index_is_used_and_shown() -> None:
+    (found,) = lines(
+        run("find", "--format", "json", "--offset", "20", golden("3.9.2", "segments-0"))
+    )
+    assert found["index"] is not None
+    assert found["index"]["offset"] <= 20
+    assert found["scanned_batches"] == 1
+    text = run("find", "--offset", "20", golden("3.9.2", "segments-0")).stdout
+    assert f"index:  offset {found['index']['offset']}" in text
+    assert "1 batch header" in text
+
+
+@pytest.mark.parametrize("partition", ["segments-0", "segments-out-of-order-0", "create-time-0"])
+def test_plain_answers_are_the_first_record_at_or_after(partition: str) -> None:
+    sent = sorted(produced("3.9.2")[partition], key=lambda item: item["offset"])
+    for target in sorted({item["timestamp"] for item in sent}):
+        result = run(
+            "find",
+            "--format",
+            "json",
+            "--plain",
+            "--timestamp",
+            str(target),
+            golden("3.9.2", partition),
+        )
+        (found,) = lines(result)
+        expected = next(item["offset"] for item in sent if item["timestamp"] >= target)
+        assert found["how"] == "plain"
+        assert found["record"]["offset"] == expected
+
+
+def two_segments(directory: Path) -> Path:
+    """The first segment has a marker late in it, the second one records with time 5000."""
+    partition = directory / "t-0"
+    partition.mkdir()
+    marker = batch(
+        1,
+        [record(0, b"\0\0\0\0\0\0", key=b"\0\0\0\1")],
+        attributes=0x30,
+        base_timestamp=9000,
+        max_timestamp=9000,
+        producer=(7, 0, -1),
+    )
+    (partition / f"{0:020}.log").write_bytes(batch(0, [record(0, b"x")]) + marker)
+    (partition / f"{2:020}.log").write_bytes(
+        batch(2, [record(0, b"y")], base_timestamp=5000, max_timestamp=5000)
+    )
+    return partition
+
+
+def test_a_broker_answers_with_a_marker(tmp_path: Path) -> None:
+    partition = two_segments(tmp_path)
+    (broker,) = lines(run("find", "--format", "json", "--timestamp", "5000", partition))
+    (plain,) = lines(run("find", "--format", "json", "--timestamp", "5000", "--plain", partition))
+    assert (broker["how"], broker["record"]["offset"]) == ("broker", 1)
+    assert broker["record"]["control"]["type"] == "COMMIT"
+    assert broker["largest_timestamp"]["value"] == 9000
+    assert (plain["how"], plain["record"]["offset"]) == ("plain", 2)
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    partition = two_segments(tmp_path)
+    result = run("find", "--offset", "99", partition)
+    assert result.exit_code == 1
+    assert "not found" in result.stdout
+    (found,) = lines(run("find", "--format", "json", "--offset", "99", partition))
+    assert (found["found"], found["record"]) == (False, None)
+
+
+def test_a_log_directory_answers_for_each_partition() -> None:
+    result = run("find", "--format", "json", "--offset", "0", GOLDEN / "2.8.2" / "logs")
+    names = {Path(item["path"]).name for item in lines(result)}
+    assert names == {path.parent.name for path in (GOLDEN / "2.8.2" / "logs").glob("*/*.log")}
+
+
+def test_a_wrong_index_is_not_followed(tmp_path: Path) -> None:
+    partition = Path(shutil.copytree(golden("3.9.2", "segments-0"), tmp_path / "segments-0"))
+    path = sorted(partition.glob("*.index"))[0]
+    path.write_bytes(b"\0\0\0\1\0\0\0\7")
+    result = run("find", "--offset", "3", partition)
+    assert result.exit_code == 0
+    assert "cannot be right: not followed" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [
+        ("0", 0),
+        ("-1", -1),
+        ("1609459220000", 1609459220000),
+        ("2021-01-01T00:00:20Z", 1609459220000),
+        ("2021-01-01T00:00:20", 1609459220000),
+        ("2021-01-01 01:00:20.123+01:00", 1609459220123),
+        ("2021-01-01", 1609459200000),
+        ("1969-12-31T23:59:59.999Z", -1),
+    ],
+)
+def test_timestamps(text: str, milliseconds: int) -> None:
+    assert Timestamp().convert(text, None, None) == milliseconds
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "text"),
+    [
+        (None, "-"),
+        (-1, "-"),
+        (0, "1970-01-01T00:00:00.000Z"),
+        (1609459220123, "2021-01-01T00:00:20.123Z"),
+        (-2, "1969-12-31T23:59:59.998Z"),
+        (2**63 - 1, str(2**63 - 1)),
+    ],
+)
+def test_times_for_people(timestamp: int | None, text: str) -> None:
+    assert iso(timestamp) == text
+
+
+def test_times_from_the_clock_of_the_file(tmp_path: Path) -> None:
+    partition = tmp_path / "t-0"
+    partition.mkdir()
+    path = partition / f"{0:020}.log"
+    path.write_bytes(batch(0, [record(0, b"x")], base_timestamp=-1, max_timestamp=-1))
+    path.with_suffix(".index").write_bytes(b"")
+    os.utime(path, (1000, 1000))
+    result: Any = run("find", "--format", "json", "--timestamp", "999999", partition)
+    (found,) = lines(result)
+    assert result.exit_code == 1
+    assert found["largest_timestamp"] == {"value": 1000000, "source": "file time"}

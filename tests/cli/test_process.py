@@ -1,0 +1,127 @@
+"""The command as a process: pipes, terminals, start-up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.helpers import COMMAND, ROOT, golden, process
+from tests.log.forge import batch, record
+
+
+def test_verify_and_its_exit_codes(tmp_path: Path) -> None:
+    assert process("verify", golden("3.9.2", "plain-0")).returncode == 0
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(batch(0, [record(0, b"x")], crc=1))
+    assert process("verify", path).returncode == 1
+    missing = process("verify", tmp_path / "nope")
+    assert missing.returncode == 2
+    assert missing.stderr == f"kafkaspec: {tmp_path / 'nope'}: there is no such file or " + (
+        "directory [unreadable]\n"
+    )
+
+
+def test_nothing_but_the_result_in_a_pipe() -> None:
+    result = process("verify", golden("3.9.2", "plain-0"))
+    assert result.stderr == ""
+    assert "\x1b" not in result.stdout
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(b"".join(batch(i, [record(0, b"x" * 1000)]) for i in range(5000)))
+    with subprocess.Popen(
+        [*COMMAND, "dump", str(path), "--format", form],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    ) as command:
+        assert command.stdout is not None
+        assert command.stderr is not None
+        assert command.stdout.readline()
+        command.stdout.close()
+        assert command.stderr.read() == b""
+        assert command.wait(timeout=60) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_colour_and_progress_on_a_terminal() -> None:
+    import pty
+
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "verify", str(golden("3.9.2", "segments-0"))],
+        stdout=follower,
+        stderr=follower,
+        stdin=follower,
+        cwd=ROOT,
+        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "100"},
+    ) as command:
+        os.close(follower)
+        shown = bytearray()
+        while True:
+            try:
+                piece = os.read(leader, 65536)
+            except OSError:  # the other side is gone
+                break
+            if not piece:
+                break
+            shown += piece
+        assert command.wait(timeout=60) == 0
+    os.close(leader)
+    assert b"\x1b[" in shown
+    assert b"verify" in shown
+    assert b"clean" in shown
+
+
+def imported_by(*arguments: str) -> set[str]:
+    """Modules that a run of the command has imported."""
+    code = (
+        "import sys\n"
+        "from kafkaspec.cli.main import main\n"
+        f"try: main({list(arguments)!r})\n"
+        "except SystemExit: pass\n"
+        "print('\\n' + ' '.join(sys.modules))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(result.stdout.splitlines()[-1].split())
+
+
+def test_the_version_needs_next_to_nothing() -> None:
+    heavy = {"rich", "kafkaspec.log", "kafkaspec.codecs", "kafkaspec.analysis", "kafkaspec.errors"}
+    assert imported_by("--version").isdisjoint(heavy | {"kafkaspec._generated", "kaitaistruct"})
+
+
+def test_dump_does_without_rich() -> None:
+    modules = imported_by("dump", str(golden("3.9.2", "plain-0")))
+    assert "kafkaspec.log.segment" in modules
+    assert modules.isdisjoint({"rich", "construct", "kaitaistruct", "kafkaspec.analysis"})
+
+
+def test_version() -> None:
+    result = process("--version")
+    assert result.returncode == 0
+    assert result.stdout.startswith("kafkaspec ")
+
+
+def test_help_names_the_commands() -> None:
+    result = process("--help")
+    assert result.returncode == 0
+    for name in ("verify", "dump", "find", "explain"):
+        assert f"\n  {name} " in result.stdout
+
+
+@pytest.mark.parametrize("name", ["größe-0", "a b-0", "emoji\N{GRINNING FACE}-0"])
+def test_names_of_all_kinds(tmp_path: Path, name: str) -> None:
+    directory = tmp_path / name
+    directory.mkdir()
+    (directory / f"{0:020}.log").write_bytes(batch(0, [record(0, b"x")]))
+    for command in (["verify"], ["dump"], ["dump", "--format", "json"], ["find", "--offset", "0"]):
+        assert process(*command, directory).returncode == 0
