@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -9,22 +10,35 @@ from importlib.util import find_spec
 from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin
 
 _CODECS = {
+    "native": ("kafkaspec.codecs.native", "NativeCodec", "kafkaspec._native"),
     "python": ("kafkaspec.codecs.python", "PythonCodec", None),
     "kaitai": ("kafkaspec.codecs.kaitai", "KaitaiCodec", "kaitaistruct"),
     "construct": ("kafkaspec.codecs.construct", "ConstructCodec", "construct"),
 }
 
-DEFAULT_CODEC = "python"
-"""What ``get_codec`` gives without a name."""
+ENVIRONMENT = "KAFKASPEC_CODEC"
+"""The environment variable that names the codec to use where nobody names one."""
+
+
+def default_codec() -> str:
+    """What ``get_codec`` gives without a name: what the environment says, else the fastest."""
+    return os.environ.get(ENVIRONMENT) or ("native" if _is_there("native") else "python")
+
+
+def _is_there(name: str) -> bool:
+    package = _CODECS[name][2]
+    return package is None or find_spec(package) is not None
+
+
+DEFAULT_CODEC = default_codec()
+"""``default_codec()`` when the package was imported."""
 
 __all__ = ["DEFAULT_CODEC", "NOWHERE", "Buffer", "Codec", "Origin", "codec_names", "get_codec"]
 
 
 def codec_names() -> tuple[str, ...]:
     """Names of the codecs whose packages are installed, the default first."""
-    return tuple(
-        name for name, (_, _, package) in _CODECS.items() if package is None or find_spec(package)
-    )
+    return tuple(name for name in _CODECS if _is_there(name))
 
 
 @cache
@@ -39,7 +53,11 @@ def get_codec(name: str | None = None) -> Codec:
     if name not in _CODECS:
         raise ValueError(f"no codec {name!r}; there are {', '.join(_CODECS)}")
     module, class_name, package = _CODECS[name]
-    if package is not None and find_spec(package) is None:
+    if name == "native" and not _is_there(name):
+        raise ValueError(
+            "the codec native was not built: install kafkaspec where there is a C compiler"
+        )
+    if package is not None and not _is_there(name):
         raise ValueError(
             f"the codec {name} needs the package {package}: pip install 'kafkaspec[{name}]'"
         )

@@ -31,8 +31,42 @@ typedef struct {
     int plan[MOST_FIELDS];
     uint64_t text;
     PyObject *nothing;
+    Py_ssize_t items; /* bytes in front of the items of a tuple, 0 if that is not known */
     name names[CACHED_NAMES];
 } maker;
+
+/*
+ * PyTuple_SetItem costs more than anything else that is done to a record but its allocation. Items
+ * lie behind the fixed part of a tuple in every version so far. The stable ABI does not promise it:
+ * so it is tried on a tuple first, and where it is not so, PyTuple_SetItem does the work.
+ */
+static Py_ssize_t items_at(PyTypeObject *type)
+{
+    PyObject *size = PyObject_GetAttrString((PyObject *)&PyTuple_Type, "__basicsize__");
+    PyObject *probe = PyTuple_New(2);
+    Py_ssize_t at = size ? PyLong_AsSsize_t(size) : 0, found = 0;
+    PyObject *const values[2] = {(PyObject *)type, Py_None};
+    if (probe && at >= (Py_ssize_t)sizeof(PyVarObject)) {
+        for (int i = 0; i < 2; i++) {
+            Py_INCREF(values[i]);
+            PyTuple_SetItem(probe, i, values[i]);
+        }
+        found = memcmp((char *)probe + at, values, sizeof values) == 0 ? at : 0;
+    }
+    PyErr_Clear();
+    Py_XDECREF(size);
+    Py_XDECREF(probe);
+    return found;
+}
+
+/* Takes the reference to `item`; a tuple that was made just now and nobody else has. */
+static inline void put_item(const maker *m, PyObject *tuple, Py_ssize_t i, PyObject *item)
+{
+    if (m->items)
+        ((PyObject **)((char *)tuple + m->items))[i] = item;
+    else
+        PyTuple_SetItem(tuple, i, item);
+}
 
 static int wanted(maker *m, int column)
 {
@@ -59,6 +93,7 @@ static int maker_open(maker *m, PyObject *type, PyObject *plan, unsigned long lo
     }
     m->type = (PyTypeObject *)type;
     m->allocate = (allocfunc)PyType_GetSlot(m->type, Py_tp_alloc);
+    m->items = items_at(m->type);
     m->text = text;
     m->fields = (int)PyTuple_Size(plan);
     m->integers = PyMem_Calloc((size_t)ks_integers_count + 1, sizeof *m->integers);
@@ -199,13 +234,16 @@ static PyObject *items_of(maker *m, const ks_column *list, const uint8_t *base, 
         PyObject *item = PyTuple_New(count);
         for (int k = 0; item && k < count; k++) {
             PyObject *value = bytes_of(m, &ks_columns[parts[k]], base, i);
-            if (!value || PyTuple_SetItem(item, k, value) < 0)
+            if (value)
+                put_item(m, item, k, value);
+            else
                 Py_CLEAR(item);
         }
-        if (!item || PyTuple_SetItem(items, (Py_ssize_t)(i - first), item) < 0) {
-            Py_CLEAR(items);
-        } else {
+        if (item) {
             PyObject_GC_UnTrack(item);
+            put_item(m, items, (Py_ssize_t)(i - first), item);
+        } else {
+            Py_CLEAR(items);
         }
     }
     if (items)
@@ -223,7 +261,9 @@ static PyObject *record_of(maker *m, const uint8_t *base, int64_t row)
         PyObject *value = c->kind == KS_INTEGER ? PyLong_FromLongLong(m->integers[c->index][row])
                           : c->kind == KS_LIST  ? items_of(m, c, base, row)
                                                 : bytes_of(m, c, base, row);
-        if (!value || PyTuple_SetItem(record, i, value) < 0)
+        if (value)
+            put_item(m, record, i, value);
+        else
             Py_CLEAR(record);
     }
     if (record)
