@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tools.specgen import driver  # noqa: E402
-from tools.specgen.emit_kaitai import CompilerMissing  # noqa: E402
-from tools.specgen.lint import lint  # noqa: E402
+from tools.specgen.kaitai.emit import CompilerMissing  # noqa: E402
+from tools.specgen.lint.rules import lint  # noqa: E402
 from tools.specgen.loader import SpecError, load  # noqa: E402
 
 REPAIR = "python tools/codegen.py"

@@ -90,6 +90,18 @@ class LogOrder:
                     FindingReason.OFFSET_BELOW_BASE,
                     f"offset {batch.last_offset} is below the {segment_base} of the file name",
                 )
+            elif first_offset < segment_base:
+                # A follower that begins to fetch inside of a batch has it whole (KAFKA-6975).
+                yield Finding(
+                    file,
+                    Severity.INFO,
+                    Area.FILES,
+                    FindingReason.FILE_NAME,
+                    f"the batch begins with offset {first_offset}, below the {segment_base} of "
+                    "the file name",
+                    batch.position,
+                    first_offset,
+                )
             elif batch.last_offset - segment_base > _OFFSET_SPAN:
                 yield found(
                     Severity.ERROR,

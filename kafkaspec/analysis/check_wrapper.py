@@ -1,12 +1,28 @@
-"""Bytes of a legacy wrapper that Kafka's reader passes over in silence (quirk Q13)."""
+"""Bytes of magic 0 and 1 that Kafka's reader passes over in silence (quirk Q13)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kafkaspec._generated.python.model.recordbatch import LegacyMessage
 from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.framing import FRAMING, message_size
+
+
+def check_slack(batch: Batch, file: str) -> Iterator[Finding]:
+    """Report bytes of an entry behind its value. They are covered by the checksum."""
+    if isinstance(batch.message, LegacyMessage) and len(batch.message.unused):
+        left = len(batch.message.unused)
+        yield Finding(
+            file,
+            Severity.WARNING,
+            Area.BATCH,
+            FindingReason.TRAILING_BYTES,
+            f"{left} bytes behind the value are ignored",
+            batch.end - left,
+            batch.last_offset,
+        )
 
 
 def check_surplus(batch: Batch, file: str) -> Iterator[Finding]:

@@ -85,11 +85,13 @@ class CodecComparison:
         )
 
 
-def _error_key(error: KafkaSpecError) -> tuple[object, ...]:
+def error_key(error: KafkaSpecError) -> tuple[object, ...]:
+    """What codecs have to agree on when they refuse the same bytes."""
     return (error.reason, error.path, error.offset, error.inner_offset, error.spec)
 
 
-def _describe(error: KafkaSpecError) -> str:
+def describe_error(error: KafkaSpecError) -> str:
+    """Reason and place of an error."""
     return f"{error.reason} at byte {error.offset} {error.path}"
 
 
@@ -101,23 +103,23 @@ def _items_differ(item: Batch | KafkaSpecError, other: Batch | KafkaSpecError | 
             return f"the batch lies at {item.position} or {other.position}"
         return "" if item.message == other.message else "the headers differ"
     if isinstance(item, KafkaSpecError) and isinstance(other, KafkaSpecError):
-        if _error_key(item) == _error_key(other):
+        if error_key(item) == error_key(other):
             return ""
-        return f"{_describe(item)}, or {_describe(other)}"
+        return f"{describe_error(item)}, or {describe_error(other)}"
     refusal = item if isinstance(item, KafkaSpecError) else other
     assert isinstance(refusal, KafkaSpecError)
-    return f"one reads it, the other says {_describe(refusal)}"
+    return f"one reads it, the other says {describe_error(refusal)}"
 
 
 def _contents_differ(content: Content, other: Content) -> str:
     if isinstance(content, KafkaSpecError) and isinstance(other, KafkaSpecError):
-        if _error_key(content) == _error_key(other):
+        if error_key(content) == error_key(other):
             return ""
-        return f"{_describe(content)}, or {_describe(other)}"
+        return f"{describe_error(content)}, or {describe_error(other)}"
     if isinstance(content, KafkaSpecError) or isinstance(other, KafkaSpecError):
         refusal = content if isinstance(content, KafkaSpecError) else other
         assert isinstance(refusal, KafkaSpecError)
-        return f"one reads the records, the other says {_describe(refusal)}"
+        return f"one reads the records, the other says {describe_error(refusal)}"
     if content == other:
         return ""
     for mine, its in zip_longest(content, other):

@@ -178,6 +178,7 @@ CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
         (R.TRANSACTION_STATE,),
         Consequence(_FINE, _REFUSED, BrokerAction.REFUSES_LOG),
     ),
+    **_rows(Area.BATCH, (R.TRAILING_BYTES, R.MAX_TIMESTAMP), _ACCEPTED),
     **_rows(
         Area.WRAPPER,
         (R.MAX_TIMESTAMP, R.TRAILING_BYTES, R.RECORD_OFFSET_ORDER, R.RECORD_OFFSET_RANGE),
@@ -264,11 +265,7 @@ CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
     ),
     **_rows(Area.FILES, (R.LEFTOVER, R.ORPHAN_FILE), _LEFTOVER),
     **_rows(Area.FILES, (R.SEGMENT_OVERLAP,), _WRONG_OFFSETS),
-    **_rows(
-        Area.FILES,
-        (R.FILE_NAME,),
-        Consequence(_NO_READER, "Ignores files with other names, or fails.", BrokerAction.NOTHING),
-    ),
+    **_rows(Area.FILES, (R.FILE_NAME,), Consequence(_FINE, "Nothing.", BrokerAction.NOTHING)),
     **{(area, R.CODECS_DISAGREE): _OURS for area in Area},
     **{
         (area, R.MORE): Consequence("As above.", "As above.", BrokerAction.NOTHING) for area in Area

@@ -156,7 +156,7 @@ def _partition(directory: Directory, options: Options) -> Iterator[Event]:
     for path in directory.of(FileKind.KRAFT_SNAPSHOT):
         yield from SegmentVerifier(path, options, partition=partition).run()
     for path in directory.of(FileKind.PRODUCER_SNAPSHOT):
-        yield from verify_snapshot(path, partition, options.codecs[0])
+        yield from verify_snapshot(path, partition, options.codecs)
     yield from _others(directory, partition, seen)
 
 
@@ -241,7 +241,7 @@ def _single_file(path: Path, options: Options) -> Iterator[Event]:
         return
     _refuse_unreadable(path)
     if name.kind == names.PRODUCER_SNAPSHOT:
-        yield from verify_snapshot(path, "", options.codecs[0])
+        yield from verify_snapshot(path, "", options.codecs)
         return
     log = path.with_name(name.sibling(names.LOG))
     if not log.exists():

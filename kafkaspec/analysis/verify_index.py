@@ -12,6 +12,7 @@ from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexE
 from kafkaspec.analysis.check_index import OffsetIndexCheck, TimeIndexCheck
 from kafkaspec.analysis.check_snapshot import check_snapshot
 from kafkaspec.analysis.check_transactions import TransactionEntry, TransactionIndexCheck
+from kafkaspec.analysis.compare_sidecars import compare_sidecar
 from kafkaspec.analysis.findings import (
     Area,
     Finding,
@@ -176,13 +177,16 @@ class TransactionFile:
         yield from self.check.order()
 
 
-def verify_snapshot(path: Path, partition: str, codec: str) -> Iterator[Finding | FileResult]:
+def verify_snapshot(
+    path: Path, partition: str, codecs: tuple[str, ...]
+) -> Iterator[Finding | FileResult]:
     """Check a producer snapshot: structure, checksum, producers."""
     file = os.fspath(path)
     result = FileResult(file=file, kind=FileKind.PRODUCER_SNAPSHOT, partition=partition)
     try:
-        snapshot = ProducerSnapshot(path, codec=codec)
+        snapshot = ProducerSnapshot(path, codec=codecs[0])
         result.size = path.stat().st_size
+        yield from compare_sidecar(path, FileKind.PRODUCER_SNAPSHOT, codecs)
         structure = snapshot.structure
     except KafkaSpecError as error:
         yield finding_of_error(error, Area.PRODUCER_SNAPSHOT, file=file)

@@ -12,8 +12,9 @@ from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.analysis.check_batch import check_control, check_header, check_records, content_area
 from kafkaspec.analysis.check_index import OffsetIndexCheck
 from kafkaspec.analysis.check_order import LogOrder
-from kafkaspec.analysis.check_wrapper import check_surplus
+from kafkaspec.analysis.check_wrapper import check_slack, check_surplus
 from kafkaspec.analysis.compare import CodecComparison, Content, content_of
+from kafkaspec.analysis.compare_sidecars import compare_sidecar
 from kafkaspec.analysis.findings import (
     Area,
     Finding,
@@ -144,6 +145,7 @@ class SegmentVerifier:
             stack.callback(index.close)
             self._indexes.append(index)
             yield from index.problems()
+            yield from compare_sidecar(path, kind, self._options.codecs)
         path = self._path.with_name(self._name.sibling(names.TRANSACTION_INDEX))
         exists = path.exists()
         # A segment that lies there without any of its files was copied alone: no alarm for it.
@@ -157,6 +159,8 @@ class SegmentVerifier:
             yield finding_of_error(error, Area.TRANSACTION_INDEX, file=os.fspath(path))
             return
         yield from self._transactions.problems()
+        if exists:
+            yield from compare_sidecar(path, FileKind.TRANSACTION_INDEX, self._options.codecs)
 
     # -- the log ------------------------------------------------------------------------------
 
@@ -230,6 +234,7 @@ class SegmentVerifier:
             records = content
             if batch.magic < 2:
                 first_offset = records[0].offset
+                yield from check_slack(batch, self._file)
                 if batch.is_compressed:
                     yield from check_surplus(batch, self._file)
             elif not records and batch.payload is not None and len(batch.payload):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -383,6 +384,14 @@ CASES = [
         "nothing",
     ),
     (
+        "bytes behind a value",
+        legacy(0, b"x", slack=b"abc"),
+        "warning",
+        "batch",
+        "trailing_bytes",
+        "nothing",
+    ),
+    (
         "a few bytes behind the inner messages",
         wrapper(0, [legacy(0, b"x", timestamp=2000)], behind=b"1234567"),
         "warning",
@@ -440,6 +449,27 @@ def test_an_offset_below_the_file_name(tmp_path: Path) -> None:
     report = verify_log(tmp_path, GOOD, base=5)
     assert told(report) == [("error", "batch", "offset_below_base")]
     assert report.findings[0].action is BrokerAction.REFUSES_LOG
+
+
+def test_a_batch_that_begins_below_the_file_name_is_legal(tmp_path: Path) -> None:
+    report = verify_log(tmp_path, GOOD, base=1)
+    assert told(report) == [("info", "files", "file_name")]
+
+
+def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020}.log"
+    with path.open("wb") as log:
+        for offset in range(200):
+            log.write(batch(offset, [record(0, bytes(100_000))]))
+    verify(path)  # imports count too
+    tracemalloc.start()
+    try:
+        report = verify(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert report.totals.size > 20_000_000
+    assert peak < 2_000_000
 
 
 def test_reading_goes_on_behind_a_broken_batch(tmp_path: Path) -> None:

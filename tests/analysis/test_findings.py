@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kafkaspec.analysis import Area, BrokerAction, FindingReason
+from kafkaspec._generated.python.model.index import OffsetIndexEntry
+from kafkaspec.analysis import Area, BrokerAction, FileKind, FindingReason, compare_sidecars
 from kafkaspec.analysis.compare import CodecComparison
+from kafkaspec.analysis.compare_sidecars import compare_sidecar
 from kafkaspec.analysis.consequences import CONSEQUENCES, consequence_of
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log import Segment
+from kafkaspec.log import OffsetIndex, Segment
 from kafkaspec.model import Record
 from tests.analysis.forge import write_segment
 from tests.log.forge import batch, record
@@ -83,6 +86,26 @@ def disagreements(tmp_path: Path, change: Any) -> list[str]:
 
 def test_codecs_that_agree(tmp_path: Path) -> None:
     assert disagreements(tmp_path, lambda item: item) == []
+
+
+def test_codecs_that_disagree_on_a_file_beside_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_segment(tmp_path, batch(0, [record(0, b"a")]), index=[(0, 0), (1, 9)])
+    index = path.with_suffix(".index")
+    codecs = ("python", "kaitai")
+    assert list(compare_sidecar(index, FileKind.OFFSET_INDEX, codecs)) == []
+
+    class Wrong(OffsetIndex):
+        def entry(self, index: int) -> OffsetIndexEntry:
+            entry = super().entry(index)
+            wrong = self._codec.name == "kaitai" and index == 1
+            return replace(entry, position=8) if wrong else entry
+
+    monkeypatch.setitem(compare_sidecars._READERS, FileKind.OFFSET_INDEX, Wrong)
+    (finding,) = compare_sidecar(index, FileKind.OFFSET_INDEX, codecs)
+    assert (finding.area, finding.reason) == (Area.OFFSET_INDEX, FindingReason.CODECS_DISAGREE)
+    assert "entry 1" in finding.message
 
 
 def test_a_codec_that_refuses(tmp_path: Path) -> None:

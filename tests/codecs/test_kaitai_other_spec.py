@@ -12,7 +12,8 @@ import pytest
 
 from kafkaspec.codecs.kaitai import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason
-from tools.specgen import driver, emit_kaitai
+from tools.specgen import driver
+from tools.specgen.kaitai import emit as emit_kaitai
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 

@@ -27,8 +27,8 @@ from kafkaspec._generated.construct.recordbatch import (
 from kafkaspec.codecs.construct import ConstructCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 from tools.specgen import driver
-from tools.specgen.construct_expressions import Deferred
-from tools.specgen.emit_construct import emit
+from tools.specgen.construct.emit import emit
+from tools.specgen.construct.expressions import Deferred
 from tools.specgen.expression import parse
 from tools.specgen.loader import load
 

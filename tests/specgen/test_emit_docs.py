@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.specgen.docs_diagram import diagram
-from tools.specgen.emit_docs import emit
+from tools.specgen.docs.diagram import diagram
+from tools.specgen.docs.emit import emit
 from tools.specgen.loader import load
 from tools.specgen.model import BitsType, Field, IntegerType, Model, Spec, Type
 

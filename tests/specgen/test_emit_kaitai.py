@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.specgen import driver, emit_kaitai
+from tools.specgen import driver
+from tools.specgen.kaitai import emit as emit_kaitai
 from tools.specgen.loader import SpecError, load
 from tools.specgen.output import Output
 

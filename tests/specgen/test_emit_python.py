@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError
-from tools.specgen import driver, emit_python, expression
+from tools.specgen import driver, expression
 from tools.specgen.loader import load
 from tools.specgen.model import Model
-from tools.specgen.python_expressions import LONG, Stream, Translator
+from tools.specgen.python import emit as emit_python
+from tools.specgen.python.expressions import LONG, Stream, Translator
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 MODEL = load(SPEC)

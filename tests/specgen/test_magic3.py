@@ -26,8 +26,8 @@ from kafkaspec.codecs.kaitai import KaitaiCodec
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 from tools.specgen import driver
-from tools.specgen.emit_kaitai import CompilerMissing
-from tools.specgen.lint import lint
+from tools.specgen.kaitai.emit import CompilerMissing
+from tools.specgen.lint.rules import lint
 from tools.specgen.loader import load
 
 HERE = Path(__file__).parent

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tools.specgen.emit_vectors import emit, quirks
 from tools.specgen.loader import load
 from tools.specgen.model import DeriveFunction, Scalar
-from tools.specgen.vectors_changes import varint_forms
-from tools.specgen.vectors_encode import checksum, varint
+from tools.specgen.vectors.changes import varint_forms
+from tools.specgen.vectors.emit import emit, quirks
+from tools.specgen.vectors.encode import checksum, varint
 
 ROOT = Path(__file__).parents[2]
 

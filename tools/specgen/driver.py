@@ -20,7 +20,7 @@ GENERATOR_VERSION = "1"
 """Raised when a change of the generator alone changes what it writes."""
 
 TARGETS = ("layout", "python", "construct", "docs", "vectors", "native", "kaitai")
-"""Emitters, each a module ``emit_<target>``; ``kaitai`` needs Java and Maven."""
+"""Emitters, each a package with a module ``emit``; ``kaitai`` needs Java and Maven."""
 
 _COMMENT = {".py": "# {}", ".c": "/* {} */", ".h": "/* {} */", ".md": "<!-- {} -->"}
 _UNFORMATTED = ("kaitai/",)
@@ -36,7 +36,7 @@ class Difference:
 
 def emitters(targets: Iterable[str] = TARGETS) -> dict[str, Callable[[Model], list[Output]]]:
     """The ``emit`` function of each target."""
-    return {name: import_module(f"tools.specgen.emit_{name}").emit for name in targets}
+    return {name: import_module(f"tools.specgen.{name}.emit").emit for name in targets}
 
 
 def spec_hashes(directory: Path, model: Model) -> dict[str, str]:

@@ -1,0 +1,351 @@
+"""Emits ``generated/construct``: the specification as Construct definitions.
+
+They are made to be read and to be used in a REPL, and are what the codec ``construct`` interprets.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import textwrap
+from collections.abc import Iterator
+
+from tools.specgen.construct.expressions import Deferred
+from tools.specgen.expression import Int, names
+from tools.specgen.model import (
+    BitsType,
+    BytesType,
+    Default,
+    Derive,
+    DeriveFunction,
+    Field,
+    IntegerType,
+    Model,
+    PeekInstance,
+    Scalar,
+    Spec,
+    SwitchType,
+    Type,
+    TypeReference,
+    ValueInstance,
+    camel,
+)
+from tools.specgen.output import Output
+from tools.specgen.python.checks import expressions
+from tools.specgen.python.model import is_computed, model_fields
+from tools.specgen.writer import CodeWriter
+
+_WIDTH = 96
+_CONSTRUCT = ("BitsInteger", "BytesInteger", "Computed", "Default", "If", "len_", "this")
+_RUNTIME = (
+    "Ahead", "Boolean", "Choice", "Count", "Crc32", "Crc32c", "Derived", "ExactBytes", "Field",
+    "Guard", "Items", "Length", "Named", "RemainingBytes", "Sized", "SizedBytes", "Structure",
+    "UnsignedVarInt32", "VarInt32", "VarInt64", "With", "at_end_", "either_", "int64_",
+    "position_", "remaining_", "size_", "value_",
+)  # fmt: skip
+_ARGUMENTS = ("self", "data", "obj", "stream")
+"""What Construct's own ``parse`` and ``build`` call their arguments."""
+_VARINTS = {
+    Scalar.VARINT32: "VarInt32",
+    Scalar.VARINT64: "VarInt64",
+    Scalar.UNSIGNED_VARINT32: "UnsignedVarInt32",
+}
+_FUNCTIONS = {
+    DeriveFunction.LEN: "Length",
+    DeriveFunction.COUNT: "Count",
+    DeriveFunction.CRC32: "Crc32",
+    DeriveFunction.CRC32C: "Crc32c",
+}
+
+
+def emit(model: Model) -> list[Output]:
+    """One module for each specification, and the package."""
+    outputs = [
+        Output(f"construct/{spec.id}.py", (spec.id,), ConstructModule(model, spec).text())
+        for spec in model.specs
+    ]
+    text = '"""Construct definitions by specification: ``recordbatch.record_batch`` and so on."""\n'
+    everything = tuple(spec.id for spec in model.specs)
+    return [*outputs, Output("construct/__init__.py", everything, text)]
+
+
+class ConstructModule:
+    """One module of definitions."""
+
+    def __init__(self, model: Model, spec: Spec) -> None:
+        self.model = model
+        self.spec = spec
+        self.out = CodeWriter()
+        self.imports: set[str] = set()
+
+    def text(self) -> str:
+        """The whole module without its header."""
+        for type_ in self._ordered():
+            self._check_name(type_)
+            if type_.scalar:
+                self._scalar(type_)
+            else:
+                self._structure(type_)
+            self._docstring(type_)
+            self.out.line()
+        body = self.out.text()
+        return self._head(body) + body
+
+    def _head(self, body: str) -> str:
+        out = CodeWriter()
+        out.line(f'"""{self.spec.title}: Construct definitions."""')
+        out.lines("", "from __future__ import annotations", "")
+        code = re.sub(r'"[^"\n]*"|#.*', "", body)
+        used = [name for name in _CONSTRUCT if re.search(rf"\b{name}\b", code)]
+        used += sorted(set(re.findall(r"\bInt\d+[su]b\b", code)))
+        if used:
+            with out.block("from construct import (  # type: ignore[import-untyped]", ")"):
+                out.lines(*(f"{name}," for name in sorted(used)))
+            out.line()
+        runtime = [name for name in _RUNTIME if re.search(rf"\b{name}\b", code)]
+        with out.block("from kafkaspec.codecs.construct.runtime import (", ")"):
+            out.lines(*(f"{name}," for name in runtime))
+        out.line()
+        enums = [camel(enum.id) for enum in self.spec.enums]
+        enums = [name for name in enums if re.search(rf"\b{name}\b", code)]
+        if enums:
+            out.line(f"from ..python.model.{self.spec.id} import {', '.join(enums)}")
+        if self.imports:
+            out.line(f"from . import {', '.join(sorted(self.imports))}")
+        out.line()
+        return out.text()
+
+    def _ordered(self) -> list[Type]:
+        """Types before those that use them, else in the order of the file, the root last."""
+        found: list[Type] = []
+        path: list[str] = []
+
+        def visit(type_: Type) -> None:
+            if type_ in found:
+                return
+            if type_.key in path:
+                raise ValueError(f"{type_.location}: a type inside of itself is not supported")
+            path.append(type_.key)
+            for field in type_.fields:
+                for reference in _references(field):
+                    if reference.spec_id == self.spec.id:
+                        visit(self.model.type(reference))
+            path.pop()
+            found.append(type_)
+
+        for type_ in (*self.spec.types[1:], self.spec.root):
+            visit(type_)
+        return found
+
+    def _check_name(self, type_: Type) -> None:
+        taken = {*_CONSTRUCT, *_RUNTIME, *self.spec.imports}
+        if keyword.iskeyword(type_.name) or type_.name in taken:
+            raise ValueError(f"{type_.location}: {type_.name} cannot be the name of a definition")
+        for parameter in type_.parameters:
+            if keyword.iskeyword(parameter.id) or parameter.id in _ARGUMENTS:
+                raise ValueError(f"{type_.location}: {parameter.id} cannot be a parameter")
+
+    def _scalar(self, type_: Type) -> None:
+        assert type_.scalar
+        if type_.scalar in _VARINTS:
+            self.out.line(f"{type_.name} = {_VARINTS[type_.scalar]}")
+            return
+        length, value = type_.fields
+        derive = length.derive
+        if derive is None or derive.first != value.id or not isinstance(value.type, BytesType):
+            raise ValueError(f"{type_.location}: -scalar: {type_.scalar} is a size and its bytes")
+        parts = [self._plain(type_, length)]
+        if derive.plus:
+            parts.append(f"plus={derive.plus}")
+        if type_.scalar is Scalar.NULLABLE_BYTES:
+            parts.append("nullable=True")
+        if length.valid:
+            parts.append(f"valid={Deferred(self.model, type_).valid(length.valid, length.enum)}")
+        self.out.line(f"{type_.name} = SizedBytes({', '.join(parts)})")
+
+    def _structure(self, type_: Type) -> None:
+        with self.out.block(f"{type_.name} = Structure(", ")"):
+            self.out.line(f'"{type_.location}",')
+            seen: set[str] = set()
+            for field in type_.fields:
+                wanted = {name for part in expressions(field) for name in names(part)}
+                for peek in type_.peek_instances:
+                    if peek.id in wanted and peek.id not in seen:
+                        seen.add(peek.id)
+                        self._member(peek.id, peek.doc, self._peek(type_, peek))
+                self._member(field.id, field.doc, self._field(type_, field))
+            for instance in type_.value_instances:
+                self._member(instance.id, instance.doc, self._instance(type_, instance))
+            if type_.parameters:
+                ids = "".join(f'"{parameter.id}", ' for parameter in type_.parameters)
+                self.out.line(f"parameters=({ids}),")
+
+    def _member(self, name: str, doc: str, text: str) -> None:
+        for line in textwrap.wrap(" ".join(doc.split()), _WIDTH - 6):
+            self.out.line(f"# {line}")
+        self.out.line(f'"{name}" / {text},')
+
+    def _peek(self, type_: Type, peek: PeekInstance) -> str:
+        assert isinstance(peek.position, Int)
+        as_field = Field(peek.id, peek.type, peek.location, valid=peek.valid, enum=peek.enum)
+        return f"Ahead({peek.position.value}, {self._checked(type_, as_field)})"
+
+    def _instance(self, type_: Type, instance: ValueInstance) -> str:
+        deferred = Deferred(self.model, type_)
+        text = f"Computed({deferred.text(instance.value, wrap=True)})"
+        if instance.condition is not None:
+            text = f"If({deferred.text(instance.condition)}, {text})"
+        return text
+
+    def _field(self, type_: Type, field: Field) -> str:
+        deferred = Deferred(self.model, type_)
+        if field.is_guard:
+            assert field.valid
+            assert field.valid.expression is not None
+            return f"Guard({deferred.text(field.valid.expression)})"
+        text = self._checked(type_, field)
+        if field.repeat is not None:
+            if field.repeat.until is not None:
+                raise ValueError(f"{field.location}: only varints repeat until")
+            count = field.repeat.count
+            text = f"Items({text})" if count is None else f"Items({text}, {deferred.text(count)})"
+            if field.default is not None:
+                text = f"Default({text}, [])"
+        if field.condition is not None:
+            text = f"If({deferred.text(field.condition)}, {text})"
+        if field.derive is not None and not type_.is_opaque_count(field):
+            text = f"Derived({_derive(field.derive)}, {text})"
+        return text
+
+    def _checked(self, type_: Type, field: Field) -> str:
+        """The field, or one item of it, with its ``valid``."""
+        parts = [self._defaulted(type_, field)]
+        if field.valid:
+            parts.append(Deferred(self.model, type_).valid(field.valid, field.enum))
+        return f"Field({', '.join(parts)})"
+
+    def _defaulted(self, type_: Type, field: Field) -> str:
+        text = self._plain(type_, field)
+        if field.repeat is not None:
+            return text
+        if field.constant is not None:
+            return f"Default({text}, {field.constant})"
+        if self._fills_itself(field):
+            return f"Default({text}, {{}})"
+        match field.default:
+            case Default(()):
+                return f'Default({text}, b"")'
+            case Default(int(value)):
+                return f"Default({text}, {bool(value) if field.is_bool else value})"
+        return text
+
+    def _fills_itself(self, field: Field) -> bool:
+        """A structure that can be built from nothing."""
+        if field.repeat or field.condition or not isinstance(field.type, TypeReference):
+            return False
+        type_ = self.model.type(field.type)
+        return not type_.is_transparent and all(
+            inner.condition is not None
+            or inner.default is not None
+            or is_computed(type_, inner)
+            or self._fills_itself(inner)
+            for inner in model_fields(type_)
+        )
+
+    def _plain(self, type_: Type, field: Field) -> str:
+        match field.type:
+            case IntegerType():
+                text = _integer(field.type)
+            case BitsType(width):
+                text = "Boolean" if field.is_bool else f"BitsInteger({width})"
+            case BytesType(size):
+                if size is None:
+                    return "RemainingBytes"
+                return f"ExactBytes({Deferred(self.model, type_).text(size)})"
+            case TypeReference():
+                return self._sized(type_, field.type, self._reference(type_, field.type))
+            case SwitchType():
+                return self._sized(type_, field.type, self._choice(type_, field.type))
+        return f"Named({text}, {camel(field.enum)})" if field.enum else text
+
+    def _sized(self, type_: Type, kind: TypeReference | SwitchType, text: str) -> str:
+        if kind.size is not None:
+            return f"Sized({Deferred(self.model, type_).text(kind.size)}, {text})"
+        return f"Sized(None, {text})" if kind.size_eos else text
+
+    def _choice(self, type_: Type, kind: SwitchType) -> str:
+        deferred = Deferred(self.model, type_)
+        cases = [
+            f"{case}: {self._reference(type_, reference)}"
+            for case, reference in kind.cases
+            if case is not None
+        ]
+        text = f"{deferred.text(kind.on)}, {{{', '.join(cases)}}}"
+        for case, reference in kind.cases:
+            if case is None:
+                text += f", default={self._reference(type_, reference)}"
+        return f"Choice({text})"
+
+    def _reference(self, type_: Type, reference: TypeReference) -> str:
+        target = self.model.type(reference)
+        name = target.name
+        if target.spec_id != self.spec.id:
+            self.imports.add(target.spec_id)
+            name = f"{target.spec_id}.{name}"
+        if not reference.arguments:
+            return name
+        deferred = Deferred(self.model, type_)
+        arguments = [
+            f"{parameter.id}={deferred.text(argument)}"
+            for parameter, argument in zip(target.parameters, reference.arguments, strict=True)
+        ]
+        return f"With({name}, {', '.join(arguments)})"
+
+    def _docstring(self, type_: Type) -> None:
+        text = type_.doc or f"``{type_.name}``."
+        lines = text.replace("\\", "\\\\").replace('"""', "'''").split("\n")
+        if type_.parameters:
+            lines += ["", "Parameters, by name: " + _usage(type_), ""]
+            for parameter in type_.parameters:
+                kind = parameter.type
+                hint = f"a container of ``{kind.name}``" if isinstance(kind, TypeReference) else ""
+                entry = " ".join(f"{parameter.id}: {parameter.doc}".split())
+                entry = f"{entry.rstrip('.')} ({hint})." if hint else entry
+                lines += textwrap.wrap(
+                    entry, _WIDTH, initial_indent="    ", subsequent_indent="        "
+                )
+        if len(lines) == 1:
+            self.out.line(f'"""{lines[0]}"""')
+            return
+        self.out.line(f'"""{lines[0]}')
+        self.out.lines(*lines[1:], '"""')
+
+
+def _usage(type_: Type) -> str:
+    arguments = "".join(f", {parameter.id}=..." for parameter in type_.parameters)
+    return f"``{type_.name}.parse(data{arguments})``."
+
+
+def _references(field: Field) -> Iterator[TypeReference]:
+    match field.type:
+        case TypeReference():
+            yield field.type
+        case SwitchType(cases=cases):
+            yield from (reference for _, reference in cases)
+
+
+def _integer(kind: IntegerType) -> str:
+    if kind.size in (1, 2, 3, 4, 8):
+        return f"Int{8 * kind.size}{'s' if kind.signed else 'u'}b"
+    return f"BytesInteger({kind.size}, signed={kind.signed})"
+
+
+def _derive(derive: Derive) -> str:
+    parts = [f'"{derive.first}"']
+    if derive.open_end:
+        parts.append("...")
+    elif derive.last is not None:
+        parts.append(f'"{derive.last}"')
+    if derive.plus:
+        parts.append(f"plus={derive.plus}")
+    return f"{_FUNCTIONS[derive.function]}({', '.join(parts)})"

@@ -1,0 +1,151 @@
+"""Expressions of the specification as deferred ``this`` expressions of Construct.
+
+Construct overloads ``&``, ``|`` and ``~`` where Python has no hook for ``and``, ``or`` and
+``not``, and they bind tighter than comparisons: both sides of every operator get parentheses
+unless they are a single name, call or number.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tools.specgen.expression import (
+    Attribute,
+    Binary,
+    Bool,
+    EnumMember,
+    Expression,
+    Index,
+    Int,
+    Name,
+    Ternary,
+    Unary,
+)
+from tools.specgen.model import Model, Type, Valid, camel
+from tools.specgen.python.expressions import LONG, Translator
+
+_OPERATORS = {"and": "&", "or": "|", "/": "//"}
+_ARITHMETIC = ("+", "-", "*")
+_STREAM = {"eof": "at_end_", "size": "size_", "pos": "position_"}
+_WHOLE = re.compile(r"-?[\w.]+|(int64_|len_)\([^()]*\)")
+_LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
+
+
+@dataclass(frozen=True)
+class Deferred:
+    """Turns expressions of one type into deferred ones.
+
+    Attributes:
+        model: the whole specification.
+        type: the type that the expressions stand in.
+    """
+
+    model: Model
+    type: Type
+
+    def text(self, expression: Expression, *, wrap: bool = False) -> str:
+        """Source text; with ``wrap`` sums that may leave 64 bits are reduced as Java does."""
+        if wrap and self._leaves_long(expression):
+            return f"int64_({self._render(expression, wrap)})"
+        return self._render(expression, wrap)
+
+    def valid(self, valid: Valid, enum: str | None) -> str:
+        """What ``valid:`` demands, as one expression on ``value_``."""
+        value = "value_"
+        demands = []
+        if valid.equal is not None:
+            demands.append(f"{value} == {self._side(valid.equal)}")
+        if valid.minimum is not None:
+            demands.append(f"{value} >= {self._side(valid.minimum)}")
+        if valid.maximum is not None:
+            demands.append(f"{value} <= {self._side(valid.maximum)}")
+        if valid.any_of:
+            demands.append(_join("|", [f"{value} == {self._side(v)}" for v in valid.any_of]))
+        if valid.in_enum and enum is not None:
+            members = self.model.enum(self.type.spec_id, enum).values
+            demands.append(_join("|", [f"{value} == {member.value}" for member in members]))
+        if valid.expression is not None:
+            demands.append(self.text(valid.expression))
+        return _join("&", demands)
+
+    @property
+    def _facts(self) -> Translator:
+        return Translator(self.model, self.type, str)
+
+    def _leaves_long(self, expression: Expression) -> bool:
+        match expression:
+            case Binary(operator, _, _) if operator in _ARITHMETIC:
+                low, high = self._facts.interval(expression)
+            case Unary("-", _):
+                low, high = self._facts.interval(expression)
+            case _:
+                return False
+        return low < LONG[0] or high > LONG[1]
+
+    def _side(self, expression: Expression, wrap: bool = False) -> str:
+        text = self.text(expression, wrap=wrap)
+        whole = isinstance(expression, Index | Ternary) or _WHOLE.fullmatch(text) is not None
+        return text if whole else f"({text})"
+
+    def _render(self, expression: Expression, wrap: bool) -> str:
+        if expression == _LEFT:
+            return "remaining_"
+        match expression:
+            case Int(value):
+                return str(value) if value < 1 << 16 else f"0x{value:X}"
+            case Bool(value):
+                return str(value)
+            case Name(name):
+                return self._name(name)
+            case EnumMember(enum, member):
+                return f"{camel(enum)}.{member.upper()}"
+            case Attribute(inner, name):
+                return self._attribute(expression, inner, name)
+            case Index(inner, index):
+                return f"{self._side(inner)}[{self.text(index)}]"
+            case Unary("not", operand):
+                return f"~{self._side(operand)}"
+            case Unary("~", operand):
+                # Construct takes ~ for "not".
+                return f"-1 - {self._side(operand, wrap)}"
+            case Unary(operator, operand):
+                return f"{operator}{self._side(operand, wrap)}"
+            case Ternary(condition, then, otherwise):
+                parts = (condition, then, otherwise)
+                return f"either_({', '.join(self.text(part, wrap=wrap) for part in parts)})"
+            case Binary(operator, left, right):
+                # Sums of sums are reduced once, outside: the ring of integers allows it.
+                inner_wrap = wrap and operator not in _ARITHMETIC
+                sides = (self._side(left, inner_wrap), self._side(right, inner_wrap))
+                return f"{sides[0]} {_OPERATORS.get(operator, operator)} {sides[1]}"
+        raise AssertionError(expression)
+
+    def _name(self, name: str) -> str:
+        if name == "_":
+            return "value_"
+        if name in {parameter.id for parameter in self.type.parameters}:
+            return f"this._params.{name}"
+        if name in ("_io", "_parent", "_root"):
+            raise ValueError(f"{self.type.location}: {name} is not supported here")
+        return f"this.{name}"
+
+    def _attribute(self, node: Attribute, inner: Expression, name: str) -> str:
+        if inner == Name("_io"):
+            if name not in _STREAM:
+                raise ValueError(f"{self.type.location}: _io.{name} is not supported")
+            return _STREAM[name]
+        facts = self._facts
+        if name == "value" and (
+            inner == Name("_") or facts.member_of(node) == facts.member_of(inner)
+        ):
+            return self.text(inner)
+        if name in ("size", "length") and facts.member_of(node) is None:
+            return f"len_({self.text(inner)})"
+        return f"{self._side(inner)}.{name}"
+
+
+def _join(operator: str, parts: list[str]) -> str:
+    if len(parts) == 1:
+        return parts[0]
+    return f" {operator} ".join(f"({part})" for part in parts)

@@ -1,0 +1,275 @@
+"""Emits ``generated/docs``: one page for each specification, and an index of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tools.specgen.docs.diagram import diagram
+from tools.specgen.docs.text import (
+    allowed_text,
+    cell,
+    code,
+    meaning,
+    size_text,
+    type_size,
+    type_text,
+    valid_text,
+    writer_text,
+)
+from tools.specgen.evaluate import literal
+from tools.specgen.model import (
+    BitsType,
+    Enum,
+    Field,
+    IntegerType,
+    Model,
+    Scalar,
+    Spec,
+    Type,
+    TypeReference,
+)
+from tools.specgen.output import Output
+from tools.specgen.sizes import fixed_size
+from tools.specgen.writer import CodeWriter
+
+_SPEC_FOLDER = "../../spec"
+_SCALARS = {
+    Scalar.VARINT32: "one signed integer",
+    Scalar.VARINT64: "one signed integer",
+    Scalar.UNSIGNED_VARINT32: "one unsigned integer",
+    Scalar.NULLABLE_BYTES: "one byte string or null",
+    Scalar.BYTES: "one byte string",
+}
+
+
+def emit(model: Model) -> list[Output]:
+    """A page for each specification, and the index."""
+    pages = [Output(f"docs/{spec.id}.md", (spec.id,), page(model, spec)) for spec in model.specs]
+    return [*pages, _index(model)]
+
+
+def page(model: Model, spec: Spec) -> str:
+    """The page of one specification."""
+    out = CodeWriter()
+    out.lines(f"# {spec.title}", "")
+    out.lines(*spec.doc.splitlines(), "")
+    if spec.file_extensions:
+        extensions = ", ".join(f"`.{extension}`" for extension in spec.file_extensions)
+        out.lines(f"Files: {extensions}.", "")
+    out.lines(
+        f"Specification: [spec/{spec.file_name}]({_SPEC_FOLDER}/{spec.file_name}). "
+        f"Kafka's source: {_sources(spec.doc_refs)}. [All pages](README.md)",
+        "",
+    )
+    types = [type_ for type_ in spec.types if type_.fields]
+    _contents(out, spec, types)
+    for type_ in types:
+        _type(out, model, spec, type_)
+    for enum in spec.enums:
+        _enum(out, enum)
+    return out.text().rstrip("\n") + "\n"
+
+
+def _contents(out: CodeWriter, spec: Spec, types: list[Type]) -> None:
+    for type_ in types:
+        out.line(f"- [{type_.name}](#{type_.name})" + _note(spec, type_))
+    for enum in spec.enums:
+        out.line(f"- [{enum.id}](#{enum.id}): enumeration")
+    out.line()
+
+
+def _note(spec: Spec, type_: Type) -> str:
+    return ": a file" if type_ is spec.root and spec.file_extensions else ""
+
+
+def _sources(references: tuple[str, ...]) -> str:
+    return ", ".join(
+        f"[{name}]({url})" for url, _, name in (item.partition(" ") for item in references)
+    )
+
+
+def _type(out: CodeWriter, model: Model, spec: Spec, type_: Type) -> None:
+    out.lines(f"## {type_.name}", "")
+    is_root = type_ is spec.root
+    if is_root:
+        out.lines("The file." if spec.file_extensions else "Read as a whole.", "")
+    else:
+        out.lines(*type_.doc.splitlines(), "")
+    out.lines(" ".join(_facts(model, type_, is_root=is_root)), "")
+    if type_.parameters:
+        _parameters(out, model, type_)
+    drawing = diagram(model, type_)
+    if drawing:
+        out.lines("```text", *drawing, "```", "")
+    _fields(out, model, type_)
+    _peeks(out, type_)
+    _instances(out, type_)
+
+
+def _facts(model: Model, type_: Type, *, is_root: bool) -> list[str]:
+    size = type_size(model, type_).replace("+", " or more")
+    facts = [f"{size} byte{'' if size == '1' else 's'}."]
+    if type_.scalar is not None:
+        facts.append(f"Programs see {_SCALARS[type_.scalar]}.")
+    elif type_.is_frame:
+        facts.append(f"Programs see `{type_.fields[1].id}` alone.")
+    elif type_.is_choice:
+        facts.append("Programs see the chosen structure alone.")
+    else:
+        facts.append(f"Class `{type_.class_name}`.")
+    if type_.original_id:
+        facts.append(f"Kafka's name: `{type_.original_id}`.")
+    if not is_root:
+        facts.append(f"Source: {_sources(type_.doc_refs)}.")
+    return facts
+
+
+def _parameters(out: CodeWriter, model: Model, type_: Type) -> None:
+    out.lines("Known from outside:", "")
+    for parameter in type_.parameters:
+        kind = parameter.type
+        name = model.type(kind).name if isinstance(kind, TypeReference) else ""
+        which = f" ([{name}](#{name}))" if name else ""
+        out.line(f"- `{parameter.id}`{which}: {cell(parameter.doc)}")
+    out.line()
+
+
+def _table(out: CodeWriter, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    out.line(f"| {' | '.join(head)} |")
+    out.line("|" + "---|" * len(head))
+    for row in rows:
+        out.line("| " + " | ".join(row) + " |")
+    out.line()
+
+
+def _fields(out: CodeWriter, model: Model, type_: Type) -> None:
+    offsets = _offsets(model, type_)
+    rows = [
+        (
+            offsets[field.id],
+            size_text(model, field),
+            f"`{field.id}`",
+            type_text(model, field, type_.spec_id),
+            f"`{field.original_id}`" if field.original_id else "",
+            meaning(model, field),
+            allowed_text(field, type_.spec_id),
+            writer_text(model, type_, field),
+        )
+        for field in type_.fields
+    ]
+    head = ("Offset", "Size", "Field", "Type", "In Kafka", "Meaning", "Allowed", "Written")
+    used = [i for i in range(len(head)) if i != 4 or any(row[i] for row in rows)]
+    _table(
+        out,
+        tuple(head[i] for i in used),
+        [tuple(row[i] for i in used) for row in rows],
+    )
+
+
+def _offsets(model: Model, type_: Type) -> dict[str, str]:
+    """Where fields begin, as far as that is fixed; of bits also which ones."""
+    result: dict[str, str] = {}
+    position: int | None = 0
+    bits = 0
+    for field in type_.fields:
+        if isinstance(field.type, BitsType):
+            group = _group_bits(type_, field)
+            high = group[1] - group[0] - 1
+            low = high - field.type.width + 1
+            span = f"bit {high}" if low == high else f"bits {high} to {low}"
+            result[field.id] = span if position is None else f"{position}, {span}"
+            bits += field.type.width
+            if bits == group[1] and position is not None:
+                position += bits // 8
+                bits = 0
+            continue
+        bits = 0
+        result[field.id] = "" if position is None else str(position)
+        size = fixed_size(model, field)
+        position = None if position is None or size is None else position + size
+    return result
+
+
+def _group_bits(type_: Type, field: Field) -> tuple[int, int]:
+    """Bits before the field in its run of bit fields, and bits of the whole run."""
+    before = total = 0
+    found = False
+    for other in type_.fields:
+        if not isinstance(other.type, BitsType):
+            if found:
+                break
+            total = 0
+            continue
+        if other is field:
+            before, found = total, True
+        total += other.type.width
+    return before, total
+
+
+def _peeks(out: CodeWriter, type_: Type) -> None:
+    if not type_.peek_instances:
+        return
+    out.lines("Read ahead, to choose by:", "")
+    rows = []
+    for peek in type_.peek_instances:
+        assert isinstance(peek.type, IntegerType)
+        kind = f"{'' if peek.type.signed else 'u'}int{8 * peek.type.size}"
+        allowed = valid_text(peek.valid, peek.id)
+        rows.append((str(literal(peek.position)), f"`{peek.id}`", kind, cell(peek.doc), allowed))
+    _table(out, ("Offset", "Name", "Type", "Meaning", "Allowed"), rows)
+
+
+def _instances(out: CodeWriter, type_: Type) -> None:
+    # How a varint is put together is told by its doc, not by shifts and masks.
+    if not type_.value_instances or type_.scalar is not None:
+        return
+    out.lines("What follows from the fields:", "")
+    rows = []
+    for instance in type_.value_instances:
+        condition = f"; only if {code(instance.condition)}" if instance.condition else ""
+        name = f"`{instance.id}`"
+        if instance.original_id:
+            name += f" (`{instance.original_id}`)"
+        rows.append((name, code(instance.value) + condition, cell(instance.doc)))
+    _table(out, ("Name", "Is", "Meaning"), rows)
+
+
+def _enum(out: CodeWriter, enum: Enum) -> None:
+    out.lines(f"## {enum.id}", "")
+    _table(
+        out,
+        ("Value", "Name", "Meaning"),
+        [(str(value.value), f"`{value.id}`", cell(value.doc)) for value in enum.values],
+    )
+
+
+def _index(model: Model) -> Output:
+    out = CodeWriter()
+    out.lines(
+        "# Formats",
+        "",
+        "Layouts of Apache Kafka's files, made from the specification in "
+        f"[spec/]({_SPEC_FOLDER}/README.md).",
+        "",
+    )
+    rows = []
+    for spec in model.specs:
+        names = [f"[{t.name}]({spec.id}.md#{t.name})" for t in spec.types if t.fields]
+        rows.append((f"[{spec.title}]({spec.id}.md)", ", ".join(names)))
+    _table(out, ("Page", "Structures"), rows)
+    out.lines(
+        "## How to read the tables",
+        "",
+        "- Integers are big-endian: `int32` has a sign, `uint32` has none.",
+        "- Offset counts bytes from the start of the structure; it is empty where earlier fields "
+        "vary in size.",
+        "- Size is in bytes unless it says bits; `rest` is all that is left of the structure that "
+        "has a size, or of the file.",
+        "- Allowed is what readers accept. `bytes_left` is the number of bytes behind the field, "
+        "`at_end` says that there are none. Empty means any value.",
+        "- Written is what a writer puts there: computed, always the same, or as told by its "
+        "caller.",
+        "- Quirks (Q4, Q9 and so on) are places where Kafka's reader is laxer or stricter than one "
+        "would expect.",
+    )
+    return Output("docs/README.md", tuple(spec.id for spec in model.specs), out.text())

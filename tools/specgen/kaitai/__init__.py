@@ -1,0 +1,1 @@
+"""Kaitai classes, by the official compiler."""

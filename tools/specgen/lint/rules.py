@@ -1,0 +1,32 @@
+"""Checks the specification against the rules of spec/README.md.
+
+Each rule is a function of one of the modules beside this one; all of them see the model only.
+"""
+
+from __future__ import annotations
+
+from tools.specgen.lint import derive, docs, names, structure, style
+from tools.specgen.lint.support import Problem
+from tools.specgen.model import Model
+
+__all__ = ["Problem", "lint"]
+
+
+def lint(model: Model) -> list[Problem]:
+    """All problems, by file and place; empty for a clean specification."""
+    problems = set(names.check(model))
+    # A type inside itself has no size: what follows would not end.
+    if not any(problem.rule == "recursion" for problem in problems):
+        for module in (structure, derive, style, docs):
+            problems.update(module.check(model))
+    return sorted(problems, key=_order)
+
+
+def _order(problem: Problem) -> tuple[list[tuple[int, str]], str, str]:
+    return _place(problem.location), problem.rule, problem.message
+
+
+def _place(location: str) -> list[tuple[int, str]]:
+    # /seq/10 stands behind /seq/9.
+    parts = location.replace("#", "/").split("/")
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

@@ -1,0 +1,1 @@
+"""The typed model, and parsers and serializers in plain Python."""

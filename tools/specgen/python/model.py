@@ -1,0 +1,354 @@
+"""Emits ``generated/python/model``: the typed model, which all codecs share."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import textwrap
+from collections.abc import Iterator
+
+from tools.specgen.model import (
+    BitsType,
+    BytesType,
+    Default,
+    Enum,
+    Field,
+    IntegerType,
+    Model,
+    Scalar,
+    Spec,
+    SwitchType,
+    Type,
+    TypeReference,
+    ValueInstance,
+    camel,
+)
+from tools.specgen.output import Output
+from tools.specgen.python.expressions import Translator
+from tools.specgen.writer import CodeWriter
+
+_WIDTH = 100
+_TAKEN = ("self", "field", "dataclass", "property", "list", "int", "bool", "bytes")
+
+
+def emit(model: Model) -> list[Output]:
+    """One module for each specification that has structures or enumerations, and the package."""
+    outputs = [
+        Output(f"python/model/{spec.id}.py", (spec.id,), _Module(model, spec).text())
+        for spec in model.specs
+        if spec.enums or _structures(spec)
+    ]
+    return [*outputs, _package(model)]
+
+
+def model_fields(type_: Type) -> tuple[Field, ...]:
+    """The fields that the model shows: all but guards."""
+    return tuple(field for field in type_.fields if not field.is_guard)
+
+
+def is_computed(type_: Type, field: Field) -> bool:
+    """Whether a writer fills the field in: derived from siblings, or of one value only."""
+    if field.derive is not None:
+        return not type_.is_opaque_count(field)
+    return field.constant is not None
+
+
+def value_types(model: Model, reference: TypeReference) -> tuple[Type, ...]:
+    """The types whose classes or host values the model shows for a reference."""
+    type_ = model.type(reference)
+    if type_.is_frame:
+        body = type_.fields[1].type
+        assert isinstance(body, TypeReference)
+        return value_types(model, body)
+    if type_.is_choice:
+        kind = type_.fields[0].type
+        assert isinstance(kind, SwitchType)
+        found = [inner for _, case in kind.cases for inner in value_types(model, case)]
+        return tuple(dict.fromkeys(found))
+    return (type_,)
+
+
+def _structures(spec: Spec) -> list[Type]:
+    return [type_ for type_ in spec.types if not type_.is_transparent]
+
+
+class _Module:
+    """One module of the model."""
+
+    def __init__(self, model: Model, spec: Spec) -> None:
+        self.model = model
+        self.spec = spec
+        self.out = CodeWriter()
+        self.enums = {value.id for value in spec.enums}
+
+    def text(self) -> str:
+        body = CodeWriter()
+        self.out = body
+        for enum in self.spec.enums:
+            self._enum(enum)
+        for type_ in self._ordered():
+            self._class(type_)
+        self._registry()
+        return self._head(body.text()) + body.text()
+
+    def _head(self, body: str) -> str:
+        out = CodeWriter()
+        out.line(f'"""{self.spec.title}: the typed model."""')
+        out.line()
+        out.line("from __future__ import annotations")
+        out.line()
+        if re.search(r"\bfield\(", body):
+            out.line("from dataclasses import dataclass, field")
+        elif "@dataclass" in body:
+            out.line("from dataclasses import dataclass")
+        if "(IntEnum)" in body:
+            out.line("from enum import IntEnum")
+        out.line("from typing import Any")
+        out.line()
+        names = [name for name in ("Buffer", "signed64") if re.search(rf"\b{name}\b", body)]
+        if names:
+            out.line(f"from ..runtime import {', '.join(names)}")
+        others = sorted(
+            spec.id
+            for spec in self.model.specs
+            if spec.id != self.spec.id and re.search(rf"\b{spec.id}\.[A-Z]", body)
+        )
+        if others:
+            out.line(f"from . import {', '.join(others)}")
+        out.line()
+        out.line()
+        return out.text()
+
+    def _ordered(self) -> list[Type]:
+        """Structures in the order of the file, but those that defaults need before their users."""
+        ordered: list[Type] = []
+
+        def add(type_: Type) -> None:
+            for field in type_.fields:
+                if isinstance(field.type, TypeReference) and self._has_factory(field):
+                    needed = self.model.type(field.type)
+                    if needed.spec_id == self.spec.id:
+                        add(needed)
+            if type_ not in ordered:
+                ordered.append(type_)
+
+        for type_ in _structures(self.spec):
+            add(type_)
+        return ordered
+
+    def _enum(self, enum: Enum) -> None:
+        with self.out.block(f"class {camel(enum.id)}(IntEnum):"):
+            self.out.line(f'"""Values of ``{enum.id}``."""')
+            self.out.line()
+            for value in enum.values:
+                self.out.line(f"{value.id.upper()} = {value.value}")
+                if value.doc:
+                    self._docstring([value.doc])
+        self._gap()
+
+    def _class(self, type_: Type) -> None:
+        self.out.line("@dataclass(slots=True, kw_only=True)")
+        with self.out.block(f"class {type_.class_name}:"):
+            self._docstring(list(self._class_doc(type_)))
+            self.out.line()
+            for parameter in type_.parameters:
+                _check_name(parameter.id, type_)
+                if isinstance(parameter.type, IntegerType):
+                    self.out.line(f"{parameter.id}: int")
+                else:
+                    hint = self._class_reference(self.model.type(parameter.type))
+                    self.out.line(f"{parameter.id}: {hint} = field(repr=False)")
+            for field in model_fields(type_):
+                _check_name(field.id, type_)
+                self._field(type_, field)
+            self._post_init(type_)
+            for instance in type_.value_instances:
+                self._property(type_, instance)
+        self._gap()
+
+    def _class_doc(self, type_: Type) -> Iterator[str]:
+        yield type_.doc or f"``{type_.name}``."
+        entries = [(p.id, p.doc) for p in type_.parameters]
+        entries += [(field.id, _field_doc(type_, field)) for field in model_fields(type_)]
+        lines = []
+        for name, doc in entries:
+            if doc:
+                text = f"{name}: {' '.join(doc.split())}"
+                lines += textwrap.wrap(
+                    text, _WIDTH - 8, initial_indent="    ", subsequent_indent="        "
+                )
+        if lines:
+            yield "\n".join(["Attributes:", *lines])
+
+    def _docstring(self, paragraphs: list[str]) -> None:
+        text = "\n\n".join(paragraphs).replace("\\", "\\\\").replace('"""', "'''")
+        lines = text.split("\n")
+        if lines[-1].endswith('"'):
+            lines[-1] += " "
+        if len(lines) == 1:
+            self.out.line(f'"""{lines[0]}"""')
+            return
+        self.out.line(f'"""{lines[0]}')
+        self.out.lines(*lines[1:], '"""')
+
+    def _field(self, type_: Type, field: Field) -> None:
+        hint = self._hint(field)
+        if is_computed(type_, field):
+            known = field.constant if field.derive is None else None
+            hint = hint if known is not None else f"{hint} | None"
+            self.out.line(f"{field.id}: {hint} = field(init=False, compare=False, default={known})")
+            return
+        if field.condition is not None:
+            self.out.line(f"{field.id}: {_optional(hint)} = None")
+            return
+        default = self._default(field)
+        self.out.line(f"{field.id}: {hint}{f' = {default}' if default else ''}")
+
+    def _default(self, field: Field) -> str:
+        if self._has_factory(field):
+            assert isinstance(field.type, TypeReference)
+            return f"field(default_factory={self._class_reference(self.model.type(field.type))})"
+        match field.default:
+            case None:
+                return ""
+            case Default(()):
+                return "field(default_factory=list)" if field.repeat else 'b""'
+            case Default(int(value)) if field.is_bool:
+                return str(bool(value))
+            case Default(value):
+                return str(value)
+
+    def _has_factory(self, field: Field) -> bool:
+        """A structure that can be made from nothing."""
+        if field.repeat or field.condition or not isinstance(field.type, TypeReference):
+            return False
+        type_ = self.model.type(field.type)
+        return (
+            not type_.is_transparent
+            and not type_.parameters
+            and all(
+                is_computed(type_, inner)
+                or inner.condition is not None
+                or inner.default is not None
+                or self._has_factory(inner)
+                for inner in model_fields(type_)
+            )
+        )
+
+    def _post_init(self, type_: Type) -> None:
+        """Optional fields with a default: present by default where their condition holds."""
+        chosen = [f for f in type_.fields if f.condition is not None and f.default is not None]
+        if not chosen:
+            return
+        self.out.line()
+        translator = self._translator(type_)
+        with self.out.block("def __post_init__(self) -> None:"):
+            for field in chosen:
+                assert field.condition is not None
+                assert field.default is not None
+                condition = translator.text(field.condition)
+                with self.out.block(f"if self.{field.id} is None and {condition}:"):
+                    self.out.line(f"self.{field.id} = {field.default.value}")
+
+    def _property(self, type_: Type, instance: ValueInstance) -> None:
+        _check_name(instance.id, type_)
+        translator = self._translator(type_)
+        hint = "bool" if translator.is_boolean(instance.value) else "int"
+        if instance.condition is not None:
+            hint += " | None"
+        self.out.line()
+        self.out.line("@property")
+        with self.out.block(f"def {instance.id}(self) -> {hint}:"):
+            self._docstring([instance.doc or f"``{instance.id}``."])
+            if instance.condition is not None:
+                with self.out.block(f"if {translator.negated(instance.condition)}:"):
+                    self.out.line("return None")
+            self.out.line(f"return {translator.text(instance.value)}")
+
+    def _translator(self, type_: Type) -> Translator:
+        return Translator(
+            self.model, type_, lambda name: f"self.{name}", enum_names=True, wrap=True
+        )
+
+    def _hint(self, field: Field) -> str:
+        hint = self._single_hint(field)
+        return f"list[{hint}]" if field.repeat else hint
+
+    def _single_hint(self, field: Field) -> str:
+        match field.type:
+            case BytesType(size):
+                return "Buffer" if size is None else "bytes"
+            case IntegerType() | BitsType():
+                return "bool" if field.is_bool else "int"
+            case TypeReference():
+                types = value_types(self.model, field.type)
+            case SwitchType(cases=cases):
+                types = tuple(t for _, case in cases for t in value_types(self.model, case))
+        hints = dict.fromkeys(self._value_hint(type_) for type_ in types)
+        return " | ".join(hints)
+
+    def _value_hint(self, type_: Type) -> str:
+        match type_.scalar:
+            case None:
+                return self._class_reference(type_)
+            case Scalar.NULLABLE_BYTES:
+                return "bytes | None"
+            case Scalar.BYTES:
+                return "bytes"
+        return "int"
+
+    def _class_reference(self, type_: Type) -> str:
+        if type_.spec_id == self.spec.id:
+            return type_.class_name
+        return f"{type_.spec_id}.{type_.class_name}"
+
+    def _registry(self) -> None:
+        with self.out.block("CLASSES: dict[str, type[Any]] = {", "}"):
+            for type_ in _structures(self.spec):
+                self.out.line(f'"{type_.key}": {type_.class_name},')
+        self.out.line('"""Classes by key of the type."""')
+
+    def _gap(self) -> None:
+        self.out.lines("", "")
+
+
+def _field_doc(type_: Type, field: Field) -> str:
+    if is_computed(type_, field) and field.derive is not None:
+        return f"{field.doc} Writers compute it; None where nothing was read.".strip()
+    return field.doc
+
+
+def _optional(hint: str) -> str:
+    return hint if hint.endswith("| None") else f"{hint} | None"
+
+
+def _check_name(name: str, type_: Type) -> None:
+    if keyword.iskeyword(name) or name in _TAKEN:
+        raise ValueError(f"{type_.location}: Python cannot have {name} as name of an attribute")
+
+
+def _package(model: Model) -> Output:
+    out = CodeWriter()
+    out.lines(
+        '"""The typed model: one class for each structure of the specification."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from importlib import import_module",
+        "from typing import Any",
+        "",
+    )
+    specs = [spec.id for spec in model.specs if _structures(spec)]
+    out.line(f"SPECS = {tuple(specs)!r}")
+    out.line('"""Specifications that have classes."""')
+    out.lines("", "")
+    with out.block("def model_class(key: str) -> type[Any]:"):
+        out.line('"""The class of a structure by its key, ``recordbatch.record``; loaded at need.')
+        out.lines("", "Raises:", "    KeyError: there is no such structure.", '"""')
+        out.line('spec_id = key.partition(".")[0]')
+        with out.block("if spec_id not in SPECS:"):
+            out.line("raise KeyError(key)")
+        out.line('classes = import_module(f".{spec_id}", __name__).CLASSES')
+        out.line("found: type[Any] = classes[key]")
+        out.line("return found")
+    return Output("python/model/__init__.py", tuple(spec.id for spec in model.specs), out.text())

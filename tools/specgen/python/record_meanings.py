@@ -1,0 +1,121 @@
+"""What users see of a record, as expressions inside of a loop over the records of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kafkaspec.model import Record
+from tools.specgen.expression import (
+    Attribute,
+    Binary,
+    EnumMember,
+    Expression,
+    Int,
+    Name,
+    Ternary,
+    Unary,
+    names,
+)
+from tools.specgen.model import Model, Scalar, Type, TypeReference, ValueInstance
+from tools.specgen.python.expressions import LONG, Interval, Translator, members
+
+_HALF: Interval = (LONG[0] // 2, LONG[1] // 2)
+"""Two numbers in these bounds have a sum that fits 64 bits."""
+
+
+class UnsupportedError(Exception):
+    """The specification has a shape that the loop is not made for."""
+
+
+class Meanings:
+    """The fields of ``kafkaspec.model.Record`` over the fields of the specification's record.
+
+    What is the same for every record of a batch is computed once, before the loop. Numbers of 64
+    bits that are added are limited to half of that range, so that no sum has to be reduced.
+    """
+
+    def __init__(self, model: Model, type_: Type, local: Callable[[str], str]) -> None:
+        self.model = model
+        self.type = type_
+        self.local = local
+        self.hoisted: dict[Expression, str] = {}
+        self.bounds: dict[Expression, Interval] = {}
+        self.wanted = self._wanted()
+        self._texts = [self._text(value) for value in self.wanted.values()]
+
+    def texts(self) -> list[str]:
+        """Source texts, in the order of the tuple."""
+        return self._texts
+
+    def used(self) -> set[str]:
+        """Names of fields that are needed."""
+        return {name for value in self.wanted.values() for name in names(value)}
+
+    def assignments(self) -> Iterator[str]:
+        """Statements that belong before the loop."""
+        for expression, name in self.hoisted.items():
+            yield f"{name} = {Translator(self.model, self.type, str).text(expression)}"
+
+    def limits(self) -> Iterator[tuple[str, Interval]]:
+        """Variables from before the loop, and what they have to lie in."""
+        for expression, interval in self.bounds.items():
+            yield self.hoisted[expression], interval
+
+    def _wanted(self) -> dict[str, Expression]:
+        known = members(self.type)
+        found: dict[str, Expression] = {}
+        for name in Record._fields:
+            member = known.get(name)
+            if member is None:
+                raise UnsupportedError(f"a record has no {name}")
+            if isinstance(member, ValueInstance):
+                if member.condition is not None:
+                    raise UnsupportedError(f"{name} is optional")
+                found[name] = member.value
+            else:
+                found[name] = Name(name)
+        return found
+
+    def _text(self, expression: Expression) -> str:
+        self._hoist(expression, arithmetic=False)
+        narrow = {
+            field.id: _HALF
+            for field in self.type.fields
+            if isinstance(field.type, TypeReference)
+            and self.model.type(field.type).scalar is Scalar.VARINT64
+        }
+        return Translator(
+            self.model,
+            self.type,
+            self.local,
+            wrap=True,
+            intervals=narrow,
+            overrides=self.hoisted,
+            bounds=self.bounds,
+        ).text(expression)
+
+    def _hoist(self, node: Expression, *, arithmetic: bool) -> None:
+        parameters = {parameter.id for parameter in self.type.parameters}
+        mentioned = names(node)
+        if mentioned and mentioned <= parameters:
+            if node not in self.hoisted:
+                last = node.name if isinstance(node, Attribute) else f"fixed_{len(self.hoisted)}"
+                self.hoisted[node] = self.local(last)
+            low, high = Translator(self.model, self.type, str).interval(node)
+            if arithmetic and (low < _HALF[0] or high > _HALF[1]):
+                self.bounds[node] = _HALF
+            return
+        match node:
+            case Binary(operator, left, right):
+                inside = operator in ("+", "-", "*")
+                self._hoist(left, arithmetic=inside)
+                self._hoist(right, arithmetic=inside)
+            case Unary(_, operand):
+                self._hoist(operand, arithmetic=True)
+            case Ternary(condition, then, otherwise):
+                for part in (condition, then, otherwise):
+                    self._hoist(part, arithmetic=arithmetic)
+            case Name() | Attribute() | Int() | EnumMember():
+                return
+            case _:
+                raise UnsupportedError("an instance looks into an array")

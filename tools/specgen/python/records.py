@@ -1,0 +1,376 @@
+"""Emits ``generated/python/records.py``: one loop from a batch's payload to records for users.
+
+The loop does without bounds checks, since bytes raise ``IndexError`` by themselves, and without
+objects of the typed model. What makes it safe is that positions only grow: if a record ends
+exactly where its size says, everything read for it lay inside of it. At the least irregularity it
+gives up and returns None, and the caller asks the checked parser.
+"""
+
+from __future__ import annotations
+
+from tools.specgen.expression import (
+    Attribute,
+    Binary,
+    Expression,
+    Int,
+    Name,
+)
+from tools.specgen.model import (
+    BytesType,
+    DeriveFunction,
+    Field,
+    IntegerType,
+    Model,
+    Scalar,
+    Type,
+    TypeReference,
+)
+from tools.specgen.output import Output
+from tools.specgen.python.checks import never_negative, violated
+from tools.specgen.python.expressions import LEFT, Stream, Translator
+from tools.specgen.python.parse import VARINTS, taken_names
+from tools.specgen.python.record_meanings import Meanings, UnsupportedError
+from tools.specgen.python.runs import Names
+from tools.specgen.writer import CodeWriter
+
+RECORD_SET = "recordbatch.record_set"
+"""The type whose array holds the records."""
+
+_HEADER = ("key", "value")
+"""Fields of a header that users see: the first as text."""
+
+_LOCALS = ("data", "records", "append", "build", "zigzag", "number", "longer")
+
+
+def emit(model: Model) -> list[Output]:
+    """The module, where the specification has record sets at all."""
+    try:
+        record_set = model.type(RECORD_SET)
+    except KeyError:
+        return []
+    return [Output("python/records.py", (record_set.spec_id,), _module(model, record_set))]
+
+
+def _module(model: Model, record_set: Type) -> str:
+    out = CodeWriter()
+    out.lines(
+        '"""Records of a batch in one loop, without checks where none is needed."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from kafkaspec.model import Record",
+        "",
+        f"from .model import {record_set.spec_id} as model",
+    )
+    try:
+        body = RecordLoop(model, record_set).text()
+    except UnsupportedError as reason:
+        body = _give_up(reason)
+    if "signed64(" in body:
+        out.line("from .runtime import signed64")
+    out.lines("", "")
+    return out.text() + body
+
+
+def _give_up(reason: UnsupportedError) -> str:
+    out = CodeWriter()
+    with out.block(
+        "def decode_records(batch: model.RecordBatch, data: bytes) -> list[Record] | None:"
+    ):
+        out.line(f'"""None: no loop is made, since {reason}."""')
+        out.line("return None")
+    return out.text()
+
+
+class RecordLoop:
+    """Writes ``decode_records``."""
+
+    def __init__(self, model: Model, record_set: Type) -> None:
+        self.model = model
+        self.record_set = record_set
+        if len(record_set.parameters) != 1:
+            raise UnsupportedError("a record set knows another thing than its batch")
+        self.batch = record_set.parameters[0].id
+        self.array, self.frame, self.record = self._shapes()
+        self.names = Names(taken_names(model) | frozenset(_LOCALS))
+        self.meanings = Meanings(model, self.record, self.local)
+
+    def _shapes(self) -> tuple[Field, Type, Type]:
+        arrays = [field for field in self.record_set.fields if field.repeat]
+        if len(arrays) != 1 or not isinstance(arrays[0].type, TypeReference):
+            raise UnsupportedError("a record set is not one array")
+        frame = self.model.type(arrays[0].type)
+        body = frame.fields[-1].type if frame.is_frame else None
+        if not isinstance(body, TypeReference):
+            raise UnsupportedError("records do not stand behind their sizes")
+        batch = (Name(self.batch),)
+        if arrays[0].type.arguments != batch or body.arguments != batch:
+            raise UnsupportedError("records know another thing than their batch")
+        return arrays[0], frame, self.model.type(body)
+
+    def text(self) -> str:
+        """The functions of the module."""
+        inner = CodeWriter()
+        self._loop(inner)
+        out = CodeWriter()
+        self._longer(out)
+        with out.block(
+            f"def decode_records({self.batch}: model.RecordBatch, data: bytes)"
+            " -> list[Record] | None:"
+        ):
+            out.lines(
+                '"""All records of ``data``, the payload of ``batch`` after decompression.',
+                "",
+                "None where anything is unusual, be it right or wrong: then the checked parser has",
+                "to look at it.",
+                '"""',
+            )
+            out.lines(*self.meanings.assignments())
+            for name, (low, high) in self.meanings.limits():
+                with out.block(f"if not {low} <= {name} <= {high}:"):
+                    out.line("return None  # Sums might leave 64 bits.")
+            out.lines(
+                "records: list[Record] = []",
+                "append = records.append",
+                "build = tuple.__new__",
+                "zigzag = _ZIGZAG",
+                "pos = 0",
+            )
+            out.lines(*inner.text().rstrip("\n").split("\n"))
+        return out.text()
+
+    def _longer(self, out: CodeWriter) -> None:
+        out.line("_ZIGZAG = tuple((code >> 1) ^ -(code & 1) for code in range(0x80))")
+        out.lines("", "")
+        with out.block(
+            "def _longer(data: bytes, pos: int, size: int, limit: int) -> tuple[int, int]:"
+        ):
+            out.lines(
+                '"""A varint of up to ``size`` bytes as it is coded, below ``limit``; the rest is',
+                'for the checked parser, as ``IndexError`` says."""',
+                "number = 0",
+            )
+            with out.block("for shift in range(0, 7 * size, 7):"):
+                out.lines("byte = data[pos]", "pos += 1", "number |= (byte & 0x7F) << shift")
+                with out.block("if byte < 0x80:"):
+                    with out.block("if number >= limit:"):
+                        out.line("break")
+                    out.line("return number, pos")
+            out.line("raise IndexError")
+        out.lines("", "")
+
+    def _translator(self, type_: Type, value: str = "_", end: str = "stop") -> Translator:
+        return Translator(self.model, type_, self.local, value=value, stream=Stream("pos", end))
+
+    def local(self, name: str) -> str:
+        """The variable of a field; the batch is the argument of the function."""
+        return name if name == self.batch else self.names.local(name)
+
+    def _loop(self, out: CodeWriter) -> None:
+        assert self.array.repeat
+        if self.array.repeat.count is None:
+            raise UnsupportedError("records are not counted")
+        count = self._translator(self.record_set).text(self.array.repeat.count)
+        with out.block("try:"), out.block(f"for _ in range({count}):"):
+            self._record(out)
+        # A key that is not UTF-8 is legal, and rare enough to be left to the other parser.
+        with out.block("except (IndexError, UnicodeDecodeError):"):
+            out.line("return None")
+        with out.block("if pos > len(data):"):
+            out.line("return None")
+        for field in self.record_set.fields:
+            if field.is_guard:
+                assert field.valid
+                assert field.valid.expression
+                translator = self._translator(self.record_set, end="len(data)")
+                with out.block(f"if {translator.negated(field.valid.expression)}:"):
+                    out.line("return None")
+            elif field is not self.array:
+                raise UnsupportedError("a record set is not one array")
+        out.line("return records")
+
+    def _record(self, out: CodeWriter) -> None:
+        size = self.frame.fields[0]
+        assert isinstance(size.type, TypeReference)
+        if self.model.type(size.type).scalar is not Scalar.VARINT32 or size.derive is None:
+            raise UnsupportedError("the size of a record is not a varint32")
+        if size.derive.plus or not self._only_not_negative(self.frame, size):
+            raise UnsupportedError("the size of a record is not its size alone")
+        out.line(f"# {self.frame.name}: {size.id}")
+        self._code(out, Scalar.VARINT32)
+        with out.block("if number & 1:"):
+            out.line("return None")
+        out.line("stop = pos + (number >> 1)")
+        meanings = self.meanings.texts()
+        used = self.meanings.used()
+        for field in self.record.fields:
+            self._field(out, self.record, field, used)
+        with out.block("if pos != stop:"):
+            out.line("return None")
+        out.line(f"append(build(Record, ({', '.join(meanings)})))")
+
+    def _only_not_negative(self, type_: Type, field: Field) -> bool:
+        """What is demanded is that the number is not negative, and nothing else."""
+        value = Attribute(Name(field.id), "value")
+        return (
+            field.valid is not None
+            and never_negative(self._translator(type_), field, value)
+            and field.valid.expression == Binary(">=", Attribute(Name("_"), "value"), Int(0))
+        )
+
+    def _field(self, out: CodeWriter, type_: Type, field: Field, used: set[str]) -> None:
+        if field.is_guard:
+            return  # The position is compared with the end of the record.
+        if field.condition is not None:
+            raise UnsupportedError(f"{field.id} is optional")
+        out.line(f"# {type_.name}: {field.id}")
+        target = self.local(field.id)
+        if field.repeat:
+            self._array(out, type_, field, target)
+            return
+        scalar = None
+        match field.type:
+            case IntegerType(size, signed):
+                if field.id in used or field.valid:
+                    part = f"data[pos : pos + {size}]"
+                    out.line(f'{target} = int.from_bytes({part}, "big", signed={signed})')
+                out.line(f"pos += {size}")
+            case BytesType(size) if size is not None:
+                self._bytes(out, type_, field, size, target)
+                return
+            case TypeReference():
+                scalar = self.model.type(field.type)
+                if scalar.scalar is None:
+                    raise UnsupportedError(f"{field.id} is a structure")
+                if scalar.scalar is Scalar.NULLABLE_BYTES:
+                    self._nullable(out, scalar, target, wanted=field.id in used)
+                elif self._counts(type_, field):
+                    self._count(out, type_, field, target)
+                    return
+                elif scalar.scalar in VARINTS:
+                    self._integer(out, scalar.scalar, target)
+                else:
+                    raise UnsupportedError(f"{field.id} is a {scalar.name}")
+            case _:
+                raise UnsupportedError(f"{field.id} is of another kind")
+        self._check(out, type_, field, target)
+
+    def _check(self, out: CodeWriter, type_: Type, field: Field, target: str) -> None:
+        if field.valid is None:
+            return
+        for test in violated(self._translator(type_, target), type_, field):
+            with out.block(f"if {test}:"):
+                out.line("return None")
+
+    def _code(self, out: CodeWriter, scalar: Scalar) -> None:
+        """The next varint as it is coded, one or two bytes without a call."""
+        out.lines("number = data[pos]", "pos += 1")
+        with out.block("if number >= 0x80:"):
+            self._more(out, scalar)
+
+    def _more(self, out: CodeWriter, scalar: Scalar) -> None:
+        size, bits, _ = VARINTS[scalar]
+        # Of 64 bits one is kept free, so that sums of two such numbers cannot overflow.
+        limit = 1 << min(bits, 63)
+        out.lines("number += (data[pos] << 7) - 0x80", "pos += 1")
+        with out.block("if number >= 0x4000:"):
+            out.line(f"number, pos = _longer(data, pos - 2, {size}, 0x{limit:X})")
+
+    def _integer(self, out: CodeWriter, scalar: Scalar, target: str) -> None:
+        zigzag = VARINTS[scalar][2]
+        out.lines("number = data[pos]", "pos += 1")
+        with out.block("if number < 0x80:"):
+            out.line(f"{target} = {'zigzag[number]' if zigzag else 'number'}")
+        with out.block("else:"):
+            self._more(out, scalar)
+            out.line(f"{target} = {'(number >> 1) ^ -(number & 1)' if zigzag else 'number'}")
+
+    def _nullable(self, out: CodeWriter, scalar: Type, target: str, *, wanted: bool) -> None:
+        size, value = scalar.fields
+        kind = size.type
+        plain = (
+            isinstance(kind, TypeReference)
+            and self.model.type(kind).scalar is Scalar.VARINT32
+            and isinstance(value.type, BytesType)
+            and value.type.size == Attribute(Name(size.id), "value")
+            and value.condition == Binary(">=", Attribute(Name(size.id), "value"), Int(0))
+            and size.valid is None
+        )
+        if not plain:
+            raise UnsupportedError(f"{scalar.name} is coded otherwise")
+        self._code(out, Scalar.VARINT32)
+        # An odd code is a negative size, which is null.
+        with out.block("if number & 1:"):
+            out.line(f"{target} = None" if wanted else "number = 0")
+        with out.block("else:"):
+            out.line("end = pos + (number >> 1)")
+            if wanted:
+                out.line(f"{target} = data[pos:end]")
+            out.line("pos = end")
+
+    def _bytes(
+        self, out: CodeWriter, type_: Type, field: Field, size: Expression, target: str
+    ) -> None:
+        translator = self._translator(type_)
+        if not never_negative(translator, field, size):
+            raise UnsupportedError(f"the size of {field.id} may be negative")
+        out.line(f"end = pos + {translator.operand(size)}")
+        out.line(f"{target} = data[pos:end]")
+        out.line("pos = end")
+
+    def _counts(self, type_: Type, field: Field) -> bool:
+        """A count that zero always satisfies: then the array can be left out at once."""
+        derive = field.derive
+        if derive is None or derive.function is not DeriveFunction.COUNT or derive.plus:
+            return False
+        assert isinstance(field.type, TypeReference)
+        return self.model.type(field.type).scalar is Scalar.VARINT32 and (
+            field.valid is None
+            or (field.valid.expression is not None and _zero_passes(field.valid.expression))
+        )
+
+    def _count(self, out: CodeWriter, type_: Type, field: Field, target: str) -> None:
+        out.line(f"{target} = data[pos]")
+        out.line("pos += 1")
+        with out.block(f"if {target}:"):
+            out.line("pos -= 1")
+            self._integer(out, Scalar.VARINT32, target)
+            self._check(out, type_, field, target)
+
+    def _array(self, out: CodeWriter, type_: Type, field: Field, target: str) -> None:
+        if field.id != "headers" or not isinstance(field.type, TypeReference):
+            raise UnsupportedError(f"{field.id} is an array")
+        item = self.model.type(field.type)
+        known = {inner.id for inner in item.fields}
+        if not set(_HEADER) <= known or item.parameters or item.peek_instances:
+            raise UnsupportedError("a header is not a key and a value")
+        assert field.repeat
+        if field.repeat.count is None:
+            raise UnsupportedError(f"{field.id} are not counted")
+        count = self._translator(type_).text(field.repeat.count)
+        key, value = (f"header_{name}" for name in _HEADER)
+        with out.block(f"if {count}:"):
+            out.line("pairs = []")
+            with out.block(f"for _ in range({count}):"):
+                inner = RecordLoop.__new__(RecordLoop)
+                inner.__dict__.update(self.__dict__)
+                inner.names = Names(self.names.taken | {f.id for f in self.record.fields})
+                for part in item.fields:
+                    inner._field(out, item, part, set(_HEADER))
+                key, value = (inner.names.local(name) for name in _HEADER)
+                out.line(f"pairs.append(({key}.decode(), {value}))")
+            out.line(f"{target} = tuple(pairs)")
+        with out.block("else:"):
+            out.line(f"{target} = ()")
+
+
+def _zero_passes(expression: Expression) -> bool:
+    value = Attribute(Name("_"), "value")
+    match expression:
+        case Binary("and", left, right):
+            return _zero_passes(left) and _zero_passes(right)
+        case Binary(">=", left, Int(0)):
+            return left == value
+        case Binary("<=", left, right):
+            return left == value and right == LEFT
+    return False

@@ -1,0 +1,207 @@
+"""Runs of fixed-width fields: what Python reads and writes with one ``struct.Struct``."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tools.specgen.expression import Int, names
+from tools.specgen.model import (
+    BitsType,
+    BytesType,
+    Field,
+    IntegerType,
+    Model,
+    Type,
+    TypeReference,
+)
+from tools.specgen.python.checks import parts
+
+_CODES = {(1, True): "b", (2, True): "h", (4, True): "i", (8, True): "q"}
+_UNSIGNED = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One number or byte string of a run.
+
+    Attributes:
+        fields: the field, or the bit fields that share the number, high bits first.
+        owner: the type that has them.
+        parents: fields of the run's type that lead to ``owner``, outermost first.
+        code: its letter for ``struct``.
+        size: its bytes.
+        offset: its place in the run.
+    """
+
+    fields: tuple[Field, ...]
+    owner: Type
+    parents: tuple[Field, ...]
+    code: str
+    size: int
+    offset: int
+
+    @property
+    def is_bits(self) -> bool:
+        """Several fields in one number."""
+        return isinstance(self.fields[0].type, BitsType)
+
+    @property
+    def path(self) -> str:
+        """Path of its first field in the data."""
+        return path_of(self.parents, self.fields[0])
+
+    def shifted(self) -> Iterator[tuple[Field, int, int]]:
+        """Bit fields with the shift to the right and the mask that give their values."""
+        shift = 8 * self.size
+        for bit_field in self.fields:
+            assert isinstance(bit_field.type, BitsType)
+            shift -= bit_field.type.width
+            yield bit_field, shift, (1 << bit_field.type.width) - 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """Neighbouring fields whose widths are fixed, structures of such fields included."""
+
+    fields: tuple[Field, ...]
+    leaves: tuple[Leaf, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all fields."""
+        return sum(leaf.size for leaf in self.leaves)
+
+    @property
+    def format(self) -> str:
+        """Format for ``struct.Struct``."""
+        return ">" + "".join(leaf.code for leaf in self.leaves)
+
+
+Segment = Run | Field
+
+
+def path_of(parents: Sequence[Field], last: Field) -> str:
+    """``/attributes/reserved``."""
+    return "".join(f"/{step.id}" for step in (*parents, last))
+
+
+def segments(model: Model, type_: Type) -> list[Segment]:
+    """The fields of a type, neighbours of fixed width put together."""
+    result: list[Segment] = []
+    pending: list[Field] = []
+
+    def flush() -> None:
+        if pending:
+            result.append(run_of(model, type_, pending))
+            pending.clear()
+
+    for item in type_.fields:
+        if is_fixed(model, item):
+            pending.append(item)
+        else:
+            flush()
+            result.append(item)
+    flush()
+    return result
+
+
+def run_of(model: Model, type_: Type, fields: Sequence[Field]) -> Run:
+    """One run of the given fields."""
+    leaves: list[Leaf] = []
+    _add_leaves(model, type_, tuple(fields), (), leaves)
+    return Run(tuple(fields), tuple(leaves))
+
+
+def is_fixed(model: Model, item: Field) -> bool:
+    """Whether the field can be part of a run."""
+    if item.repeat or item.condition or item.is_guard:
+        return False
+    match item.type:
+        case IntegerType() | BitsType() | BytesType(size=Int()):
+            return True
+        case TypeReference(arguments=(), size=None, size_eos=False):
+            inner = model.type(item.type)
+            return (
+                not inner.is_transparent
+                and not inner.peek_instances
+                and bool(inner.fields)
+                and all(_is_simple(model, inner_field) for inner_field in inner.fields)
+            )
+    return False
+
+
+def _is_simple(model: Model, item: Field) -> bool:
+    """Fixed, set by the constructor, and checked, if at all, without looking at other fields."""
+    mentioned = {name for part in parts(item.valid) for name in names(part)} if item.valid else ()
+    return is_fixed(model, item) and item.derive is None and set(mentioned) <= {"_"}
+
+
+def _add_leaves(
+    model: Model,
+    owner: Type,
+    fields: Sequence[Field],
+    parents: tuple[Field, ...],
+    leaves: list[Leaf],
+) -> None:
+    bits: list[Field] = []
+    for item in fields:
+        offset = sum(leaf.size for leaf in leaves)
+        match item.type:
+            case BitsType():
+                bits.append(item)
+                width = sum(f.type.width for f in bits if isinstance(f.type, BitsType))
+                if width % 8 == 0:
+                    leaves.append(_bits(owner, bits, parents, width // 8, offset))
+                    bits = []
+                continue
+            case _ if bits:
+                raise ValueError(f"{item.location}: the bit fields before do not fill their bytes")
+            case IntegerType(size, signed):
+                code = _CODES[size, True] if signed else _UNSIGNED[size]
+                leaves.append(Leaf((item,), owner, parents, code, size, offset))
+            case BytesType(Int(size)):
+                leaves.append(Leaf((item,), owner, parents, f"{size}s", size, offset))
+            case TypeReference():
+                inner = model.type(item.type)
+                _add_leaves(model, inner, inner.fields, (*parents, item), leaves)
+    if bits:
+        raise ValueError(f"{bits[0].location}: the bit fields do not fill their bytes")
+
+
+def _bits(
+    owner: Type, bits: list[Field], parents: tuple[Field, ...], size: int, offset: int
+) -> Leaf:
+    if size not in _UNSIGNED:
+        raise ValueError(f"{bits[0].location}: bit fields fill 1, 2, 4 or 8 bytes, not {size}")
+    return Leaf(tuple(bits), owner, parents, _UNSIGNED[size], size, offset)
+
+
+@dataclass
+class Structs:
+    """The ``struct.Struct`` constants of a module, one for each format."""
+
+    names: dict[str, str] = field(default_factory=dict)
+
+    def name(self, format_: str) -> str:
+        """Name of the constant."""
+        return self.names.setdefault(format_, f"_S{len(self.names)}")
+
+    def lines(self) -> Iterator[str]:
+        """Their definitions."""
+        for format_, name in self.names.items():
+            yield f'{name} = Struct("{format_}")'
+
+
+@dataclass
+class Names:
+    """Names of local variables: ids of the specification, made different from what is in use."""
+
+    taken: frozenset[str]
+
+    def local(self, name: str) -> str:
+        """``type`` is a builtin and becomes ``type_``."""
+        while name in self.taken or keyword.iskeyword(name):
+            name += "_"
+        return name

@@ -1,0 +1,1 @@
+"""Test vectors from the bounds of the specification."""
