@@ -202,7 +202,7 @@ def aiokafka(data: bytes) -> int:
         batch = source.next_batch()
         assert batch.validate_crc()
         for record in batch:
-            (record.offset, record.timestamp, record.key, record.value, record.headers)
+            _touched = (record.offset, record.timestamp, record.key, record.value, record.headers)
             rows += 1
     return rows
 
@@ -215,7 +215,7 @@ def kafka_python(data: bytes) -> int:
         batch = source.next_batch()
         assert batch.validate_crc()
         for record in batch:
-            (record.offset, record.timestamp, record.key, record.value, record.headers)
+            _touched = (record.offset, record.timestamp, record.key, record.value, record.headers)
             rows += 1
     return rows
 
@@ -340,7 +340,9 @@ def encode_case(codec: NativeCodec, shape: Shape, rounds: int) -> None:
         rounds,
     )
     per = {name: median(v) / (20 * len(records)) * 1e9 for name, v in times.items()}
-    print(f"encode {shape.name:9} " + " ".join(f"{name} {value:.0f}" for name, value in per.items()))
+    print(
+        f"encode {shape.name:9} " + " ".join(f"{name} {value:.0f}" for name, value in per.items())
+    )
     print(
         f"{'':9} aiokafka/columns {ratio(times['aiokafka'], times['columns']):.1f}"
         f"  kafka-python/columns {ratio(times['kafka-python'], times['columns']):.1f}"

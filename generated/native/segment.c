@@ -634,7 +634,8 @@ KS_INLINE int put_legacy_message(const struct legacy_message *h,
 }
 
 static int encode_legacy_message(const int64_t *header, const ks_in *in,
-        int64_t first, int64_t rows, uint8_t *out, int64_t capacity, int64_t *used)
+        int64_t first, int64_t rows, uint8_t *out, int64_t capacity,
+        int64_t *used)
 {
     struct legacy_message kept, *const h = &kept;
     memcpy(h, header, sizeof kept - sizeof kept.present);
@@ -714,7 +715,8 @@ static int encode_legacy_message(const int64_t *header, const ks_in *in,
 }
 
 int ks_scan(const uint8_t *bytes, int64_t start, int64_t end, int64_t *columns,
-            int64_t capacity, uint64_t *present, int64_t *count, int64_t *position)
+            int64_t capacity, uint64_t *present, int64_t *count,
+            int64_t *position)
 {
     const uint8_t *p = bytes + start;
     const uint8_t *const stop = bytes + end;

@@ -5,11 +5,13 @@ See ``magic3/README.md``. The expected bytes are put together here, field by fie
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
 import struct
 import sys
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,6 +25,10 @@ from kafkaspec.checksum import crc32, crc32c
 from kafkaspec.codecs.base import Codec
 from kafkaspec.codecs.construct import ConstructCodec
 from kafkaspec.codecs.kaitai import KaitaiCodec
+from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.codecs.native.build import NoCompilerError, build
+from kafkaspec.codecs.native.columns import ColumnSet, Layout
+from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 from tools.specgen import driver
@@ -117,13 +123,29 @@ def drafts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Draft
         sys.path.remove(home)
 
 
+def native(draft: Draft) -> NativeCodec:
+    """The codec on a core that is compiled from the generated C here and now."""
+    tree = draft.spec.parent / draft.package
+    if not (tree / "_native.abi3.so").exists():
+        try:
+            build(tree, options=["-Wall", "-Wextra", "-Werror"])
+        except NoCompilerError as error:
+            if os.environ.get("CI") == "true":
+                raise
+            pytest.skip(str(error))
+        importlib.invalidate_caches()
+    return NativeCodec(draft.package)
+
+
 @pytest.fixture(params=DRAFTS)
 def draft(request: pytest.FixtureRequest, drafts: dict[str, Draft]) -> Draft:
     return drafts[request.param]
 
 
-@pytest.fixture(params=["python", "construct", "kaitai"])
+@pytest.fixture(params=["native", "python", "construct", "kaitai"])
 def codec(request: pytest.FixtureRequest, draft: Draft) -> Codec:
+    if request.param == "native":
+        return native(draft)
     if request.param == "python":
         return PythonCodec(draft.package)
     if request.param == "construct":
@@ -275,3 +297,28 @@ def test_records_as_users_see_them(draft: Draft, codec: Codec) -> None:
     batch = codec.parse("recordbatch.entry", ENTRY)[0].message
     (record,) = codec.decode_records(batch, RECORDS)
     assert record == (7, 1_002, b"key", None, (("h", b"vv"),))
+
+
+def test_native_columns_of_the_new_fields(draft: Draft) -> None:
+    """The new field of the header, the widened one and that of the record are columns."""
+    codec = native(draft)
+    table = scan(codec.core, ENTRY)
+    assert (table.count, table.end) == (1, 0)
+    assert table.column("producer_epoch")[0] == 70_000
+    position = table.column("topic_id.position")[0]
+    assert ENTRY[position : position + table.column("topic_id.size")[0]] == TOPIC_ID
+    batches = array("q", [0, 0, len(ENTRY), -1, 0, 0, 1, 1])
+    names = ["offset", "timestamp", "expiry_delta", "batch.producer_epoch", "headers"]
+    columns = ColumnSet(codec.core, names, 1, Layout.BINARY, len(ENTRY))
+    status, _, _ = codec.core.module.decode(
+        (ENTRY,), batches, 0, 1, Layout.BINARY, tuple(columns.outputs), columns.capacities,
+        columns.state,
+    )  # fmt: skip
+    assert status == codec.core.module.OK
+    found = columns.result()
+    numbers = [memoryview(found[name].values).cast("q")[0] for name in names[:4]]  # type: ignore[union-attr]
+    assert numbers == [7, 1_002, 1_500, 70_000]
+    header = codec.parse("recordbatch.entry", ENTRY)[0].message
+    written = codec.encode_records(header, codec.decode_records(header, RECORDS), whole=True)
+    read = codec.decode_records(codec.parse("recordbatch.entry", written)[0].message, RECORDS)
+    assert read == codec.decode_records(header, RECORDS)

@@ -7,6 +7,8 @@ reads again, so that every error has its reason, its byte and its path from one 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
 from typing import Any, ClassVar
 
 from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin
@@ -95,7 +97,9 @@ class NativeCodec(Codec):
             return self.reference.decode_records(batch, payload, origin=origin)
         return records
 
-    def encode_records(self, batch: Any, records: Sequence[Record], *, whole: bool = False) -> bytes:
+    def encode_records(
+        self, batch: Any, records: Sequence[Record], *, whole: bool = False
+    ) -> bytes:
         """The bytes of records behind a header.
 
         Args:
@@ -111,6 +115,8 @@ class NativeCodec(Codec):
         kind = self.kind_of(batch)
         core = self.core
         items = records if isinstance(records, list) else list(records)
+        if whole and kind.is_batch and not kind.header_size:
+            return self._framed(batch, self.encode_records(batch, items))
         header = kind.header(batch)
         try:
             data: bytes | None = core.module.encode_objects(
@@ -121,6 +127,13 @@ class NativeCodec(Codec):
         if data is None:
             raise self._unencodable(batch, kind, items, whole)
         return data
+
+    def _framed(self, batch: Any, payload: bytes) -> bytes:
+        """An entry whose header only the Python codec can write."""
+        model = import_module(type(batch).__module__)
+        message = replace(batch, records=payload)
+        entry = model.Entry(base_offset=batch.base_offset, message=message)
+        return self.reference.serialize("recordbatch.entry", entry)
 
     def _unencodable(
         self, batch: Any, kind: Kind, records: Sequence[Record], whole: bool

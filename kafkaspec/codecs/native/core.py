@@ -45,7 +45,7 @@ class Kind:
         names: dotted ids of what a header consists of.
         used: a bit for each of them that records are decoded with.
         is_batch: whether its records lie in a payload of their own.
-        header_size: bytes in front of that payload.
+        header_size: bytes in front of that payload, 0 where the core cannot write them.
     """
 
     key: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tools.specgen.model import Field, Model, Type, TypeReference
-from tools.specgen.native_expressions import CTranslator
-from tools.specgen.native_headers import structure_name
-from tools.specgen.native_shapes import (
+from tools.specgen.model import Field, Type, TypeReference
+from tools.specgen.native.expressions import CTranslator
+from tools.specgen.native.headers import structure_name
+from tools.specgen.native.shapes import (
     INTEGER,
     LIST,
     Batch,
@@ -15,7 +15,7 @@ from tools.specgen.native_shapes import (
     is_bytes,
     members,
 )
-from tools.specgen.native_walk import Scope, Walk, dependencies
+from tools.specgen.native.walk import Scope, Walk, dependencies
 from tools.specgen.sizes import minimum_size
 from tools.specgen.writer import CodeWriter
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tools.specgen.model import IntegerType, Model, Type, TypeReference
-from tools.specgen.native_headers import emit_reader, emit_structure, structure_name
-from tools.specgen.native_shapes import members
+from tools.specgen.native.headers import emit_reader, emit_structure, structure_name
+from tools.specgen.native.shapes import members
 from tools.specgen.sizes import fixed_size
 from tools.specgen.writer import CodeWriter
 

@@ -16,8 +16,8 @@ from tools.specgen.model import (
     Type,
     TypeReference,
 )
-from tools.specgen.native_expressions import CTranslator, checks, enum_check
-from tools.specgen.native_shapes import c_name, is_bytes, is_integer, scalar_of
+from tools.specgen.native.expressions import CTranslator, checks, enum_check
+from tools.specgen.native.shapes import c_name, is_bytes, is_integer, scalar_of
 from tools.specgen.sizes import fixed_size
 from tools.specgen.writer import CodeWriter
 
@@ -259,9 +259,7 @@ class Walk:
             found |= self._argument(scope, parameter, argument)
         return found
 
-    def _argument(
-        self, scope: Scope, parameter: Parameter, argument: Expression
-    ) -> dict[str, str]:
+    def _argument(self, scope: Scope, parameter: Parameter, argument: Expression) -> dict[str, str]:
         if isinstance(parameter.type, IntegerType):
             return {parameter.id: self.translator(scope).text(argument)}
         if not isinstance(argument, Name):

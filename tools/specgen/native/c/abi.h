@@ -118,13 +118,14 @@ typedef struct {
     const char *const *names;   /* dotted ids */
     uint64_t used;              /* a bit for each member that decoding needs */
     int is_batch;
-    int64_t header_size;        /* bytes of an entry before its payload; batches only */
+    int64_t header_size;        /* bytes that `finish` writes; batches only */
     /* Decode the payload of one batch whose header is given. */
     int (*decode)(const int64_t *header, const ks_buffer *payload, ks_out *out, int64_t *position);
     /* Write the payload of one batch: rows first..first+rows of the columns. */
     int (*encode)(const int64_t *header, const ks_in *in, int64_t first, int64_t rows, uint8_t *out,
                   int64_t capacity, int64_t *used);
-    /* Write a header in front of a payload of `size` bytes, which stands behind it already. */
+    /* Write a header in front of a payload of `size` bytes, which stands behind it already. NULL
+     * where a header is more than numbers. */
     int (*finish)(const int64_t *header, uint8_t *out, int64_t size);
 } ks_kind;
 

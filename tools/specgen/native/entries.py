@@ -1,122 +1,28 @@
-"""Emits ``generated/native``: plain C99 that scans, decodes and encodes segments by columns."""
+"""Emits the C that goes from entry to entry: scans of headers, runs of messages, batches."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tools.specgen import native_arrays
-from tools.specgen.model import Model, Type
-from tools.specgen.native_decode import (
-    Numbers,
-    RecordDecoder,
-    emit_message_columns,
-    used_members,
-)
-from tools.specgen.native_encode import MessageEncoder, RecordEncoder, emit_finish, header_size
-from tools.specgen.native_headers import (
-    cases_of,
-    checksum,
-    emit_entry,
-    emit_reader,
-    emit_structure,
-    kind_arguments,
-    structure_name,
-)
-from tools.specgen.native_shapes import INTEGER, LIST, Batch, Segment, members, segments
-from tools.specgen.output import Output
+from tools.specgen.model import Type
+from tools.specgen.native.decode import Numbers
+from tools.specgen.native.headers import cases_of, checksum, kind_arguments, structure_name
+from tools.specgen.native.shapes import Batch, Segment, members
 from tools.specgen.writer import CodeWriter
 
-TEMPLATES = Path(__file__).with_name("native_c")
 
+class EntryEmitter:
+    """``ks_scan``, ``decode_entries`` and ``decode_batch``."""
 
-def emit(model: Model) -> list[Output]:
-    """Two fixed headers, the codec of the one segment type, and the arrays of all files."""
-    found = segments(model)
-    if len(found) != 1:
-        raise ValueError(f"the native codec needs one type of segment, there are {len(found)}")
-    every = tuple(spec.id for spec in model.specs)
-    fixed = [
-        Output(f"native/{name}", every, (TEMPLATES / name).read_text(encoding="utf-8"))
-        for name in ("abi.h", "runtime.h")
-    ]
-    segment = found[0]
-    return [
-        *fixed,
-        Output("native/segment.c", (segment.type.spec_id,), _Module(segment).text()),
-        Output("native/arrays.c", every, native_arrays.text(model)),
-    ]
-
-
-class _Module:
-    """``segment.c``."""
-
-    def __init__(self, segment: Segment) -> None:
-        self.segment = segment
+    def __init__(self, segment: Segment, numbers: Numbers, out: CodeWriter) -> None:
+        self.segment, self.numbers, self.out = segment, numbers, out
         self.model = segment.model
-        self.numbers = Numbers(segment)
-        self.out = CodeWriter()
 
-    def text(self) -> str:
-        out = self.out
-        out.line("/* Entries, batches and records, read into columns and written from them. */")
-        out.line('#include "runtime.h"')
-        out.line()
-        for kind in self.segment.kinds:
-            emit_structure(self.model, kind, out)
-            emit_reader(self.model, kind, out)
-        emit_entry(self.segment, out)
-        for batch in self.segment.batches:
-            RecordDecoder(self.segment, batch, self.numbers, out).emit()
-            self._dispatch(batch)
-            RecordEncoder(self.segment, batch, self.numbers, out).emit()
-            emit_finish(self.segment, batch, out)
-        for kind in self.segment.messages:
-            emit_message_columns(self.segment, kind, self.numbers, out)
-            MessageEncoder(self.segment, kind, self.numbers, out).emit()
+    def emit(self) -> None:
+        """All of them."""
         self._scan()
         for kind in self.segment.kinds:
             self._fill(kind)
         self._run()
         self._batch()
-        self._decode()
-        self._tables()
-        return out.text()
-
-    def _dispatch(self, batch: Batch) -> None:
-        """One copy of the loop for each layout, with and without the rarely wanted columns."""
-        out, name = self.out, batch.record_set.name
-        raw = [c for c in self.numbers.records if c.kind == INTEGER]
-        record = {i.id for i in self._record(batch).value_instances}
-        extra = [self.numbers[c.path] for c in raw if c.path not in record]
-        test = " || ".join(f"out->integers[{number}] != NULL" for number in extra) or "0"
-        out.line(f"static int columns_{name}(const {structure_name(batch.type)} *h,")
-        with out.block(
-            "        const ks_buffer *buffer, int64_t start, int64_t size, int32_t number,\n"
-            "        ks_out *out, int64_t *position)\n{",
-            "}",
-        ):
-            out.line(f"const int extra = {test};")
-            call = f"decode_{name}(h, buffer, start, size, number, out, "
-            for layout in ("KS_VIEW", "KS_BINARY"):
-                with out.block(f"if (out->layout == {layout} && !extra)"):
-                    out.line(f"return {call}{layout}, 0, position);")
-            with out.block("if (out->layout == KS_SPAN && !extra)"):
-                out.line(f"return {call}KS_SPAN, 0, position);")
-            out.line(f"return {call}out->layout, 1, position);")
-        out.line()
-        out.line(f"static int payload_{name}(const int64_t *header, const ks_buffer *payload,")
-        with out.block("        ks_out *out, int64_t *position)\n{", "}"):
-            out.line(f"{structure_name(batch.type)} h;")
-            out.line("memcpy(&h, header, sizeof h - sizeof h.present);")
-            out.line("h.present = 0;")
-            out.line(f"return columns_{name}(&h, payload, 0, payload->size, 0, out, position);")
-        out.line()
-
-    def _record(self, batch: Batch) -> Type:
-        from tools.specgen.native_shapes import resolved
-
-        reference = batch.items.type
-        return resolved(self.model, reference)  # type: ignore[arg-type]
 
     def _scan(self) -> None:
         out = self.out
@@ -125,7 +31,8 @@ class _Module:
             raise ValueError("a scan has 64 columns at most")
         out.line("int ks_scan(const uint8_t *bytes, int64_t start, int64_t end, int64_t *columns,")
         with out.block(
-            "            int64_t capacity, uint64_t *present, int64_t *count, int64_t *position)\n{",
+            "            int64_t capacity, uint64_t *present, int64_t *count,\n"
+            "            int64_t *position)\n{",
             "}",
         ):
             out.line("const uint8_t *p = bytes + start;")
@@ -281,7 +188,9 @@ class _Module:
                 out.line("return KS_IRREGULAR;")
             with out.block("if ((flags & KS_F_ENTRIES) && other < 0)"):
                 out.line("return decode_entries(&buffers[own], b[KS_B_POSITION], b[KS_B_SIZE],")
-                out.line("                      (int32_t)own, b[KS_B_ROWS], flags, 1, out, position);")
+                out.line(
+                    "                      (int32_t)own, b[KS_B_ROWS], flags, 1, out, position);"
+                )
             out.line("const uint8_t *const bytes = buffers[own].bytes;")
             out.line("const uint8_t *const start = bytes + b[KS_B_POSITION];")
             out.line("struct frame frame;")
@@ -333,60 +242,3 @@ class _Module:
             arguments = "&frame, &h, out, first, b[KS_B_POSITION], b[KS_B_SIZE]"
             out.line(f"fill_{kind.name}({arguments});")
         out.line("return status;")
-
-    def _decode(self) -> None:
-        lists = sum(1 for c in self.numbers.records if c.kind == LIST)
-        strings = sum(1 for c in self.numbers.records if c.kind.endswith("BYTES"))
-        text = (TEMPLATES / "decode.c").read_text(encoding="utf-8")
-        text = text.replace("@BYTES@", str(max(strings, 1))).replace("@LISTS@", str(max(lists, 1)))
-        lists_of = ", ".join(
-            str(self.numbers[c.list_path]) if c.list_path else "-1"
-            for c in self.numbers.records
-            if c.kind.endswith("BYTES")
-        )
-        self.out.line("/* The list that holds each byte column, -1 for none. */")
-        self.out.line(f"static const int ks_bytes_list[] = {{{lists_of or '-1'}}};")
-        self.out.line()
-        self.out.lines(*text.rstrip("\n").split("\n"))
-        self.out.line()
-
-    def _tables(self) -> None:
-        out, numbers = self.out, self.numbers
-        columns = (*numbers.records, *numbers.batches)
-        with out.block("const ks_column ks_columns[] = {", "};"):
-            for c in columns:
-                owner = numbers[c.list_path] if c.list_path else -1
-                out.line(f'{{"{c.path}", {c.kind}, {numbers[c.path]}, {owner}}},')
-        counts = {
-            "integers": sum(c.kind == INTEGER for c in columns),
-            "bytes": sum(c.kind.endswith("BYTES") for c in columns),
-            "lists": sum(c.kind == LIST for c in columns),
-        }
-        out.line(f"const int ks_columns_count = {len(columns)};")
-        for name, count in counts.items():
-            out.line(f"const int ks_{name}_count = {count};")
-        out.line()
-        with out.block("const char *const ks_scan_names[] = {", "};"):
-            out.lines(*[f'"{name}",' for name in self.segment.scan_columns])
-        out.line(f"const int ks_scan_count = {len(self.segment.scan_columns)};")
-        out.line()
-        for kind in self.segment.kinds:
-            with out.block(f"static const char *const names_{kind.name}[] = {{", "};"):
-                out.lines(*[f'"{member.path}",' for member in members(self.model, kind)])
-        batches = {batch.type.key: batch for batch in self.segment.batches}
-        with out.block("const ks_kind ks_kinds[] = {", "};"):
-            for kind in self.segment.kinds:
-                self._kind(kind, batches.get(kind.key))
-        out.line(f"const int ks_kinds_count = {len(self.segment.kinds)};")
-
-    def _kind(self, kind: Type, batch: Batch | None) -> None:
-        count = len(members(self.model, kind))
-        used = used_members(self.segment, batch) if batch else (1 << count) - 1
-        parts = [f'"{kind.key}"', str(count), f"names_{kind.name}", f"UINT64_C({hex(used)})"]
-        if batch is None:
-            parts += ["0", "0", "NULL", f"encode_{kind.name}", "NULL"]
-        else:
-            name = batch.record_set.name
-            parts += ["1", str(header_size(self.segment, batch)), f"payload_{name}"]
-            parts += [f"encode_{name}", f"finish_{kind.name}"]
-        self.out.line(f"{{{', '.join(parts)}}},")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tools.specgen.emit_layout import type_layout
 from tools.specgen.expression import Int
+from tools.specgen.layout.emit import type_layout
 from tools.specgen.model import Field, IntegerType, Model, Type, TypeReference
-from tools.specgen.native_expressions import CTranslator, checks
-from tools.specgen.native_shapes import Segment, c_name, members
-from tools.specgen.native_walk import Scope, Walk
+from tools.specgen.native.expressions import CTranslator, checks
+from tools.specgen.native.shapes import Segment, c_name, members
+from tools.specgen.native.walk import Scope, Walk
 from tools.specgen.writer import CodeWriter
 
 

@@ -1,0 +1,1 @@
+"""Emits the core of the native codec."""

@@ -1,0 +1,138 @@
+"""Emits the C that writes the records of a batch from columns."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from tools.specgen.expression import Attribute, Binary, Expression, Name, Ternary
+from tools.specgen.model import Field, Type, TypeReference
+from tools.specgen.native.decode import Numbers
+from tools.specgen.native.encode_fields import RANGE, FieldWriter
+from tools.specgen.native.expressions import CTranslator
+from tools.specgen.native.headers import structure_name
+from tools.specgen.native.shapes import Batch, Segment, c_name, resolved
+from tools.specgen.writer import CodeWriter
+
+
+def inverse(type_: Type, field: Field) -> tuple[str, Expression] | None:
+    """The value instance ``base + field`` that the field follows from, and that base."""
+    for instance in type_.value_instances:
+        pending: list[Expression] = [instance.value]
+        while pending:
+            match pending.pop():
+                case Ternary(_, then, otherwise):
+                    pending += [otherwise, then]
+                case Binary("+", base, other) if _is_field(other, field):
+                    return instance.id, base
+                case Binary("+", other, base) if _is_field(other, field):
+                    return instance.id, base
+    return None
+
+
+def _is_field(expression: Expression, field: Field) -> bool:
+    return expression in (Name(field.id), Attribute(Name(field.id), "value"))
+
+
+class RecordEncoder(FieldWriter):
+    """``encode_<record set>``: records from columns, the size of each first."""
+
+    def __init__(self, segment: Segment, batch: Batch, numbers: Numbers, out: CodeWriter) -> None:
+        super().__init__(segment.model, out, self._source)
+        self.segment, self.batch, self.numbers = segment, batch, numbers
+        reference = batch.items.type
+        assert isinstance(reference, TypeReference)
+        self.frame = self.model.type(reference)
+        self.record = resolved(self.model, reference)
+
+    def number(self, path: str) -> int:
+        """The place of a byte column."""
+        return self.numbers[path]
+
+    def _resolve(self, path: str) -> str:
+        parameter = f"{self.record.parameters[0].id}." if self.record.parameters else "."
+        if path.startswith(parameter):
+            return f"h->{c_name(path.removeprefix(parameter))}"
+        return f"v_{c_name(path)}"
+
+    def _source(self, type_: Type, field: Field, prefix: str) -> str:
+        """A column of the field, else the column that it can be computed from, else its default."""
+        default = field.default.value if field.default else field.constant
+        text = str(default) if isinstance(default, int) else "0"
+        row = "item" if prefix else "row"
+        found = inverse(type_, field)
+        if found is not None:
+            instance, base = found
+            number = self.numbers[instance]
+            translator = CTranslator(self.model, type_, self._resolve)
+            value = f"ks_sub(in->integers[{number}][{row}], {translator.text(base)})"
+            text = f"in->integers[{number}] ? {value} : {text}"
+        number = self.numbers[prefix + field.id]
+        return f"in->integers[{number}] ? in->integers[{number}][{row}] : {text}"
+
+    def emit(self) -> None:
+        """The whole function."""
+        out = self.out
+        name = self.batch.record_set.name
+        out.line(f"static int encode_{name}(const int64_t *header, const ks_in *in, int64_t first,")
+        with out.block(
+            "        int64_t rows, uint8_t *out, int64_t capacity, int64_t *used)\n{", "}"
+        ):
+            out.line(f"{structure_name(self.batch.type)} kept, *const h = &kept;")
+            out.line("memcpy(h, header, sizeof kept - sizeof kept.present);")
+            out.line("uint8_t *p = out;")
+            out.line("const uint8_t *const end = out + capacity;")
+            with out.block("for (int64_t row = first; row < first + rows; row++) {", "}"):
+                self._row()
+            out.line("*used = p - out;")
+            out.line("return KS_OK;")
+        out.line()
+
+    def _row(self) -> None:
+        out = self.out
+        arrays = [f for f in self.record.fields if f.repeat is not None]
+        out.line("int64_t size = 0;")
+        for field in arrays:
+            name = c_name(field.id)
+            number = self.numbers[field.id]
+            out.line(f"const int32_t *const o_{name} = in->lists[{number}].offsets;")
+            out.line(f"const int64_t n_{name} = o_{name} ? o_{name}[row + 1] - o_{name}[row] : 0;")
+            with out.block(f"if (n_{name} < 0)"):
+                out.line(RANGE)
+        self.gather(self.record, "", "row", self._resolve)
+        for field in arrays:
+            with self._loop(field):
+                self.gather(self._item(field), f"{field.id}.", "item", self._resolve)
+        if self.frame.is_frame:
+            self._frame()
+        with out.block("if (end - p < size)"):
+            out.lines("return KS_GROW;")
+        if self.frame.is_frame:
+            self._put(self.frame.fields[0], "l_frame")
+        self.write(self.record, "", self._resolve, self._write_items)
+
+    def _frame(self) -> None:
+        length = self.frame.fields[0]
+        assert length.derive is not None
+        self.out.line(f"const int64_t l_frame = size + {length.derive.plus};")
+        self._range(length, "l_frame")
+        self._add(length, "l_frame", None, None)
+
+    def _item(self, field: Field) -> Type:
+        assert isinstance(field.type, TypeReference)
+        return self.model.type(field.type)
+
+    def _loop(self, field: Field) -> AbstractContextManager[None]:
+        name = c_name(field.id)
+        first = f"int64_t item = n_{name} ? o_{name}[row] : 0, stop = item + n_{name}"
+        return self.out.block(f"for ({first}; item < stop; item++) {{", "}")
+
+    def _write_items(self, field: Field) -> None:
+        with self._loop(field):
+            inner = self._item(field)
+            quiet = CodeWriter()
+            again = RecordEncoder(self.segment, self.batch, self.numbers, quiet)
+            again.gather(inner, f"{field.id}.", "item", self._resolve)
+            lines = quiet.text().split("\n")
+            # Sizes and ranges were settled in the first pass.
+            self.out.lines(*[line for line in lines if line.startswith(("int64_t", "const"))])
+            self.write(inner, f"{field.id}.", self._resolve)
