@@ -16,6 +16,7 @@ from kafka.record.legacy_records import (  # type: ignore[import-untyped]
     LegacyRecordBatchBuilder,
 )
 
+from kafkaspec import codecs
 from kafkaspec._generated.python.model.recordbatch import (
     Entry,
     Header,
@@ -23,8 +24,6 @@ from kafkaspec._generated.python.model.recordbatch import (
     Record,
     RecordSet,
 )
-from kafkaspec.codecs import get_codec
-from kafkaspec.codecs.python import PythonCodec
 from tests.codecs.python_cases import (
     CODEC,
     MAX64,
@@ -165,5 +164,9 @@ def test_legacy_messages_of_kafka_python(
     assert LegacyRecordBatch(written, magic).validate_crc()
 
 
-def test_it_is_the_default_codec() -> None:
-    assert isinstance(get_codec(), PythonCodec)
+def test_it_is_the_default_codec_where_nothing_was_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(codecs, "_is_there", lambda name: name != "native")
+    monkeypatch.delenv(codecs.ENVIRONMENT, raising=False)
+    assert codecs.default_codec() == "python"
