@@ -36,6 +36,18 @@ def scan(
 def load_array(
     number: int, buffer: Buffer, start: int, count: int, parameter: int, columns: Buffer, /
 ) -> int: ...
+def plan(
+    values: Buffer,
+    present: Buffer,
+    capacity: int,
+    count: int,
+    rows: int,
+    compression: int,
+    most: int,
+    flags: int,
+    batches: Buffer,
+    /,
+) -> list[tuple[int, int, int, int, int, int]]: ...
 def decode(
     buffers: tuple[Buffer, ...],
     batches: Buffer,

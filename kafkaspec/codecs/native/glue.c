@@ -176,6 +176,7 @@ static PyMethodDef methods[] = {
     {"decode", glue_decode, METH_VARARGS, "Records of batches into columns."},
     {"decode_objects", glue_decode_objects, METH_VARARGS, "Records of batches as objects."},
     {"payload_objects", glue_payload_objects, METH_VARARGS, "Records of one payload as objects."},
+    {"plan", glue_plan, METH_VARARGS, "Chunks of batches from a table of headers."},
     {"encode", glue_encode, METH_VARARGS, "Columns as bytes."},
     {"encode_objects", glue_encode_objects, METH_VARARGS, "Record objects as bytes."},
     {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},

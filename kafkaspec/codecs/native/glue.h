@@ -28,6 +28,7 @@ int glue_integers(PyObject *tuple, int64_t *out, Py_ssize_t count);
 PyObject *glue_decode(PyObject *module, PyObject *args);
 PyObject *glue_decode_objects(PyObject *module, PyObject *args);
 PyObject *glue_payload_objects(PyObject *module, PyObject *args);
+PyObject *glue_plan(PyObject *module, PyObject *args);
 PyObject *glue_encode(PyObject *module, PyObject *args);
 PyObject *glue_encode_objects(PyObject *module, PyObject *args);
 
