@@ -88,6 +88,7 @@ def encode_objects(
     header: tuple[int, ...],
     records: list[Any],
     plan: tuple[int, ...],
+    text: int,
     wrap: bool,
     /,
 ) -> bytes | None: ...

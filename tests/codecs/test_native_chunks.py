@@ -18,8 +18,8 @@ from tests.codecs.native_cases import NAMES, golden_segments, integers, records
 
 pytest.importorskip("kafkaspec._native", reason="the extension was not built")
 
-from kafkaspec.codecs.native import NativeCodec  # noqa: E402
-from kafkaspec.codecs.native.chunks import ChunkReader  # noqa: E402
+from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.codecs.native.chunks import ChunkReader
 
 CODEC = NativeCodec()
 REFERENCE = PythonCodec()

@@ -19,7 +19,6 @@ from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
-from tests import goldens
 from tests.codecs.native_cases import decode, golden_segments, records
 
 native = pytest.importorskip("kafkaspec._native", reason="the extension was not built")

@@ -127,7 +127,12 @@ class NativeCodec(Codec):
         header = kind.header(batch)
         try:
             data: bytes | None = core.module.encode_objects(
-                kind.number, header, items, core.record_plan, whole and kind.is_batch
+                kind.number,
+                header,
+                items,
+                core.record_plan,
+                core.record_text,
+                whole and kind.is_batch,
             )
         except (TypeError, OverflowError, UnicodeEncodeError) as error:
             raise make_error(Reason.UNENCODABLE, str(error)) from None
@@ -203,7 +208,12 @@ class NativeCodec(Codec):
         core = self.core
         for record in records:
             data = core.module.encode_objects(
-                kind.number, kind.header(batch), [record], core.record_plan, False
+                kind.number,
+                kind.header(batch),
+                [record],
+                core.record_plan,
+                core.record_text,
+                False,
             )
             if data is None:
                 detail = f"the record with offset {record.offset} does not fit the batch"

@@ -56,6 +56,10 @@ class Kind:
     header_size: int
 
     @cached_property
+    def _getters(self) -> dict[type, tuple[attrgetter[Any], tuple[int, ...]]]:
+        return {}
+
+    @cached_property
     def _getter(self) -> tuple[attrgetter[Any], tuple[int, ...]]:
         chosen = [number for number in range(len(self.names)) if self.used >> number & 1]
         return attrgetter(*(self.names[number] for number in chosen)), tuple(chosen)
@@ -71,13 +75,24 @@ class Kind:
 
     def header(self, message: Any) -> tuple[int, ...]:
         """What a header of the typed model holds, as far as it is numbers; zeros for all else."""
-        values = []
-        for name in self.names:
-            value = message
-            for part in name.split("."):
-                value = getattr(value, part, 0)
-            values.append(int(value) if isinstance(value, int) else 0)
-        return tuple(values)
+        getter = self._getters.get(type(message))
+        if getter is None:
+            chosen = [name for name in self.names if _is_number(message, name)]
+            places = tuple(self.names.index(name) for name in chosen)
+            getter = self._getters[type(message)] = (attrgetter(*chosen, chosen[0]), places)
+        header = [0] * len(self.names)
+        for number, value in zip(getter[1], getter[0](message), strict=False):
+            header[number] = value or 0
+        return tuple(header)
+
+
+def _is_number(message: Any, name: str) -> bool:
+    """Whether the name means a field that may hold a number, and not a computed value."""
+    for part in name.split("."):
+        if not hasattr(message, part) or isinstance(getattr(type(message), part, None), property):
+            return False
+        message = getattr(message, part)
+    return True
 
 
 class Core:

@@ -155,8 +155,10 @@ PyObject *glue_encode(PyObject *module, PyObject *args)
     return result;
 }
 
-/* The address and size of a byte string or text in two words; text as UTF-8 with its escapes. */
-static int span_of(PyObject *value, int64_t *span, PyObject *keep, int64_t *estimate)
+/* The address and size of a value in two words. A column is either text, which is written as UTF-8
+ * with its surrogate escapes, or bytes. */
+static int span_of(PyObject *value, int text_wanted, int64_t *span, PyObject *keep,
+                   int64_t *estimate)
 {
     if (value == Py_None) {
         span[0] = 0;
@@ -165,7 +167,11 @@ static int span_of(PyObject *value, int64_t *span, PyObject *keep, int64_t *esti
     }
     char *bytes;
     Py_ssize_t size;
-    if (PyUnicode_Check(value)) {
+    if (text_wanted && !PyUnicode_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "text is needed");
+        return -1;
+    }
+    if (text_wanted) {
         const char *text = PyUnicode_AsUTF8AndSize(value, &size);
         bytes = (char *)text;
         if (!text) {
@@ -190,6 +196,7 @@ static int span_of(PyObject *value, int64_t *span, PyObject *keep, int64_t *esti
 typedef struct {
     int fields;
     int plan[MOST_FIELDS];
+    uint64_t text; /* a bit for each byte column that is text */
     int64_t rows;
     int64_t items;
 } shape;
@@ -215,8 +222,8 @@ static int items_total(PyObject *records, shape *s)
     return 0;
 }
 
-static int gather_list(PyObject *list, const ks_column *meta, int64_t *used, inputs *x,
-                       PyObject *keep)
+static int gather_list(PyObject *list, const ks_column *meta, const shape *s, int64_t *used,
+                       inputs *x, PyObject *keep)
 {
     for (Py_ssize_t k = 0; k < PyTuple_Size(list); k++, (*used)++) {
         PyObject *item = PyTuple_GetItem(list, k);
@@ -228,8 +235,10 @@ static int gather_list(PyObject *list, const ks_column *meta, int64_t *used, inp
                 PyErr_SetString(PyExc_TypeError, "items of a list must be tuples");
                 return -1;
             }
-            int64_t *spans = (int64_t *)x->bytes[ks_columns[i].index].spans;
-            if (span_of(PyTuple_GetItem(item, part++), spans + 2 * *used, keep, &x->estimate) < 0)
+            int index = ks_columns[i].index;
+            int64_t *span = (int64_t *)x->bytes[index].spans + 2 * *used;
+            if (span_of(PyTuple_GetItem(item, part++), s->text >> index & 1, span, keep,
+                        &x->estimate) < 0)
                 return -1;
         }
     }
@@ -251,10 +260,11 @@ static int gather(PyObject *records, const shape *s, inputs *x, PyObject *keep)
                 ((int64_t *)x->integers[c->index])[row] = number;
             } else if (c->kind == KS_LIST) {
                 int32_t *offsets = (int32_t *)x->lists[c->index].offsets;
-                if (gather_list(value, c, &used[c->index], x, keep) < 0)
+                if (gather_list(value, c, s, &used[c->index], x, keep) < 0)
                     return -1;
                 offsets[row + 1] = (int32_t)used[c->index];
-            } else if (span_of(value, (int64_t *)x->bytes[c->index].spans + 2 * row, keep,
+            } else if (span_of(value, s->text >> c->index & 1,
+                               (int64_t *)x->bytes[c->index].spans + 2 * row, keep,
                                &x->estimate) < 0) {
                 return -1;
             }
@@ -298,19 +308,21 @@ static int room_for(const shape *s, inputs *x)
     return 0;
 }
 
-/* encode_objects(kind, header, records, plan, wrap) -> bytes, None if a value does not fit. */
+/* encode_objects(kind, header, records, plan, text, wrap) -> bytes, None if a value does not fit. */
 PyObject *glue_encode_objects(PyObject *module, PyObject *args)
 {
     PyObject *header, *records, *plan;
     int kind, wrap;
     (void)module;
-    if (!PyArg_ParseTuple(args, "iOO!O!p", &kind, &header, &PyList_Type, &records, &PyTuple_Type,
-                          &plan, &wrap))
+    unsigned long long text;
+    if (!PyArg_ParseTuple(args, "iOO!O!Kp", &kind, &header, &PyList_Type, &records, &PyTuple_Type,
+                          &plan, &text, &wrap))
         return NULL;
     int64_t members[64];
     shape s = {0};
+    s.text = text;
     if (kind < 0 || kind >= ks_kinds_count || ks_kinds[kind].members > 64 || ks_lists_count > 64 ||
-        PyTuple_Size(plan) > MOST_FIELDS || (wrap && !ks_kinds[kind].finish))
+        ks_bytes_count > 64 || PyTuple_Size(plan) > MOST_FIELDS || (wrap && !ks_kinds[kind].finish))
         return PyErr_Format(PyExc_ValueError, "there is no such kind of entry");
     if (glue_integers(header, members, ks_kinds[kind].members) < 0)
         return NULL;

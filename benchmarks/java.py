@@ -1,0 +1,142 @@
+"""Kafka's own Java: its jars from Maven, a reader that stays warm, and its dump tool."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kafkaspec.model import Record
+from tools.golden.maven import ToolError, java_tool, resolve
+from tools.golden.versions import by_name
+
+KAFKA = by_name("4.3.1")
+SOURCE = Path(__file__).with_name("java") / "ReadRecords.java"
+
+# What Kafka's own start script gives its tools: bin/kafka-run-class.sh.
+_TOOL_FLAGS = (
+    "-Xmx256M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent",
+    "-XX:MaxInlineLevel=15", "-Djava.awt.headless=true",
+)  # fmt: skip
+
+
+class MissingError(RuntimeError):
+    """There is no Java here, or no Maven, or its jars could not be fetched."""
+
+
+def jars() -> Path:
+    """The directory with Kafka's jars, which Maven fetches the first time.
+
+    Raises:
+        MissingError: with what is missing.
+    """
+    try:
+        java_tool("java")
+        return resolve(KAFKA)
+    except ToolError as error:
+        raise MissingError(str(error).splitlines()[0]) from None
+
+
+def java_version() -> str:
+    """What ``java -version`` says first; "none" without Java."""
+    try:
+        done = subprocess.run([java_tool("java"), "-version"], capture_output=True, text=True)
+    except ToolError:
+        return "none"
+    return next(iter(done.stderr.splitlines()), "unknown")
+
+
+class Reader:
+    """A JVM that reads segments when it is asked to, and says what that took.
+
+    Attributes:
+        seconds: CPU time of the reading thread in the last pass.
+        sum: of what that pass touched.
+
+    Raises:
+        MissingError: there is no Java.
+    """
+
+    def __init__(self) -> None:
+        command = [
+            java_tool_or_missing(), "-Xmx1g", "-XX:+UseG1GC", "-cp", f"{jars()}/*", str(SOURCE),
+        ]  # fmt: skip
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.seconds = 0.0
+        self.sum = 0
+
+    def read(self, mode: str, path: Path) -> int:
+        """One pass; the number of records.
+
+        Args:
+            mode: ``file`` for ``FileRecords``, ``memory`` for ``MemoryRecords``.
+            path: of the segment.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{mode} {path}\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline().split()
+        if not answer:
+            raise MissingError(f"the reader in Java ended with {self._process.wait()}")
+        nanos, records, self.sum = (int(word) for word in answer)
+        self.seconds = nanos / 1e9
+        return records
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(60)
+
+
+def touched(records: Iterable[Record]) -> int:
+    """The sum that the reader in Java gives for these records."""
+    total = 0
+    for record in records:
+        total += record.offset + record.timestamp
+        for part in (record.key, record.value):
+            if part:
+                total += len(part) + int.from_bytes(part[:1], "big", signed=True)
+        total += sum(len(value or b"") for _, value in record.headers)
+    return total
+
+
+def java_tool_or_missing() -> str:
+    """``java``.
+
+    Raises:
+        MissingError: there is none.
+    """
+    try:
+        return java_tool("java")
+    except ToolError as error:
+        raise MissingError(str(error)) from None
+
+
+def dump_command(path: Path) -> list[str]:
+    """Kafka's dump tool on a segment, with records, started as Kafka's script does.
+
+    Raises:
+        MissingError: there is no Java or no Maven.
+    """
+    return [
+        java_tool_or_missing(), *_TOOL_FLAGS, "-cp", f"{jars()}/*", KAFKA.dump_class,
+        "--print-data-log", "--files", str(path),
+    ]  # fmt: skip

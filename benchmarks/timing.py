@@ -1,0 +1,64 @@
+"""Candidates of one case in turns, on the CPU time of this thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something to time.
+
+    Attributes:
+        name: in tables.
+        run: does the work once; returns how many records it has seen.
+        records: how many it has to see.
+        seconds: where it measures itself (another process): seconds of the last run.
+    """
+
+    name: str
+    run: Callable[[], int]
+    records: int
+    seconds: Callable[[], float] | None = None
+
+
+@dataclass(frozen=True)
+class Times:
+    """Nanoseconds a record of every round, by name of the candidate."""
+
+    rounds: dict[str, list[float]]
+
+    def median(self, name: str) -> float:
+        """Nanoseconds a record."""
+        return median(self.rounds[name])
+
+    def ratio(self, name: str, *others: str) -> float:
+        """How much longer it takes than all of ``others`` together.
+
+        The median of the ratios within each round: what slows a machine down for a while slows
+        neighbours down alike.
+        """
+        rows = zip(self.rounds[name], *(self.rounds[other] for other in others), strict=True)
+        return median(row[0] / sum(row[1:]) for row in rows)
+
+
+def measure(candidates: Sequence[Candidate], rounds: int) -> Times:
+    """All candidates in turns, after one round that does not count."""
+    times: dict[str, list[float]] = {candidate.name: [] for candidate in candidates}
+    for turn in range(rounds + 1):
+        for candidate in candidates:
+            before = time.thread_time()
+            seen = candidate.run()
+            seconds = time.thread_time() - before
+            if candidate.seconds is not None:
+                seconds = candidate.seconds()
+            if seen != candidate.records:
+                raise AssertionError(
+                    f"{candidate.name} saw {seen} records instead of {candidate.records}"
+                )
+            if turn:
+                times[candidate.name].append(seconds / candidate.records * 1e9)
+    return Times(times)
