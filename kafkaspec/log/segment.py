@@ -20,7 +20,8 @@ from kafkaspec.codecs import Buffer, Codec, Origin, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.log import lookup, names
-from kafkaspec.log.batch import Batch, Context, CrcPolicy, DefaultBatch
+from kafkaspec.log.batch import Batch, Context, CrcPolicy
+from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
 from kafkaspec.log.legacy import LegacyBatch
