@@ -49,6 +49,15 @@ class Tail:
     size: int
     reason: Literal["short", "torn", "zeros", "corrupt"]
 
+    def __str__(self) -> str:
+        what = {
+            "short": "are too few for a batch",
+            "torn": "are the beginning of a batch that is cut off",
+            "zeros": "are zeros, as in a preallocated segment that was not closed",
+            "corrupt": "cannot be divided into batches",
+        }[self.reason]
+        return f"the last {self.size} bytes {what}"
+
 
 class Segment:
     """A log segment (``.log``) or a KRaft snapshot (``.checkpoint``); or a buffer with entries.
