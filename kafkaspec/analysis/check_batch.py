@@ -79,7 +79,7 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
     disorder: tuple[int, int] | None = None
     bad_key: int | None = None
     lowest = highest = records[0].offset
-    latest = records[0].timestamp
+    latest = earliest = records[0].timestamp
     for offset, timestamp, _, _, headers in records:
         if previous is not None and offset <= previous and disorder is None:
             disorder = (previous, offset)
@@ -90,6 +90,8 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
             lowest = offset
         if timestamp > latest:
             latest = timestamp
+        elif timestamp < earliest:
+            earliest = timestamp
         if headers and bad_key is None and not all(_is_utf8(key) for key, _ in headers):
             bad_key = offset
 
@@ -121,7 +123,8 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
         if (
             batch.magic >= 2
             and batch.delete_horizon is None
-            and batch.base_timestamp != records[0].timestamp
+            # The first timestamp in Kafka's own clients, the smallest in others.
+            and batch.base_timestamp not in (records[0].timestamp, earliest)
         ):
             yield found(
                 FindingReason.BASE_TIMESTAMP,

@@ -66,12 +66,14 @@ class Directory:
         is_partition: whether the name is one of a partition, or segments lie in it.
         files: all files, by kind, each list in the order of names, which is that of offsets.
         unread: subdirectories that are not looked into.
+        error: why a partition directory could not be listed, None where it could.
     """
 
     path: Path
     is_partition: bool = False
     files: dict[FileKind, list[Path]] = field(default_factory=dict)
     unread: list[Path] = field(default_factory=list)
+    error: KafkaSpecError | None = None
 
     def of(self, *kinds: FileKind) -> list[Path]:
         """The files of these kinds."""
@@ -93,7 +95,7 @@ def read_directories(path: Path) -> list[Directory]:
     """The directory and, if it is one of logs, the partitions in it.
 
     Raises:
-        KafkaSpecError: ``unreadable``, if a directory cannot be listed, or if there is neither a
+        KafkaSpecError: ``unreadable``, if ``path`` cannot be listed, or if there is neither a
             segment nor any other file of a partition in it.
     """
     top, children = _list(path)
@@ -104,7 +106,10 @@ def read_directories(path: Path) -> list[Directory]:
             if names.parse_partition(child.name) is None:
                 top.unread.append(child)
                 continue
-            directory, below = _list(child)
+            try:
+                directory, below = _list(child)
+            except KafkaSpecError as error:
+                directory, below = Directory(child, error=error), []
             directory.is_partition = True
             directory.unread.extend(below)
             directories.append(directory)
@@ -131,7 +136,7 @@ def segment_bytes(path: Path) -> int:
 
 
 def _has_content(directory: Directory) -> bool:
-    return bool(
+    return directory.error is not None or bool(
         directory.of(
             FileKind.SEGMENT,
             FileKind.KRAFT_SNAPSHOT,

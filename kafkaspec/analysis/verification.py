@@ -10,7 +10,13 @@ from pathlib import Path
 
 from kafkaspec.analysis.check_order import LogOrder
 from kafkaspec.analysis.files import Directory, kind_of, read_directories
-from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.analysis.findings import (
+    Area,
+    Finding,
+    FindingReason,
+    Severity,
+    finding_of_error,
+)
 from kafkaspec.analysis.report import FileKind, FileResult, Report
 from kafkaspec.analysis.verify_index import verify_snapshot
 from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
@@ -136,6 +142,9 @@ def _directories(path: Path, options: Options) -> Iterator[Event]:
 
 def _partition(directory: Directory, options: Options) -> Iterator[Event]:
     partition = os.fspath(directory.path) if directory.is_partition else ""
+    if directory.error is not None:
+        yield finding_of_error(directory.error, Area.FILES, file=partition)
+        yield _not_read(directory.path, FileKind.UNKNOWN, partition)
     order = LogOrder()
     segments = directory.of(FileKind.SEGMENT)
     seen: set[Path] = set()

@@ -334,19 +334,12 @@ class SegmentVerifier:
         reason = _TAILS.get(tail.reason)
         if reason is None:  # the entry that the log broke off at was reported
             return
-        text = {
-            FindingReason.TORN_TAIL: f"the last {tail.size} bytes are the beginning of a batch "
-            "that is cut off",
-            FindingReason.ZERO_TAIL: f"the last {tail.size} bytes are zeros, as in a "
-            "preallocated segment that was not closed",
-            FindingReason.SHORT_TAIL: f"the last {tail.size} bytes are too few for a batch",
-        }[reason]
         yield Finding(
             self._file,
             Severity.WARNING if self._is_last else Severity.ERROR,
             Area.BATCH,
             reason,
-            text if self._is_last else text + ", and later segments follow",
+            str(tail) if self._is_last else f"{tail}, and later segments follow",
             tail.position,
         )
 

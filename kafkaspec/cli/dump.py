@@ -48,7 +48,7 @@ decoded (reported on stderr, the rest is there), 2 wrong usage or unreadable.
 _LINES_AT_ONCE = 64
 
 
-@click.command("dump", epilog=_EPILOG)
+@click.command("dump", epilog=_EPILOG, short_help="Write out records, or headers of batches.")
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )

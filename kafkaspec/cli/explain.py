@@ -24,7 +24,7 @@ or unreadable.
 """
 
 
-@click.command("explain", epilog=_EPILOG)
+@click.command("explain", epilog=_EPILOG, short_help="Show the bytes of a batch, field by field.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--offset", type=int, metavar="N", help="The batch that holds this log offset.")
 @click.option(

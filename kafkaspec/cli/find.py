@@ -39,7 +39,7 @@ Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
 """
 
 
-@click.command("find", epilog=_EPILOG)
+@click.command("find", epilog=_EPILOG, short_help="Find an offset or a timestamp.")
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )

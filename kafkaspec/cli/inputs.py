@@ -52,6 +52,9 @@ class Inputs:
                     self.cannot_decode(item)
                 elif from_offset is None or item.last_offset >= from_offset:
                     yield item, segment.name or ""
+            if segment.tail is not None and segment.tail.reason != "corrupt":  # that was an error
+                place = f"{segment.name} at byte {segment.tail.position}"
+                click.echo(f"kafkaspec: {place}: {segment.tail}; the log ends there", err=True)
 
     def cannot_read(self, error: KafkaSpecError) -> None:
         """Report what could not be opened."""

@@ -42,6 +42,9 @@ class _Commands(click.Group):
             # raise once more when the interpreter flushes it, so it goes nowhere.
             _silence_stdout()
             ctx.exit(0)
+        except OSError as error:
+            click.echo(f"kafkaspec: {error}", err=True)
+            ctx.exit(USAGE)
         except KeyboardInterrupt:
             click.echo("kafkaspec: interrupted", err=True)
             ctx.exit(_INTERRUPTED)

@@ -36,7 +36,9 @@ or a PATH, or a file under it, that cannot be read.
 """
 
 
-@click.command("verify", epilog=_EPILOG)
+@click.command(
+    "verify", epilog=_EPILOG, short_help="Check logs: every batch, record, index and snapshot."
+)
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )

@@ -9,8 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kafkaspec.log.batch import Batch, DefaultBatch
+    from kafkaspec.log.batch import Batch
     from kafkaspec.log.control import ControlRecord, decode_control
+    from kafkaspec.log.default import DefaultBatch
     from kafkaspec.log.directory import LogDirectory
     from kafkaspec.log.encoding import decode, encode
     from kafkaspec.log.index import OffsetIndex, TimeIndex
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Batch": "batch",
     "ControlRecord": "control",
-    "DefaultBatch": "batch",
+    "DefaultBatch": "default",
     "Found": "lookup",
     "InnerMessage": "legacy",
     "LargestTimestamp": "lookup",

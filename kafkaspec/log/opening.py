@@ -35,8 +35,12 @@ def open_log(path: str | PathLike[str], **options: Any) -> Segment | Partition |
     """
     place = Path(path)
     text = os.fspath(path)
-    if not place.exists():
-        raise unreadable(text, "there is no such file or directory")
+    try:
+        place.stat()
+    except FileNotFoundError:
+        raise unreadable(text, "there is no such file or directory") from None
+    except OSError as error:
+        raise unreadable(text, error.strerror or str(error)) from None
     return _directory(place, text, options) if place.is_dir() else _file(place, text, options)
 
 

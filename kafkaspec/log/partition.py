@@ -48,23 +48,21 @@ class Partition:
         self.partition = parsed.partition if parsed else None
         self.state = parsed.state if parsed else ""
         try:
-            self.files = sorted(item for item in self.path.iterdir() if item.is_file())
+            # What is no directory: a link that leads nowhere must show when it is opened.
+            self.files = sorted(item for item in self.path.iterdir() if not item.is_dir())
         except OSError as error:
             raise unreadable(str(path), error.strerror or str(error)) from None
 
     @cached_property
     def segment_paths(self) -> list[Path]:
         """The ``.log`` files in the order of their offsets; those being deleted or written not."""
-        found = []
-        for path in self.files:
-            name = names.parse_segment(path.name)
-            if name is not None and name.kind == names.LOG and not name.state:
-                found.append((name.base_offset, path))
-        return [path for _, path in sorted(found)]
+        return [path for _, path in self._named(names.LOG)]
 
     @cached_property
     def segments(self) -> list[Segment]:
-        """The segments in order, mapped.
+        """The segments in order, all mapped, which takes a file descriptor each.
+
+        ``batches``, ``records`` and ``find`` do not need them: they hold one segment at a time.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -79,12 +77,7 @@ class Partition:
     @cached_property
     def snapshot_paths(self) -> list[Path]:
         """The producer snapshots (``.snapshot``) in order."""
-        found = []
-        for path in self.files:
-            name = names.parse_segment(path.name)
-            if name is not None and name.kind == names.PRODUCER_SNAPSHOT and not name.state:
-                found.append((name.base_offset, path))
-        return [path for _, path in sorted(found)]
+        return [path for _, path in self._named(names.PRODUCER_SNAPSHOT)]
 
     @property
     def snapshots(self) -> list[ProducerSnapshot]:
@@ -103,10 +96,9 @@ class Partition:
         From ``log-start-offset-checkpoint`` in the directory above, else the name of the first
         segment: without that file records that were deleted come back.
         """
-        if not self.segments:
+        if not self.segment_paths:
             return None
-        first = self.segments[0].base_offset
-        assert first is not None
+        first = self._named(names.LOG)[0][0]
         if self.topic is None or self.partition is None:
             return first
         listed = read_offsets(self.path.absolute().parent / LOG_START_OFFSETS)
@@ -154,7 +146,7 @@ class Partition:
         else:
             assert timestamp is not None
             found = lookup.Found("plain" if plain else "broker", timestamp, None)
-            candidates = self.segments
+            candidates = self._segments_from(None)
         scanned = 0
         for segment in candidates:
             largest = None
@@ -194,12 +186,26 @@ class Partition:
     def __repr__(self) -> str:
         return f"<Partition {self.path}: {len(self.segment_paths)} segments>"
 
-    def _segments_from(self, offset: int | None) -> list[Segment]:
-        """From the last segment on whose name is not above ``offset``."""
-        if offset is None:
-            return self.segments
-        below = sum(1 for item in self.segments if (item.base_offset or 0) <= offset)
-        return self.segments[max(0, below - 1) :]
+    def _named(self, kind: str) -> list[tuple[int, Path]]:
+        """Base offset and path of the files of a kind in order; those going or coming not."""
+        parsed = ((names.parse_segment(path.name), path) for path in self.files)
+        return sorted(
+            (name.base_offset, path)
+            for name, path in parsed
+            if name is not None and name.kind == kind and not name.state
+        )
+
+    def _segments_from(self, offset: int | None) -> Iterator[Segment]:
+        """From the last segment on whose name is not above ``offset``, each opened in its turn.
+
+        Nothing here keeps a segment: with the last batch of it the mapping goes.
+        """
+        start = 0
+        if offset is not None:
+            below = sum(1 for base_offset, _ in self._named(names.LOG) if base_offset <= offset)
+            start = max(0, below - 1)
+        for path in self.segment_paths[start:]:
+            yield Segment(path, **self._options)
 
 
 def _is_checkpoint(name: str) -> bool:

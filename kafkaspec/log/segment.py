@@ -20,7 +20,8 @@ from kafkaspec.codecs import Buffer, Codec, Origin, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.log import lookup, names
-from kafkaspec.log.batch import Batch, Context, CrcPolicy, DefaultBatch
+from kafkaspec.log.batch import Batch, Context, CrcPolicy
+from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
 from kafkaspec.log.legacy import LegacyBatch
@@ -47,6 +48,15 @@ class Tail:
     position: int
     size: int
     reason: Literal["short", "torn", "zeros", "corrupt"]
+
+    def __str__(self) -> str:
+        what = {
+            "short": "are too few for a batch",
+            "torn": "are the beginning of a batch that is cut off",
+            "zeros": "are zeros, as in a preallocated segment that was not closed",
+            "corrupt": "cannot be divided into batches",
+        }[self.reason]
+        return f"the last {self.size} bytes {what}"
 
 
 class Segment:

@@ -11,6 +11,9 @@ from typing import Self
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 
+# Without O_NONBLOCK, opening a named pipe waits for a writer.
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+
 
 class Source:
     """The bytes of one file, mapped and not read, or of a buffer that someone hands in.
@@ -36,7 +39,7 @@ class Source:
         self.name: str | None = os.fspath(path)
         self._map: mmap.mmap | None = None
         try:
-            descriptor = os.open(self.name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            descriptor = os.open(self.name, _OPEN_FLAGS)
             try:
                 status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode):

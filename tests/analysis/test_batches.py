@@ -69,6 +69,14 @@ def marker_batch(offset: int, kind: int, epoch: int = 0, **more: object) -> byte
             id="LogAppendTime does not look at the deltas",
         ),
         pytest.param(
+            batch(
+                0,
+                [record(0, b"x", timestamp_delta=5), record(1, b"y")],
+                max_timestamp=1005,
+            ),
+            id="the base is the smallest timestamp, as other clients write it",
+        ),
+        pytest.param(
             batch(0, [record(0, b"x")], base_timestamp=-1, max_timestamp=-1), id="no timestamp"
         ),
         pytest.param(

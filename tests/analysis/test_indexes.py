@@ -54,7 +54,7 @@ def test_entries_that_some_version_writes(
 @pytest.mark.parametrize("slots", [1, 2, 1000])
 def test_padding_is_counted_and_no_finding(tmp_path: Path, slots: int) -> None:
     index = struct.pack(">ii", 3, SECOND) + bytes(8 * slots)
-    timeindex = struct.pack(">qi", 1041, 5) + bytes(12 * slots)
+    timeindex = struct.pack(">qi", 1040, 5) + bytes(12 * slots)
     report = verify(write_segment(tmp_path, LOG, index=index, timeindex=timeindex))
     assert told(report) == []
     assert [(result.entries, result.padding) for result in report.files[1:]] == [

@@ -244,6 +244,23 @@ def test_a_log_directory(tmp_path: Path) -> None:
     }
 
 
+def test_a_partition_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_segment(tmp_path / "t-0", ONE)
+    write_segment(tmp_path / "t-1", ONE)
+    scandir = os.scandir
+
+    def refuse(path: Path) -> object:
+        if path.name == "t-0":
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    report = verify(tmp_path)
+    assert told(report) == [("error", "files", "unreadable")]
+    assert report.findings[0].file == str(tmp_path / "t-0")
+    assert report.totals.batches == 1
+
+
 def test_a_snapshot_of_kraft_without_footer(tmp_path: Path) -> None:
     header = batch(0, [record(0, b"\0\0" + bytes(8) + b"\0", key=b"\0\0\0\3")], attributes=CONTROL)
     footer = batch(1, [record(0, b"\0\0\0", key=b"\0\0\0\4")], attributes=CONTROL)

@@ -182,3 +182,16 @@ def test_a_directory_without_permission(partition: Path) -> None:
         partition.chmod(0o700)
     assert result.exit_code == 2
     assert "Permission denied" in result.output
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [(cut, "the beginning of a batch that is cut off"), (zeros, "are zeros")],
+    ids=["cut", "zeros"],
+)
+def test_dump_says_where_the_log_ends(
+    partition: Path, damage: Callable[[Path], Path], message: str
+) -> None:
+    result = run("dump", "--format", "json", damage(partition))
+    assert (result.exit_code, message in result.stderr) == (0, True)
+    assert "the log ends there" in result.stderr

@@ -113,8 +113,7 @@ HEAD = bytes.fromhex("02 02 0001 03 03e8 08 01 5b 0a bc".replace(" ", ""))
 @pytest.fixture(scope="module")
 def codec(tmp_path_factory: pytest.TempPathFactory) -> Any:
     try:
-        if shutil.which("java") is None:
-            raise emit_kaitai.JavaMissing
+        emit_kaitai.java_command()
         emit_kaitai.compiler_jars()
     except emit_kaitai.CompilerMissing as error:
         if os.environ.get("CI") == "true":

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from kafkaspec import decode, encode
 from kafkaspec.codecs import codec_names
 from kafkaspec.errors import KafkaSpecError, Reason, UnsupportedError
-from kafkaspec.log import Batch, Segment
+from kafkaspec.log import Batch, LegacyBatch, Segment
 from kafkaspec.model import Record
+from tests.goldens import GOLDEN
 from tests.log.strategies import CODECS, int64, records
 
 NAMES = codec_names()
@@ -136,6 +137,20 @@ def test_log_append_time_replaces_all_timestamps(magic: int, compression: str) -
     )
 
 
+def test_log_append_time_is_stamped_on_the_wrapper_only() -> None:
+    """As a broker does it in place; so it is in the golden log of 0.10.2.2, too."""
+    data = encode(
+        LEGACY, magic=1, compression="gzip", timestamp_type="LogAppendTime", max_timestamp=777
+    )
+    golden = GOLDEN / "0.10.2.2" / "logs" / "log-append-time-gzip-0" / f"{0:020d}.log"
+    for segment in (Segment(data), Segment(golden)):
+        for batch in segment.batches():
+            assert isinstance(batch, LegacyBatch)
+            assert batch.message.attributes.timestamp_type == 1
+            inner = batch.inner_messages()
+            assert {item.message.attributes.timestamp_type for item in inner} == {0}
+
+
 def test_log_append_time_needs_one_time() -> None:
     assert "max_timestamp" in refusal(LEGACY, timestamp_type="LogAppendTime")
     same = [record._replace(timestamp=5) for record in LEGACY]
@@ -172,8 +187,6 @@ def test_no_messages_are_no_bytes() -> None:
 
 def test_wrapper_offsets() -> None:
     """One wrapper with the last offset; inside relative offsets in magic 1, absolute in magic 0."""
-    from kafkaspec.log import LegacyBatch
-
     for magic, stored in ((0, [5, 9]), (1, [0, 4])):
         items = [record._replace(timestamp=-1) for record in LEGACY] if magic == 0 else LEGACY
         batch = one(encode(items, magic=magic, compression="snappy"))

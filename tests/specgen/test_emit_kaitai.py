@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -37,8 +36,7 @@ seq:
 def compiler_or_skip() -> None:
     """Skip where the compiler cannot be had, except in CI, which must not skip."""
     try:
-        if shutil.which("java") is None:
-            raise emit_kaitai.JavaMissing
+        emit_kaitai.java_command()
         emit_kaitai.compiler_jars()
     except emit_kaitai.CompilerMissing as error:
         if os.environ.get("CI") == "true":
@@ -113,9 +111,19 @@ def test_a_mistake_in_the_specification_is_an_error(tmp_path: Path) -> None:
 
 
 def test_no_java_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(emit_kaitai.JavaMissing, match="install a Java runtime"):
         emit_kaitai.emit(load(SPEC), SPEC)
+
+
+def test_java_home_comes_before_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    java = tmp_path / "bin" / "java"
+    java.write_text("#!/bin/sh\n", encoding="utf-8")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert emit_kaitai.java_command() == str(java)
 
 
 def test_no_maven_is_said_when_the_cache_is_empty(

@@ -52,7 +52,9 @@ class JavaMissing(CompilerMissing):
     """No Java."""
 
     def __init__(self) -> None:
-        super().__init__("java is not on the PATH: install a Java runtime, 11 or later")
+        super().__init__(
+            "there is no Java in JAVA_HOME or on the PATH: install a Java runtime, 11 or later"
+        )
 
 
 class MavenMissing(CompilerMissing):
@@ -90,9 +92,7 @@ def emit(model: Model, spec_directory: Path) -> list[Output]:
 
 def compile_specs(spec_directory: Path, into: Path) -> None:
     """Run the compiler on all files of a directory, in one process. Raises as ``emit``."""
-    java = shutil.which("java")
-    if java is None:
-        raise JavaMissing
+    java = java_command()
     classpath = os.pathsep.join(str(jar) for jar in sorted(compiler_jars()))
     files = [path.name for path in sorted(spec_directory.glob("*.ksy"))]
     command = [java, "-cp", classpath, _MAIN_CLASS, *_OPTIONS, "--outdir", str(into.resolve())]
@@ -109,6 +109,15 @@ def compile_specs(spec_directory: Path, into: Path) -> None:
     said = (result.stdout + result.stderr).strip()
     if result.returncode != 0 or said:
         raise SpecError("spec", f"the Kaitai Struct compiler says:\n{said or result.returncode}")
+
+
+def java_command() -> str:
+    """The ``java`` of ``$JAVA_HOME``, else of the ``PATH``. Raises ``JavaMissing``."""
+    home = os.environ.get("JAVA_HOME")
+    java = (home and shutil.which("java", path=str(Path(home) / "bin"))) or shutil.which("java")
+    if java is None:
+        raise JavaMissing
+    return java
 
 
 def cache_directory() -> Path:
