@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Literal, Self
 
@@ -25,8 +25,10 @@ from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
 from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.reading import open_source
 from kafkaspec.log.sidecars import ProducerSnapshot, TransactionIndex
 from kafkaspec.log.source import Source
+from kafkaspec.log.window import MOST_AHEAD, Allocate, Cursor, Reading
 from kafkaspec.model import Record
 
 TailPolicy = Literal["stop", "error"]
@@ -76,7 +78,7 @@ class Segment:
 
     def __init__(
         self,
-        path_or_buffer: str | PathLike[str] | Buffer,
+        path_or_buffer: str | PathLike[str] | Buffer | Reading,
         *,
         codec: Codec | str | None = None,
         crc: CrcPolicy = "error",
@@ -84,11 +86,12 @@ class Segment:
         max_output: int = DEFAULT_MAX_OUTPUT,
         base_offset: int | None = None,
         name: str | None = None,
+        mapped: bool = True,
     ) -> None:
         """Map a file, or take a buffer. Nothing is parsed yet.
 
         Args:
-            path_or_buffer: a path, or bytes.
+            path_or_buffer: a path, or bytes, or what reads them in parts.
             codec: name or instance; the default codec if None.
             crc: ``error``, reading records of a batch with a wrong CRC fails; ``flag``, it does
                 not, and ``Batch.crc_valid`` says it; ``ignore``, the same, and nothing is
@@ -97,28 +100,33 @@ class Segment:
             max_output: bytes that the payload of one batch may decompress to.
             base_offset: instead of that in the file name.
             name: of a buffer, for errors.
+            mapped: False reads the file in parts and never maps it: slower, but a file that
+                becomes shorter meanwhile is an error in every case. A file that does not fit into
+                the address space is read in parts anyway.
 
         Raises:
             KafkaSpecError: ``unreadable``.
         """
+        self.path: Path | None = None
+        self._source: Source | Reading
         if isinstance(path_or_buffer, bytes | bytearray | memoryview):
-            self.path: Path | None = None
             self._source = Source.of_buffer(path_or_buffer, name)
+        elif isinstance(path_or_buffer, Reading):
+            self._source = path_or_buffer
         else:
             self.path = Path(path_or_buffer)
-            self._source = Source(path_or_buffer)
+            self._source = open_source(path_or_buffer, mapped)
         self.name = self._source.name
         self.size = self._source.size
         self.modified = self._source.modified
         self.codec = codec if isinstance(codec, Codec) else get_codec(codec)
         self.tail: Tail | None = None
-        parsed = names.parse_segment(self.path.name) if self.path else None
+        parsed = names.parse_segment(PurePath(self.name).name) if self.name else None
         self._file_name = parsed
         if base_offset is None and parsed is not None and parsed.kind == names.LOG:
             base_offset = parsed.base_offset
         self.base_offset = base_offset
         self._tail_policy: TailPolicy = tail
-        self._origin = Origin(self.name)
         self._context = Context(self.codec, self.name, crc, max_output, self._source.check)
 
     # -- entries ----------------------------------------------------------------------------
@@ -167,7 +175,7 @@ class Segment:
         if not 0 <= position <= self.size:
             detail = f"the file has {self.size} bytes, so that nothing starts at {position}"
             raise make_error(Reason.TRUNCATED, detail, file=self.name, offset=self.size)
-        item, _ = self._read(position, stop=False)
+        item, _ = self._read(self._source.cursor(), position, stop=False)
         if isinstance(item, Batch):
             return item
         assert isinstance(item, KafkaSpecError)
@@ -278,6 +286,35 @@ class Segment:
         path = self.path.with_name(self._file_name.sibling(kind))
         return path if path.exists() else None
 
+    # -- for those who read columns ---------------------------------------------------------
+
+    @property
+    def crc(self) -> CrcPolicy:
+        """What a wrong CRC means when records are read."""
+        return self._context.crc
+
+    @property
+    def max_output(self) -> int:
+        """Bytes that the payload of one batch may decompress to."""
+        return self._context.max_output
+
+    def cursor(self, allocate: Allocate = bytearray, most: int = MOST_AHEAD) -> Cursor:
+        """The bytes of the segment for one pass.
+
+        Args:
+            allocate: where memory for windows of a file that is not mapped comes from.
+            most: bytes of a window.
+        """
+        return self._source.cursor(allocate, most)
+
+    def check(self) -> None:
+        """Make sure that the file is as long as it was when it was opened.
+
+        Raises:
+            CorruptError: ``changed``.
+        """
+        self._source.check()
+
     # -- life -------------------------------------------------------------------------------
 
     def close(self) -> None:
@@ -306,8 +343,9 @@ class Segment:
 
     def _scan(self, position: int, *, stop: bool) -> Iterator[Batch | KafkaSpecError]:
         self.tail = None
+        cursor = self._source.cursor()
         while position < self.size:
-            item, end = self._read(position, stop=stop)
+            item, end = self._read(cursor, position, stop=stop)
             if isinstance(item, Tail):
                 self.tail = item
                 return
@@ -320,27 +358,45 @@ class Segment:
             position = end
 
     def _read(
-        self, position: int, *, stop: bool
+        self, cursor: Cursor, position: int, *, stop: bool
     ) -> tuple[Batch | KafkaSpecError | Tail, int | None]:
         """The entry at ``position``, and the position of the next one if that can be known."""
         left = self.size - position
         if stop and left <= HEADER_UP_TO_MAGIC:
             return Tail(position, left, "short"), None
         self._source.check()
+        buffer, start = self._around(cursor, position)
+        at = position - start
         entry: Entry
         try:
             entry, end = self.codec.parse(
-                ENTRY, self._source.buffer, position, self.size, origin=self._origin
+                ENTRY, buffer, at, len(buffer), origin=Origin(self.name, start)
             )
         except TruncatedError as error:
             return (Tail(position, left, "torn") if stop else error), None
         except KafkaSpecError as error:
-            size = message_size(self._source.buffer, position)
+            size = message_size(buffer, at)
             if size >= MINIMUM_MESSAGE:
                 return error, position + FRAMING + size
-            if stop and size == 0 and is_zero(self._source.buffer[position:]):
+            if stop and size == 0 and self._is_zero(cursor, position):
                 return Tail(position, left, "zeros"), None
             return error, None
-        data = self._source.buffer[position:end]
         kind = DefaultBatch if isinstance(entry.message, RecordBatch) else LegacyBatch
-        return kind(entry, position, data, self._context), end
+        return kind(entry, position, buffer[at:end], self._context), start + end
+
+    def _around(self, cursor: Cursor, position: int) -> tuple[memoryview, int]:
+        """A buffer with all of the entry at ``position`` that the input has, and its position."""
+        buffer, start = cursor.at(position, HEADER_UP_TO_MAGIC)
+        if start + len(buffer) < self.size:
+            size = FRAMING + message_size(buffer, position - start)
+            buffer, start = cursor.at(position, max(size, HEADER_UP_TO_MAGIC))
+        return buffer, start
+
+    def _is_zero(self, cursor: Cursor, position: int) -> bool:
+        """Whether nothing but zeros follows."""
+        while position < self.size:
+            buffer, start = cursor.at(position, 1)
+            if not is_zero(buffer[position - start :]):
+                return False
+            position = start + len(buffer)
+        return True

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.log.window import MOST_AHEAD, Allocate, Cursor, WholeCursor
 
 # Without O_NONBLOCK, opening a named pipe waits for a writer.
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -29,6 +30,8 @@ class Source:
     """
 
     __slots__ = ("_map", "buffer", "modified", "name", "size")
+
+    mapped = True
 
     def __init__(self, path: str | PathLike[str]) -> None:
         """Open and map a file.
@@ -67,6 +70,10 @@ class Source:
         source.size = len(source.buffer)
         source.modified = None
         return source
+
+    def cursor(self, allocate: Allocate = bytearray, most: int = MOST_AHEAD) -> Cursor:
+        """A cursor: all is in memory, so that it needs none."""
+        return WholeCursor(self.buffer)
 
     def check(self) -> None:
         """Make sure that the mapped bytes are still there.

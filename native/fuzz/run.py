@@ -69,7 +69,7 @@ def write_dictionary(path: Path) -> None:
                 words.add(field.constant.to_bytes(field.size, "big", signed=field.signed))
         if layout.minimum_size:
             words.add(layout.minimum_size.to_bytes(4, "big"))
-    lines = ["\"" + "".join(f"\\x{byte:02x}" for byte in word) + "\"" for word in sorted(words)]
+    lines = ['"' + "".join(f"\\x{byte:02x}" for byte in word) + '"' for word in sorted(words)]
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 

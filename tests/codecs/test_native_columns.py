@@ -23,7 +23,7 @@ LAYOUTS = list(Layout)
 
 def _batches(golden: goldens.Golden) -> list[tuple[Any, tuple[Any, ...], list[int], list[Any]]]:
     """Each batch: itself, its buffers, how the core is told of it, its records by Python."""
-    found = []
+    found: list[tuple[Any, tuple[Any, ...], list[int], list[Any]]] = []
     for batch in Segment(golden.path, codec=PythonCodec()).batches():
         expected = batch.records()
         data = bytes(batch.data)
@@ -54,7 +54,7 @@ def test_many_batches_in_one_call(layout: Layout) -> None:
     golden = goldens.GOLDEN / "4.3.1/logs/plain-0/00000000000000000000.log"
     data = golden.read_bytes()
     batches = list(Segment(golden, codec=PythonCodec()).batches())
-    items = [[0, b.position, b.size, -1, 0, 0, b.num_records, native.VERIFY] for b in batches]
+    items = [[0, b.position, b.size, -1, 0, 0, b.num_records or 0, native.VERIFY] for b in batches]
     expected = [record for batch in batches for record in batch.records()]
     for room in (None, 1):  # one item for each list, so that they must grow in the middle
         status, columns = decode(CORE, (data,), items, layout, items=room)
@@ -66,7 +66,7 @@ def test_columns_of_headers_repeat_for_each_record() -> None:
     golden = goldens.GOLDEN / "4.3.1/logs/plain-0/00000000000000000000.log"
     data = golden.read_bytes()
     batches = list(Segment(golden, codec=PythonCodec()).batches())
-    items = [[0, b.position, b.size, -1, 0, 0, b.num_records, 0] for b in batches]
+    items = [[0, b.position, b.size, -1, 0, 0, b.num_records or 0, 0] for b in batches]
     names = [name for name in CORE.columns if name.startswith("batch.")]
     status, columns = decode(CORE, (data,), items, Layout.VIEW, names)
     assert status == native.OK

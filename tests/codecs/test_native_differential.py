@@ -264,10 +264,10 @@ def check_entry(data: bytes) -> bool:
         assert table.has(name, 0), name
         assert table.column(name)[0] == value, name
     for name in ("key", "value", "records"):
-        value = getattr(entry.message, name, None)
-        if value is not None:
+        content = getattr(entry.message, name, None)
+        if content is not None:
             start = table.column(f"{name}.position")[0]
-            assert data[start : start + len(value)] == bytes(value)
+            assert data[start : start + len(content)] == bytes(content)
     return True
 
 

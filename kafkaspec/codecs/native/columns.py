@@ -204,7 +204,8 @@ class ColumnSet:
             return IntegerColumn(output)
         if column.kind in self.bytes:
             used, nulls = self.state[1 + 2 * column.index], self.state[2 + 2 * column.index]
-            return BytesColumn(*output, data_size=used, nulls=nulls)
+            validity, main, data = output
+            return BytesColumn(validity, main, data, used, nulls)
         return ListColumn(output, self.state[1 + 2 * self._bytes_count + column.index])
 
 
