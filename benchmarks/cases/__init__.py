@@ -1,0 +1,27 @@
+"""The cases of the program, in the order of their tables."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from benchmarks.outcome import Case
+
+_NAMES = (
+    "columns",
+    "public",
+    "objects",
+    "compressed",
+    "encode",
+    "headers",
+    "threads",
+    "imports",
+    "java",
+    "dump",
+    "records",
+)
+
+
+def all_cases() -> list[Case]:
+    """Each case."""
+    cases: list[Case] = [import_module(f"benchmarks.cases.{name}").CASE for name in _NAMES]
+    return cases

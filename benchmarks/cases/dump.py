@@ -1,0 +1,103 @@
+"""The whole process of ``kafkaspec dump`` against that of Kafka's dump tool."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from benchmarks.data import MIB, Shape, segment
+from benchmarks.java import MissingError, dump_command
+from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
+
+_GATE = 2.0
+_WHAT = "`kafkaspec dump --format json` of 64 MB against Kafka's dump tool, wall"
+
+
+def _run(command: Sequence[str], output: Path) -> tuple[float, float]:
+    """Seconds of wall time, and of CPU time of the process with all its threads."""
+    with output.open("wb") as out:
+        before = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - before
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise AssertionError(f"{command[0]} ended with {process.returncode}")
+    return wall, usage.ru_utime + usage.ru_stime
+
+
+def _lines(path: Path, start: bytes) -> int:
+    with path.open("rb") as file:
+        return sum(line.startswith(start) for line in file)
+
+
+def run(settings: Settings) -> Outcome:
+    """64 MB of records of 100 B, every record printed; output goes to a file."""
+    table = Table(
+        "Dump of 64 MB of records of 100 B, whole process",
+        ("program", "wall, s", "CPU of all threads, s", "output, MB"),
+        notes=[
+            "Output to a file. Kafka's tool with the options of its start script, and"
+            " `--print-data-log`, without which it prints no records."
+        ],
+    )
+    outcome = Outcome([table])
+    data = segment(Shape(100), settings.size(64 * MIB))
+    path = settings.work / f"{0:020}.log"
+    path.write_bytes(data.data)
+    commands: dict[str, tuple[list[str], bytes]] = {
+        "`kafkaspec dump --format json`": (
+            [
+                sys.executable, "-c", "from kafkaspec.cli.main import main; main()",
+                "dump", "--format", "json", str(path),
+            ],
+            b"{",
+        )
+    }  # fmt: skip
+    why = ""
+    try:
+        commands["Kafka's dump tool"] = (dump_command(path), b"| offset:")
+    except MissingError as error:
+        why = str(error)
+    walls: dict[str, list[float]] = {name: [] for name in commands}
+    cpus: dict[str, list[float]] = {name: [] for name in commands}
+    sizes: dict[str, int] = {}
+    output = settings.work / "dump.out"
+    for _ in range(settings.rounds(5)):
+        for name, (command, start) in commands.items():
+            wall, cpu = _run(command, output)
+            walls[name].append(wall)
+            cpus[name].append(cpu)
+            if name not in sizes:
+                sizes[name] = output.stat().st_size
+                found = _lines(output, start)
+                if found != data.records:
+                    raise AssertionError(f"{name} wrote {found} records of {data.records}")
+    for name in commands:
+        table.rows.append(
+            (
+                name,
+                number(median(walls[name])),
+                number(median(cpus[name])),
+                number(sizes[name] / 1e6),
+            )
+        )
+    if why:
+        table.rows.append(("Kafka's dump tool", f"cannot run: {why}", "", ""))
+        outcome.figures.append(Figure(_WHAT, None, _GATE, why=why))
+    else:
+        ours, theirs = walls.values()
+        ratio = median(b / a for a, b in zip(ours, theirs, strict=True))
+        table.notes.append(f"Kafka's tool takes {times(ratio)} our time.")
+        outcome.figures.append(Figure(_WHAT, ratio, _GATE))
+    output.unlink()
+    path.unlink()
+    return outcome
+
+
+CASE = Case("dump", "The dump tools", run)

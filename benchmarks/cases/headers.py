@@ -1,0 +1,101 @@
+"""All headers of a segment of 1 GiB, from a file that is mapped for it."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+
+from benchmarks.data import MIB, Shape, at_offset, batches_of
+from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
+from benchmarks.timing import Candidate, Times, measure
+from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.codecs.native.scan import scan
+from kafkaspec.log.segment import Segment
+
+_FULL = 1024 * MIB
+_NATIVE_GATE, _PYTHON_GATE = 20.0, 60.0
+_SCAN = "native scan, columns"
+_OBJECTS = {name: f"`Segment.batches()`, codec `{name}`" for name in ("native", "python")}
+
+
+def write_segment(path: Path, size: int) -> tuple[int, list[bytes]]:
+    """A file of 16 KiB batches of ``size`` bytes: some entries again and again, at later offsets.
+
+    Returns:
+        The number of batches, and the entries that are repeated.
+    """
+    made = list(batches_of(Shape(100), min(size, 4 * MIB)))
+    offset = batches = written = 0
+    with path.open("wb") as file:
+        while written < size:
+            for entry, records, _ in made:
+                written += file.write(at_offset(entry, offset))
+                offset += records
+                batches += 1
+    return batches, [entry for entry, _, _ in made]
+
+
+def _scan(codec: NativeCodec, path: Path) -> int:
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
+        memoryview(mapped) as view,
+    ):
+        return scan(codec.core, view).count
+
+
+def _batches(path: Path, codec: str) -> int:
+    with Segment(path, codec=codec) as segment:
+        return sum(1 for _ in segment.batches())
+
+
+def _check_equal(codec: NativeCodec, path: Path) -> None:
+    table = scan(codec.core, path.read_bytes())
+    with Segment(path, codec="python") as segment:
+        expected = [(batch.position, batch.size, batch.num_records) for batch in segment.batches()]
+    columns = [table.column(name).tolist() for name in ("position", "size", "num_records")]
+    if list(zip(*columns, strict=True)) != expected:
+        raise AssertionError("scans differ")
+
+
+def run(settings: Settings) -> Outcome:
+    """The file is in the page cache; mapping it counts."""
+    codec = NativeCodec()
+    path = settings.work / "headers.log"
+    write_segment(path, 256 * 1024)
+    _check_equal(codec, path)
+    size = settings.size(_FULL)
+    count, _ = write_segment(path, size)
+    scans = measure(
+        [Candidate(_SCAN, lambda: _scan(codec, path), count)], settings.rounds(15)
+    )
+    objects = measure(
+        [
+            Candidate(name, lambda c=codec_name: _batches(path, c), count)  # type: ignore[misc]
+            for codec_name, name in _OBJECTS.items()
+        ],
+        settings.rounds(2),
+    )
+    path.unlink()
+
+    def milliseconds(found: Times, name: str) -> float:
+        return found.median(name) * count / 1e6 * _FULL / size
+
+    table = Table(
+        "Headers of 1 GiB of 16 KiB batches, file mapped for it",
+        ("reader", "ms", "ns a batch"),
+        notes=["All fields of every header; a scan gives columns, `batches()` objects."],
+    )
+    for found, name in ((scans, _SCAN), *((objects, name) for name in _OBJECTS.values())):
+        table.rows.append((name, number(milliseconds(found, name)), number(found.median(name))))
+    figures = [
+        Figure("headers of 1 GiB, native", milliseconds(scans, _SCAN), _NATIVE_GATE, True, "ms"),
+        Figure(
+            "headers of 1 GiB, Python", milliseconds(objects, _OBJECTS["python"]), _PYTHON_GATE,
+            True, "ms",
+        ),
+    ]  # fmt: skip
+    return Outcome([table], figures)
+
+
+CASE = Case("headers", "Headers for planning", run)

@@ -1,0 +1,127 @@
+"""Columns against Kafka's own readers in a warm JVM, over the same files."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from benchmarks.core import PLAIN, Core, columns_of_file, records_of_columns
+from benchmarks.data import KIB, MIB, Shape, segment
+from benchmarks.java import MissingError, Reader, touched
+from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
+from benchmarks.timing import Candidate, measure
+from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.codecs.native.columns import Layout
+
+_FILE, _MEMORY, _FILE_RECORDS, _MEMORY_RECORDS = "file", "memory", "FileRecords", "MemoryRecords"
+_FILE_GATE = 2.5
+_MEMORY_GATES = {"none": 1.8, "lz4": 1.0, "snappy": 1.3, "zstd": 1.3, "gzip": 1.8}
+_WARM_SECONDS = 4.0
+
+
+def _what(compression: str) -> str:
+    if compression == "none":
+        return "columns against `MemoryRecords`, 100 B"
+    return f"columns against `MemoryRecords`, 100 B, {compression}"
+
+
+def run(settings: Settings) -> Outcome:
+    """Every compression, 16 KiB batches."""
+    table = Table(
+        "Columns against Kafka's own Java, 100 B, ns a record",
+        (
+            "records", "file: columns", "`FileRecords`", "against columns",
+            "memory: columns", "`MemoryRecords`", "against columns",
+        ),
+        notes=[
+            "A warm JVM, CPU time of its reading thread alone (its collector and compiler run in"
+            " others); `ensureValid` of each batch, then its streaming iterator with buffers that"
+            " are used again, offset, timestamp, first byte and size of key and value touched."
+            " File: the time of mapping, or opening, it counts on both sides."
+        ],
+    )  # fmt: skip
+    outcome = Outcome([table])
+    try:
+        with Reader() as reader:
+            for compression in _MEMORY_GATES:
+                _compare(reader, compression, settings, outcome)
+    except MissingError as error:
+        table.rows.append(("all", *[f"cannot run: {error}"] * 6))
+        _missing(outcome, str(error))
+    return outcome
+
+
+def _missing(outcome: Outcome, why: str) -> None:
+    what = "columns against `FileRecords` from a file, 100 B"
+    outcome.figures = [Figure(what, None, _FILE_GATE, why=why)]
+    for name, gate in _MEMORY_GATES.items():
+        outcome.figures.append(Figure(_what(name), None, gate, why=why))
+
+
+def _compare(reader: Reader, compression: str, settings: Settings, outcome: Outcome) -> None:
+    codec = NativeCodec()
+    shape = Shape(100, compression=compression)
+    full = 64 * MIB if compression == "none" else 16 * MIB
+    data = segment(shape, settings.size(full))
+    path = settings.work / f"{compression}.log"
+    path.write_bytes(data.data)
+    _check_equal(reader, codec, shape, settings.work / "small.log")
+    for mode in (_FILE, _MEMORY):
+        _warm(reader, mode, path, settings)
+    core = Core(codec, data.data)
+    ours_file, ours_memory = f"{_FILE} columns", f"{_MEMORY} columns"
+    found = measure(
+        [
+            Candidate(
+                ours_file, lambda: columns_of_file(codec, path, PLAIN, Layout.VIEW), data.records
+            ),
+            Candidate(
+                _FILE_RECORDS, lambda: reader.read(_FILE, path), data.records,
+                lambda: reader.seconds,
+            ),
+            Candidate(ours_memory, lambda: core.columns(PLAIN), data.records),
+            Candidate(
+                _MEMORY_RECORDS, lambda: reader.read(_MEMORY, path), data.records,
+                lambda: reader.seconds,
+            ),
+        ],
+        settings.rounds(9),
+    )  # fmt: skip
+    from_file = found.ratio(_FILE_RECORDS, ours_file)
+    in_memory = found.ratio(_MEMORY_RECORDS, ours_memory)
+    outcome.tables[0].rows.append(
+        (
+            shape.name,
+            number(found.median(ours_file)),
+            number(found.median(_FILE_RECORDS)),
+            times(from_file),
+            number(found.median(ours_memory)),
+            number(found.median(_MEMORY_RECORDS)),
+            times(in_memory),
+        )
+    )
+    if compression == "none":
+        what = "columns against `FileRecords` from a file, 100 B"
+        outcome.figures.append(Figure(what, from_file, _FILE_GATE))
+    outcome.figures.append(Figure(_what(compression), in_memory, _MEMORY_GATES[compression]))
+    path.unlink()
+
+
+def _check_equal(reader: Reader, codec: NativeCodec, shape: Shape, path: Path) -> None:
+    small = segment(shape, 64 * KIB).data
+    path.write_bytes(small)
+    expected = touched(records_of_columns(codec, small, Layout.VIEW))
+    for mode in (_FILE, _MEMORY):
+        reader.read(mode, path)
+        if reader.sum != expected:
+            raise AssertionError(f"Kafka's reader saw other records: {mode}, {shape.name}")
+
+
+def _warm(reader: Reader, mode: str, path: Path, settings: Settings) -> None:
+    """Let the JVM compile what it is going to run."""
+    end = time.monotonic() + (0 if settings.quick else _WARM_SECONDS)
+    while time.monotonic() < end:
+        reader.read(mode, path)
+
+
+CASE = Case("java", "Kafka's own Java", run)

@@ -1,0 +1,104 @@
+"""Record objects, one by one, through every codec of ours and both peers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmarks.core import Core
+from benchmarks.data import KIB, LARGE_BATCH, MIB, Shape, segment
+from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
+from benchmarks.peers import (
+    AIOKAFKA,
+    KAFKA_PYTHON,
+    read_aiokafka,
+    read_codec,
+    read_kafka_python,
+    records_aiokafka,
+    records_kafka_python,
+)
+from benchmarks.timing import Candidate, measure
+from kafkaspec.codecs import codec_names
+from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.log.segment import Segment
+
+_CORE, _NATIVE = "C core", "native"
+_SHAPES = (
+    Shape(20),
+    Shape(100),
+    Shape(1024),
+    Shape(20, headers=3),
+    Shape(100, headers=3),
+    Shape(1024, headers=3),
+    Shape(100, batch=LARGE_BATCH),
+    Shape(100, headers=3, batch=LARGE_BATCH),
+)
+_GATES = {Shape(100): 1.9, Shape(100, headers=3): 1.4}
+_SLOW = ("kaitai", "construct")
+
+
+def _reader(codec: str, data: bytes) -> Callable[[], int]:
+    return lambda: read_codec(data, codec)
+
+
+def run(settings: Settings) -> Outcome:
+    """All shapes, uncompressed."""
+    codec = NativeCodec()
+    ours = [name for name in (_NATIVE, "python", *_SLOW) if name in codec_names()]
+    outcome = Outcome()
+    table = Table(
+        "Record objects, ns a record",
+        (
+            "records", "C core alone", *(f"`{name}`" for name in ours), AIOKAFKA, KAFKA_PYTHON,
+            "`native` against aiokafka", "against kafka-python",
+        ),
+        notes=[
+            "`native`, `python`, `kaitai` and `construct` are `Segment(...).records()` with that"
+            " codec: offset, timestamp, key, value and headers of each record touched."
+        ],
+    )  # fmt: skip
+    for shape in _SHAPES:
+        fast = segment(shape, settings.size(4 * MIB))
+        medium = segment(shape, settings.size(max(MIB, shape.batch)))
+        slow = segment(shape, settings.size(max(128 * KIB, shape.batch)))
+        _check_equal(shape, ours)
+        core = Core(codec, fast.data)
+        candidates = [
+            Candidate(_CORE, core.objects, fast.records),
+            Candidate(AIOKAFKA, lambda data=fast.data: read_aiokafka(data), fast.records),  # type: ignore[misc]
+            Candidate(
+                KAFKA_PYTHON,
+                lambda data=medium.data: read_kafka_python(data),  # type: ignore[misc]
+                medium.records,
+            ),
+        ]
+        for name in ours:
+            data = slow if name in _SLOW else medium if name == "python" else fast
+            candidates.append(Candidate(name, _reader(name, data.data), data.records))
+        found = measure(candidates, settings.rounds(7))
+        against = found.ratio(AIOKAFKA, _NATIVE)
+        table.rows.append(
+            (
+                shape.name,
+                *(number(found.median(name)) for name in (_CORE, *ours, AIOKAFKA, KAFKA_PYTHON)),
+                times(against),
+                times(found.ratio(KAFKA_PYTHON, _NATIVE)),
+            )
+        )
+        if shape in _GATES:
+            what = f"record objects against aiokafka, {shape.headers} headers"
+            outcome.figures.append(Figure(what, against, _GATES[shape]))
+    outcome.tables.append(table)
+    return outcome
+
+
+def _check_equal(shape: Shape, ours: list[str]) -> None:
+    data = segment(shape, 64 * KIB).data
+    expected = records_aiokafka(data)
+    found = {name: list(Segment(data, codec=name).records()) for name in ours}
+    found[KAFKA_PYTHON] = records_kafka_python(data)
+    different = [name for name, records in found.items() if records != expected]
+    if different:
+        raise AssertionError(f"{', '.join(different)} differ from aiokafka: {shape.name}")
+
+
+CASE = Case("objects", "Record objects", run)

@@ -1,0 +1,74 @@
+"""The public way, file to record batches, against the bare core over the same file."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from benchmarks.core import columns_of_file, names_of
+from benchmarks.data import MIB, Shape, segment
+from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
+from benchmarks.timing import Candidate, measure
+from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.codecs.native.columns import Layout
+from kafkaspec.log.segment import Segment
+
+_GATE = 1.15
+_CORE, _PUBLIC = "bare core", "`to_batches`"
+_SHAPES = (Shape(20), Shape(100), Shape(1024), Shape(100, headers=3))
+_WHAT = "public API (file to record batches) ÷ bare core"
+
+
+def run(settings: Settings) -> Outcome:
+    """Views and copies; the file is mapped anew on both sides."""
+    table = Table(
+        "File to record batches, ns a record",
+        ("records", "layout", "bare core", "`to_batches`", "ratio"),
+        notes=[
+            "Bare core: map the file, scan its headers, decode chunks of 8 MiB into memory of"
+            " Arrow's pool. `to_batches`: `Segment(path).to_batches(...)`, each batch dropped."
+        ],
+    )
+    outcome = Outcome([table])
+    if find_spec("kafkaspec.arrow") is None:
+        why = "this version has no `kafkaspec.arrow`"
+        table.rows.append(("all", "", "", f"cannot run: {why}", ""))
+        outcome.figures.append(Figure(_WHAT, None, _GATE, True, "", why))
+        return outcome
+    codec = NativeCodec()
+    for shape in _SHAPES:
+        data = segment(shape, settings.size(64 * MIB))
+        path = settings.work / f"{0:020}.log"
+        path.write_bytes(data.data)
+        names = list(names_of(shape.headers))
+        for layout in (Layout.VIEW, Layout.BINARY):
+            text = "view" if layout is Layout.VIEW else "binary"
+
+            def public(names: list[str] = names, text: str = text) -> int:
+                rows = 0
+                with Segment(path) as opened:  # noqa: B023
+                    for batch in opened.to_batches(columns=names, layout=text):
+                        rows += batch.num_rows
+                return rows
+
+            def bare(names: list[str] = names, layout: Layout = layout) -> int:
+                return columns_of_file(codec, path, names, layout)  # noqa: B023
+
+            found = measure(
+                [Candidate(_CORE, bare, data.records), Candidate(_PUBLIC, public, data.records)],
+                settings.rounds(11),
+            )
+            ratio = found.ratio(_PUBLIC, _CORE)
+            table.rows.append(
+                (
+                    shape.name, text, number(found.median(_CORE)), number(found.median(_PUBLIC)),
+                    number(ratio),
+                )
+            )  # fmt: skip
+            if layout is Layout.VIEW:
+                what = f"{_WHAT}, {shape.name}"
+                outcome.figures.append(Figure(what, ratio, _GATE, at_most=True, unit=""))
+        path.unlink()
+    return outcome
+
+
+CASE = Case("public", "File to record batches", run)
