@@ -235,6 +235,32 @@ KS_INLINE void ks_put_view(uint8_t *view, const uint8_t *bytes, int64_t size, in
     }
 }
 
+/* The top bits of all bytes: what is 0 for ASCII needs no check as UTF-8. */
+KS_INLINE uint64_t ks_high(const uint8_t *bytes, int64_t size, const uint8_t *limit)
+{
+    const uint64_t top = UINT64_C(0x8080808080808080);
+    uint64_t found = 0;
+#if KS_LITTLE
+    if (KS_LIKELY(size <= 16 && limit - bytes >= 16)) {
+        uint64_t low, high;
+        memcpy(&low, bytes, 8);
+        memcpy(&high, bytes + 8, 8);
+        low &= size >= 8 ? top : (UINT64_C(1) << (8 * (size & 7))) - 1;
+        high &= size >= 16 ? top : size <= 8 ? 0 : (UINT64_C(1) << (8 * (size & 7))) - 1;
+        return (low | high) & top;
+    }
+#endif
+    (void)limit;
+    for (; size >= 8; size -= 8, bytes += 8) {
+        uint64_t word;
+        memcpy(&word, bytes, 8);
+        found |= word;
+    }
+    for (; size > 0; size--)
+        found |= *bytes++;
+    return found & top;
+}
+
 /* The caller has checked that size + KS_SLACK bytes are free at `out`. */
 KS_INLINE void ks_copy(uint8_t *out, const uint8_t *bytes, int64_t size, const uint8_t *limit)
 {

@@ -353,6 +353,8 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
                     goto irregular;
                 p += n_headers_key;
             }
+            if (c_headers_key.wanted)
+                c_headers_key.high |= ks_high(b_headers_key, n_headers_key, limit);
             if (c_headers_key.wanted && KS_UNLIKELY(!ks_put(&c_headers_key, layout, item, b_headers_key, n_headers_key, number, base, limit)))
                 goto grow;
             int64_t n_headers_value = 0;

@@ -33,7 +33,7 @@ from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests import goldens
-from tests.codecs.native_cases import golden_segments
+from tests.codecs.native_cases import decode, golden_segments
 
 native = pytest.importorskip("kafkaspec._native", reason="the extension was not built")
 
@@ -105,6 +105,20 @@ def test_header_keys_that_are_no_text_keep_their_bytes() -> None:
     (found,) = CODEC.decode_records(_batch(), payload)
     assert found.headers[0][0].encode("utf-8", "surrogateescape") == key
     assert CODEC.encode_records(_batch(), [found]) == payload
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.binary(max_size=40) | st.text(max_size=40).map(str.encode), max_size=4))
+def test_whether_keys_are_ascii(keys: list[bytes]) -> None:
+    headers = tuple((key.decode("utf-8", "surrogateescape"), b"\xff") for key in keys)
+    entry = CODEC.encode_records(_batch(), [Record(100, 0, b"\xff", b"\xff", headers)], whole=True)
+    for data in (entry, entry + bytes(32)):  # with and without room behind the last key
+        for layout in Layout:
+            item = [0, 0, len(entry), -1, 0, 0, 1, native.VERIFY]
+            _, columns = decode(CORE, (data,), [item], layout)
+            children = columns.result()["headers"].children  # type: ignore[union-attr]
+            assert children["key"].is_ascii == all(key.isascii() for key in keys)
+            assert not children["value"].is_ascii
 
 
 def test_names_of_headers_are_not_mixed_up() -> None:

@@ -49,6 +49,8 @@ class BytesColumn:
         data: the bytes themselves in layout BINARY, None in the others.
         data_size: how many of them count.
         nulls: number of null values.
+        is_ascii: where null cannot occur, whether all bytes are ASCII and so UTF-8 as well; False
+            says that it must be looked at.
     """
 
     validity: Buffer | None
@@ -56,6 +58,7 @@ class BytesColumn:
     data: Buffer | None = None
     data_size: int = 0
     nulls: int = 0
+    is_ascii: bool = False
 
 
 @dataclass
@@ -113,7 +116,7 @@ class ColumnSet:
         self.outputs: list[Any] = [None] * len(core.columns)
         for column in self._wanted:
             self.outputs[column.number] = self._new(column)
-        self.state = array("q", bytes(8 * (1 + 2 * self._bytes_count + len(self._items))))
+        self.state = array("q", bytes(8 * (1 + 3 * self._bytes_count + len(self._items))))
 
     @property
     def filled(self) -> int:
@@ -205,7 +208,9 @@ class ColumnSet:
         if column.kind in self.bytes:
             used, nulls = self.state[1 + 2 * column.index], self.state[2 + 2 * column.index]
             validity, main, data = output
-            return BytesColumn(validity, main, data, used, nulls)
+            last = self.state[1 + 2 * self._bytes_count + len(self._items) + column.index]
+            nullable = column.kind == self._core.module.NULLABLE_BYTES
+            return BytesColumn(validity, main, data, used, nulls, not nullable and not last)
         return ListColumn(output, self.state[1 + 2 * self._bytes_count + column.index])
 
 

@@ -8,7 +8,8 @@
  *             4 a row and 4 more (offsets)
  *   lists     a buffer of 4 bytes a row and 4 more
  * state: a buffer of integers, which say how far the outputs are filled and are brought up to date:
- *   rows, then data_used and nulls of each byte column, then used of each list.
+ *   rows, then data_used and nulls of each byte column, then used of each list, then for each byte
+ *   column 1 if it cannot be null and has a byte beyond ASCII.
  * capacities: rows, then items of each list.
  */
 typedef struct {
@@ -128,6 +129,8 @@ static int load_state(const int64_t *state, columns *c)
         c->lists[i].used = *state++;
         bad |= c->lists[i].used < 0 || c->lists[i].used > c->lists[i].capacity;
     }
+    for (int i = 0; i < ks_bytes_count; i++)
+        c->bytes[i].high = (uint64_t)*state++;
     if (bad)
         PyErr_SetString(PyExc_ValueError, "the state does not fit the outputs");
     return bad ? -1 : 0;
@@ -142,6 +145,8 @@ static void store_state(int64_t *state, const columns *c)
     }
     for (int i = 0; i < ks_lists_count; i++)
         *state++ = c->lists[i].used;
+    for (int i = 0; i < ks_bytes_count; i++)
+        *state++ = c->bytes[i].high != 0;
 }
 
 /* Offsets begin with 0: their first element belongs to no row. */
@@ -188,7 +193,7 @@ PyObject *glue_decode(PyObject *module, PyObject *args)
         return NULL;
     c.out.layout = layout;
     int64_t size = 0, failed = -1, position = 0;
-    int64_t fields = 1 + 2 * ks_bytes_count + ks_lists_count;
+    int64_t fields = 1 + 3 * ks_bytes_count + ks_lists_count;
     if (columns_open(&c) < 0 || pin_sources(&pins, sources, layout, buffers) < 0 ||
         pin_columns(&pins, outputs, capacities, &c) < 0)
         goto done;

@@ -6,11 +6,13 @@ from tools.specgen.model import Field, Type, TypeReference
 from tools.specgen.native.expressions import CTranslator
 from tools.specgen.native.headers import structure_name
 from tools.specgen.native.shapes import (
+    BYTES,
     INTEGER,
     LIST,
     Batch,
     Column,
     Segment,
+    bytes_kind,
     c_name,
     is_bytes,
     members,
@@ -139,6 +141,9 @@ class RecordDecoder(Walk):
         self._have.add(path)
         column = f"c_{c_name(path)}"
         call = f"ks_put(&{column}, layout, {self._row}, {start}, {size}, number, base, limit)"
+        if bytes_kind(self.model, field) == BYTES:
+            with self.out.block(f"if ({column}.wanted)"):
+                self.out.line(f"{column}.high |= ks_high({start}, {size}, limit);")
         with self.out.block(f"if ({column}.wanted && KS_UNLIKELY(!{call}))"):
             self.out.line("goto grow;")
 

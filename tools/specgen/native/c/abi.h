@@ -55,6 +55,7 @@ typedef struct {
     int64_t data_used;
     uint8_t *validity;
     int64_t nulls;
+    uint64_t high; /* of columns without null: not 0 if any byte was beyond ASCII */
     int wanted;
 } ks_bytes_out;
 
