@@ -38,7 +38,7 @@ static const uint8_t *read_legacy_message(const uint8_t *p, const uint8_t *end,
     if (KS_UNLIKELY(!(h->magic == 0 || h->magic == 1)))
         return NULL;
     h->timestamp = -1;
-    if ((h->magic == 1)) {
+    if (h->magic == 1) {
         if (end - p < 8)
             return NULL;
         h->timestamp = ks_s8(p);
@@ -52,7 +52,7 @@ static const uint8_t *read_legacy_message(const uint8_t *p, const uint8_t *end,
     p += 4;
     n_key = -1;
     const uint8_t *const b_key = p;
-    if ((l_key >= 0)) {
+    if (l_key >= 0) {
         n_key = l_key;
         if (KS_UNLIKELY(n_key < 0 || n_key > end - p))
             return NULL;
@@ -68,7 +68,7 @@ static const uint8_t *read_legacy_message(const uint8_t *p, const uint8_t *end,
     p += 4;
     n_value = -1;
     const uint8_t *const b_value = p;
-    if ((l_value >= 0)) {
+    if (l_value >= 0) {
         n_value = l_value;
         if (KS_UNLIKELY(n_value < 0 || n_value > end - p))
             return NULL;
@@ -91,7 +91,7 @@ static const uint8_t *read_legacy_message(const uint8_t *p, const uint8_t *end,
     h->present |= UINT64_C(1) << 3;
     h->present |= UINT64_C(1) << 4;
     h->present |= UINT64_C(1) << 5;
-    if ((h->magic == 1))
+    if (h->magic == 1)
         h->present |= UINT64_C(1) << 6;
     h->present |= UINT64_C(1) << 7;
     h->present |= UINT64_C(1) << 8;
@@ -300,7 +300,7 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
             goto irregular;
         n_key = -1;
         const uint8_t *const b_key = p;
-        if ((l_key >= 0)) {
+        if (l_key >= 0) {
             n_key = l_key;
             if (KS_UNLIKELY(n_key < 0 || n_key > end_body - p))
                 goto irregular;
@@ -315,7 +315,7 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
             goto irregular;
         n_value = -1;
         const uint8_t *const b_value = p;
-        if ((l_value >= 0)) {
+        if (l_value >= 0) {
             n_value = l_value;
             if (KS_UNLIKELY(n_value < 0 || n_value > end_body - p))
                 goto irregular;
@@ -364,7 +364,7 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
                 goto irregular;
             n_headers_value = -1;
             const uint8_t *const b_headers_value = p;
-            if ((l_headers_value >= 0)) {
+            if (l_headers_value >= 0) {
                 n_headers_value = l_headers_value;
                 if (KS_UNLIKELY(n_headers_value < 0 || n_headers_value > end_body - p))
                     goto irregular;
@@ -694,7 +694,7 @@ static int encode_legacy_message(const int64_t *header, const ks_in *in,
             return KS_RANGE;
         ks_store(p, 1, ((((((0) << 4 | h->attributes_reserved)) << 1 | h->attributes_timestamp_type)) << 3 | h->attributes_compression));
         p += 1;
-        if ((v_magic == 1)) {
+        if (v_magic == 1) {
             ks_store(p, 8, v_timestamp);
             p += 8;
         }

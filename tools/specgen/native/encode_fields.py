@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tools.specgen.expression import names
 from tools.specgen.model import DeriveFunction, Field, IntegerType, Model, Type, TypeReference
-from tools.specgen.native.expressions import CTranslator, checks
+from tools.specgen.native.expressions import CTranslator, bare, checks
 from tools.specgen.native.shapes import c_name, is_bytes, is_integer, scalar_of
 from tools.specgen.writer import CodeWriter
 
@@ -134,7 +134,7 @@ class FieldWriter:
                     self.out.line(f"p += n_{name};")
             elif field.condition is not None:
                 condition = CTranslator(self.model, type_, resolve).text(field.condition)
-                with self.out.block(f"if ({condition}) {{", "}"):
+                with self.out.block(f"if ({bare(condition)}) {{", "}"):
                     self._put(field, f"v_{name}")
             else:
                 self._put(field, f"v_{name}")

@@ -95,6 +95,18 @@ class CTranslator:
         return self.resolve(".".join(parts))
 
 
+def bare(text: str) -> str:
+    """The text without parentheses around all of it, for a place that has its own."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0 and place < len(text) - 1:
+            return text
+    return text[1:-1]
+
+
 def checks(translator: CTranslator, valid: Valid | None) -> list[str]:
     """Conditions that must hold for the value ``translator.value``."""
     if valid is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tools.specgen.expression import Int
 from tools.specgen.layout.emit import type_layout
 from tools.specgen.model import Field, IntegerType, Model, Type, TypeReference
-from tools.specgen.native.expressions import CTranslator, checks
+from tools.specgen.native.expressions import CTranslator, bare, checks
 from tools.specgen.native.shapes import Segment, c_name, members
 from tools.specgen.native.walk import Scope, Walk
 from tools.specgen.writer import CodeWriter
@@ -73,7 +73,7 @@ def _emit_meaning(model: Model, type_: Type, scope: Scope, out: CodeWriter) -> N
         if value:
             out.line(f"h->{member.c_name} = {condition} ? {value} : -1;")
             scope.names[member.path] = f"h->{member.c_name}"
-        with out.block(f"if ({condition})"):
+        with out.block(f"if ({bare(condition)})"):
             out.line(f"h->present |= {bit};")
 
 

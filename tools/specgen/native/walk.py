@@ -16,7 +16,7 @@ from tools.specgen.model import (
     Type,
     TypeReference,
 )
-from tools.specgen.native.expressions import CTranslator, checks, enum_check
+from tools.specgen.native.expressions import CTranslator, bare, checks, enum_check
 from tools.specgen.native.shapes import c_name, is_bytes, is_integer, scalar_of
 from tools.specgen.sizes import fixed_size
 from tools.specgen.writer import CodeWriter
@@ -155,7 +155,7 @@ class Walk:
             default = item.default.value if item.default else None
             self.out.line(f"{target} = {-1 if not isinstance(default, int) else default};")
             known = scope.names[item.id]
-            with self.out.block(f"if ({condition}) {{", "}"):
+            with self.out.block(f"if ({bare(condition)}) {{", "}"):
                 self._read_number(scope, plain, known)
         elif isinstance(item.type, BytesType):
             self._read_bytes(scope, plain, condition)
@@ -218,7 +218,7 @@ class Walk:
             expression = item.type.size
         start = f"b_{name}"
         self.out.line(f"const uint8_t *const {start} = p;")
-        head = f"if ({condition}) {{" if condition else "{"
+        head = f"if ({bare(condition)}) {{" if condition else "{"
         with self.out.block(head, "}"):
             text = (
                 self.translator(stop).text(expression)
