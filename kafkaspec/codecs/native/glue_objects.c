@@ -33,6 +33,9 @@ typedef struct {
     PyObject *nothing;
     Py_ssize_t items; /* bytes in front of the items of a tuple, 0 if that is not known */
     name names[CACHED_NAMES];
+    /* The last integer of each field: timestamps in milliseconds repeat from record to record. */
+    int64_t number[MOST_FIELDS];
+    PyObject *number_object[MOST_FIELDS];
 } maker;
 
 /*
@@ -125,6 +128,8 @@ static void maker_close(maker *m)
 {
     for (int i = 0; i < CACHED_NAMES; i++)
         Py_XDECREF(m->names[i].text);
+    for (int i = 0; i < MOST_FIELDS; i++)
+        Py_XDECREF(m->number_object[i]);
     Py_XDECREF(m->nothing);
     PyMem_Free(m->blocks);
     PyMem_Free(m->integers);
@@ -251,6 +256,18 @@ static PyObject *items_of(maker *m, const ks_column *list, const uint8_t *base, 
     return items;
 }
 
+static PyObject *number_of(maker *m, int field, int64_t number)
+{
+    PyObject *last = m->number_object[field];
+    if (!last || m->number[field] != number) {
+        Py_XDECREF(last);
+        last = m->number_object[field] = PyLong_FromLongLong(number);
+        m->number[field] = number;
+    }
+    Py_XINCREF(last);
+    return last;
+}
+
 /* One record. What is in it is immutable and refers to no container that could refer back, so the
  * collector need not look at it: as it does with plain tuples. */
 static PyObject *record_of(maker *m, const uint8_t *base, int64_t row)
@@ -258,7 +275,7 @@ static PyObject *record_of(maker *m, const uint8_t *base, int64_t row)
     PyObject *record = m->allocate(m->type, m->fields);
     for (int i = 0; record && i < m->fields; i++) {
         const ks_column *c = &ks_columns[m->plan[i]];
-        PyObject *value = c->kind == KS_INTEGER ? PyLong_FromLongLong(m->integers[c->index][row])
+        PyObject *value = c->kind == KS_INTEGER ? number_of(m, i, m->integers[c->index][row])
                           : c->kind == KS_LIST  ? items_of(m, c, base, row)
                                                 : bytes_of(m, c, base, row);
         if (value)
