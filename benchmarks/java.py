@@ -52,6 +52,9 @@ def java_version() -> str:
 class Reader:
     """A JVM that reads segments when it is asked to, and says what that took.
 
+    Args:
+        mode: ``file`` for ``FileRecords``, ``memory`` for ``MemoryRecords``.
+
     Attributes:
         seconds: CPU time of the reading thread in the last pass.
         sum: of what that pass touched.
@@ -60,7 +63,8 @@ class Reader:
         MissingError: there is no Java.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, mode: str) -> None:
+        self._mode = mode
         command = [
             java_tool_or_missing(), "-Xmx1g", "-XX:+UseG1GC", "-cp", f"{jars()}/*", str(SOURCE),
         ]  # fmt: skip
@@ -68,29 +72,30 @@ class Reader:
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
         )
         self.seconds = 0.0
         self.sum = 0
 
-    def read(self, mode: str, path: Path) -> int:
-        """One pass; the number of records.
-
-        Args:
-            mode: ``file`` for ``FileRecords``, ``memory`` for ``MemoryRecords``.
-            path: of the segment.
-        """
+    def read(self, path: Path) -> int:
+        """One pass over a segment; the number of records."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{mode} {path}\n")
+        self._process.stdin.write(f"{self._mode} {path}\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline().split()
         if not answer:
-            raise MissingError(f"the reader in Java ended with {self._process.wait()}")
+            raise MissingError(f"the reader in Java ended: {self._complaint()}")
         nanos, records, self.sum = (int(word) for word in answer)
         self.seconds = nanos / 1e9
         return records
+
+    def _complaint(self) -> str:
+        """The first line that says what is wrong."""
+        assert self._process.stderr is not None
+        lines = [line for line in self._process.stderr.read().splitlines() if "rror" in line]
+        return lines[0] if lines else f"exit code {self._process.wait()}"
 
     def __enter__(self) -> Self:
         return self
@@ -114,7 +119,6 @@ def touched(records: Iterable[Record]) -> int:
         for part in (record.key, record.value):
             if part:
                 total += len(part) + int.from_bytes(part[:1], "big", signed=True)
-        total += sum(len(value or b"") for _, value in record.headers)
     return total
 
 
