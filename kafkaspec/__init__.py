@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kafkaspec.log import columnar
+
 if TYPE_CHECKING:
     from kafkaspec.analysis.verification import verify
     from kafkaspec.errors import (
@@ -61,6 +63,10 @@ __all__ = [
     "open",
     "verify",
 ]
+
+
+# The one place above all layers: it hands the upper one to the lower one, which cannot import it.
+columnar.hand_in(lambda: import_module("kafkaspec.arrow").provider())
 
 
 def __getattr__(name: str) -> Any:

@@ -10,12 +10,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from kafkaspec.log import names
+from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.source import unreadable
 
 
-class LogDirectory:
+class LogDirectory(Columnar):
     """What ``log.dirs`` of a broker names.
 
     Attributes:

@@ -13,6 +13,7 @@ from typing import Any, Self
 from kafkaspec.log import lookup, names
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.checkpoint import read_offsets
+from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.sidecars import ProducerSnapshot
 from kafkaspec.log.source import unreadable
@@ -21,7 +22,7 @@ from kafkaspec.model import Record
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
 
 
-class Partition:
+class Partition(Columnar):
     """The log of a partition.
 
     Attributes:
@@ -106,14 +107,14 @@ class Partition:
 
     def batches(self, *, start_offset: int | None = None) -> Iterator[Batch]:
         """The batches of all segments in order; see ``Segment.batches``."""
-        for segment in self._segments_from(start_offset):
+        for segment in self.segments_from(start_offset):
             yield from segment.batches(start_offset=start_offset)
 
     def records(
         self, start_offset: int | None = None, *, control: bool = False
     ) -> Iterator[Record]:
         """The records of all segments in order; see ``Segment.records``."""
-        for segment in self._segments_from(start_offset):
+        for segment in self.segments_from(start_offset):
             yield from segment.records(start_offset, control=control)
 
     def find(
@@ -142,11 +143,11 @@ class Partition:
             raise TypeError("give either an offset or a timestamp")
         if offset is not None:
             found = lookup.Found("offset", offset, None)
-            candidates = self._segments_from(offset)
+            candidates = self.segments_from(offset)
         else:
             assert timestamp is not None
             found = lookup.Found("plain" if plain else "broker", timestamp, None)
-            candidates = self._segments_from(None)
+            candidates = self.segments_from(None)
         scanned = 0
         for segment in candidates:
             largest = None
@@ -195,7 +196,7 @@ class Partition:
             if name is not None and name.kind == kind and not name.state
         )
 
-    def _segments_from(self, offset: int | None) -> Iterator[Segment]:
+    def segments_from(self, offset: int | None) -> Iterator[Segment]:
         """From the last segment on whose name is not above ``offset``, each opened in its turn.
 
         Nothing here keeps a segment: with the last batch of it the mapping goes.

@@ -21,6 +21,7 @@ from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.log import lookup, names
 from kafkaspec.log.batch import Batch, Context, CrcPolicy
+from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
@@ -61,7 +62,7 @@ class Tail:
         return f"the last {self.size} bytes {what}"
 
 
-class Segment:
+class Segment(Columnar):
     """A log segment (``.log``) or a KRaft snapshot (``.checkpoint``); or a buffer with entries.
 
     Attributes:
@@ -121,7 +122,9 @@ class Segment:
         self.modified = self._source.modified
         self.codec = codec if isinstance(codec, Codec) else get_codec(codec)
         self.tail: Tail | None = None
-        parsed = names.parse_segment(PurePath(self.name).name) if self.name else None
+        parsed = None
+        if self.name and (self.path or isinstance(path_or_buffer, Reading)):
+            parsed = names.parse_segment(PurePath(self.name).name)
         self._file_name = parsed
         if base_offset is None and parsed is not None and parsed.kind == names.LOG:
             base_offset = parsed.base_offset
@@ -166,8 +169,12 @@ class Segment:
         """
         return self._scan(start_position, stop=True)
 
-    def batch_at(self, position: int) -> Batch:
+    def batch_at(self, position: int, cursor: Cursor | None = None) -> Batch:
         """The batch that starts at a byte offset.
+
+        Args:
+            position: the byte offset.
+            cursor: of a pass that is under way.
 
         Raises:
             KafkaSpecError: there is none; a cut one is an error here.
@@ -175,7 +182,7 @@ class Segment:
         if not 0 <= position <= self.size:
             detail = f"the file has {self.size} bytes, so that nothing starts at {position}"
             raise make_error(Reason.TRUNCATED, detail, file=self.name, offset=self.size)
-        item, _ = self._read(self._source.cursor(), position, stop=False)
+        item, _ = self._read(cursor or self._source.cursor(), position, stop=False)
         if isinstance(item, Batch):
             return item
         assert isinstance(item, KafkaSpecError)
@@ -307,6 +314,14 @@ class Segment:
         """
         return self._source.cursor(allocate, most)
 
+    def around(self, cursor: Cursor, position: int) -> tuple[memoryview, int]:
+        """A buffer with all of the entry at ``position`` that the input has, and its position."""
+        buffer, start = cursor.at(position, HEADER_UP_TO_MAGIC)
+        if start + len(buffer) < self.size and self.size - position >= FRAMING:
+            size = FRAMING + message_size(buffer, position - start)
+            buffer, start = cursor.at(position, max(size, HEADER_UP_TO_MAGIC))
+        return buffer, start
+
     def check(self) -> None:
         """Make sure that the file is as long as it was when it was opened.
 
@@ -365,7 +380,7 @@ class Segment:
         if stop and left <= HEADER_UP_TO_MAGIC:
             return Tail(position, left, "short"), None
         self._source.check()
-        buffer, start = self._around(cursor, position)
+        buffer, start = self.around(cursor, position)
         at = position - start
         entry: Entry
         try:
@@ -383,14 +398,6 @@ class Segment:
             return error, None
         kind = DefaultBatch if isinstance(entry.message, RecordBatch) else LegacyBatch
         return kind(entry, position, buffer[at:end], self._context), start + end
-
-    def _around(self, cursor: Cursor, position: int) -> tuple[memoryview, int]:
-        """A buffer with all of the entry at ``position`` that the input has, and its position."""
-        buffer, start = cursor.at(position, HEADER_UP_TO_MAGIC)
-        if start + len(buffer) < self.size:
-            size = FRAMING + message_size(buffer, position - start)
-            buffer, start = cursor.at(position, max(size, HEADER_UP_TO_MAGIC))
-        return buffer, start
 
     def _is_zero(self, cursor: Cursor, position: int) -> bool:
         """Whether nothing but zeros follows."""

@@ -15,6 +15,7 @@ LAYERS = (
     ("kafkaspec._generated", "kafkaspec.compression"),
     ("kafkaspec.codecs",),
     ("kafkaspec.log",),
+    ("kafkaspec.arrow",),
     ("kafkaspec.analysis",),
     ("kafkaspec.cli",),
 )

@@ -1,0 +1,147 @@
+"""Arrow arrays from integers, bytes and buffers: what all ways to read columns share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.arrow.schema import Request, header_key_type, headers_type
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.log.batch import NO_TIMESTAMP
+
+
+def timestamps(integers: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Milliseconds as timestamps, -1 as null."""
+    rows = len(integers)
+    present = pc.not_equal(integers, NO_TIMESTAMP)
+    buffers = [None, integers.buffers()[1]]
+    if not pc.all(present, min_count=0).as_py():
+        buffers[0] = present.buffers()[1]
+    return pa.Array.from_buffers(kind, rows, buffers)
+
+
+def codes(integers: pa.Array, names: Sequence[str]) -> pa.Array:
+    """Numbers as the text that each stands for."""
+    return pa.DictionaryArray.from_arrays(integers.cast(pa.int8()), pa.array(names, pa.string()))
+
+
+def constant(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
+    """The same value in all rows; None is null."""
+    if value is None:
+        return pa.nulls(rows, kind)
+    if pa.types.is_dictionary(kind):
+        zeros = pa.array([0], kind.index_type).take(pa.nulls(0, pa.int64()))
+        zeros = pa.repeat(pa.scalar(0, kind.index_type), rows)
+        return pa.DictionaryArray.from_arrays(zeros, pa.array([value], kind.value_type))
+    return pa.repeat(pa.scalar(value, kind), rows)
+
+
+def header_keys(keys: pa.Array, request: Request, where: str | None) -> pa.Array:
+    """Keys of headers, bytes, in the type that is wanted.
+
+    Raises:
+        CorruptError: one is not UTF-8, and that is an error by the request.
+    """
+    kind = header_key_type(request.layout, request.header_keys)
+    if request.header_keys == "binary":
+        return keys
+    try:
+        return keys.cast(kind)
+    except pa.ArrowInvalid:
+        pass
+    if request.header_keys == "strict":
+        raise _not_text(keys, where)
+    return pa.array([key.decode("utf-8", "replace") for key in keys.to_pylist()], kind)
+
+
+def _not_text(keys: pa.Array, where: str | None) -> KafkaSpecError:
+    for key in keys.to_pylist():
+        try:
+            key.decode("utf-8")
+        except UnicodeDecodeError:
+            break
+    detail = f"the key {key!r} of a header is not UTF-8; read such keys as bytes"
+    return make_error(Reason.INVALID_VALUE, detail, file=where)
+
+
+def headers(
+    offsets: pa.Buffer, rows: int, keys: pa.Array, values: pa.Array, request: Request
+) -> pa.Array:
+    """Headers from keys and values of all rows, and 32-bit offsets of the rows in them."""
+    kind = headers_type(request.layout, request.header_keys)
+    pairs = pa.Array.from_buffers(kind.value_type, len(keys), [None], children=[keys, values])
+    return pa.Array.from_buffers(kind, rows, [None, offsets], children=[pairs])
+
+
+def choose(batch: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
+    """The rows where ``mask`` is true.
+
+    Arrow has no ``filter`` for views, so that they go through it as 16 bytes each.
+    """
+    kept = pc.sum(mask).as_py() or 0
+    if kept == len(mask):
+        return batch
+    first = pc.index(mask, True).as_py()
+    if kept == 0:
+        return batch.slice(0, 0)
+    if pc.sum(mask.slice(first, kept)).as_py() == kept:  # one run: no copy
+        return batch.slice(first, kept)
+    arrays = [_filtered(column, mask) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+
+
+def _filtered(array: pa.Array, mask: pa.Array) -> pa.Array:
+    plain, buffers = _plain(array)
+    return _views(plain.filter(mask), array.type, buffers)
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary_view(kind) or pa.types.is_string_view(kind))
+
+
+def _plain(array: pa.Array) -> tuple[pa.Array, list[list[pa.Buffer]]]:
+    """The array with views as bytes of a fixed size, and the buffers that they point into."""
+    kind = array.type
+    if _is_view(kind):
+        validity, views, *data = array.buffers()
+        fixed = pa.Array.from_buffers(
+            pa.binary(16), len(array), [validity, views], offset=array.offset
+        )
+        return fixed, [data]
+    if pa.types.is_list(kind):
+        pairs = array.values
+        parts = [_plain(pairs.field(i)) for i in range(pairs.type.num_fields)]
+        fields = [
+            pa.field(kind.value_type.field(i).name, part.type) for i, (part, _) in enumerate(parts)
+        ]
+        struct = pa.StructArray.from_arrays([part for part, _ in parts], fields=fields)
+        plain = pa.Array.from_buffers(
+            pa.list_(struct.type),
+            len(array),
+            array.buffers()[:2],
+            offset=array.offset,
+            children=[struct],
+        )
+        return plain, [data for _, found in parts for data in found]
+    return array, []
+
+
+def _views(plain: pa.Array, kind: pa.DataType, buffers: list[list[pa.Buffer]]) -> pa.Array:
+    if _is_view(kind):
+        validity, views = plain.buffers()
+        made = [validity, views, *buffers.pop(0)]
+        return pa.Array.from_buffers(kind, len(plain), made, offset=plain.offset)
+    if pa.types.is_list(kind):
+        pairs = plain.values
+        struct = kind.value_type
+        fields = [
+            _views(pairs.field(i), struct.field(i).type, buffers) for i in range(struct.num_fields)
+        ]
+        whole = pa.Array.from_buffers(struct, len(pairs), [None], children=fields)
+        return pa.Array.from_buffers(
+            kind, len(plain), plain.buffers()[:2], offset=plain.offset, children=[whole]
+        )
+    return plain

@@ -1,0 +1,219 @@
+"""What the native core fills, as Arrow arrays."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.arrow import arrays
+from kafkaspec.arrow.schema import (
+    COMPRESSIONS,
+    SIMPLE,
+    TIMESTAMP_TYPES,
+    Place,
+    Request,
+    bytes_type,
+)
+from kafkaspec.codecs.native import Core
+from kafkaspec.codecs.native.columns import (
+    AnyColumn,
+    BytesColumn,
+    ColumnSet,
+    IntegerColumn,
+    Layout,
+    ListColumn,
+)
+from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
+from kafkaspec.log.segment import Segment
+
+if TYPE_CHECKING:
+    from kafkaspec.arrow.native import Chunk
+
+LITTLE_ENDIAN: Final = sys.byteorder == "little"
+
+SOURCES: Final[dict[str, tuple[str, ...]]] = {
+    "offset": ("offset",),
+    "timestamp": ("timestamp",),
+    "timestamp_type": ("batch.attributes.timestamp_type", "batch.magic"),
+    "key": ("key",),
+    "value": ("value",),
+    "headers": ("headers",),
+    "topic": (),
+    "partition": (),
+    "leader_epoch": ("batch.partition_leader_epoch",),
+    "magic": ("batch.magic",),
+    "compression": ("batch.attributes.compression",),
+    "producer_id": ("batch.producer_id",),
+    "producer_epoch": ("batch.producer_epoch",),
+    "sequence": ("sequence", "batch.magic"),
+    "transactional": ("batch.attributes.is_transactional",),
+    "control_type": (),
+    "batch_position": ("batch.position",),
+    "batch_base_offset": ("batch.base_offset",),
+}
+"""Columns of the core that each column is made of."""
+
+
+def allocate(size: int) -> pa.Buffer:
+    """Memory of Arrow's pool."""
+    return pa.allocate_buffer(size, resizable=True)
+
+
+class Decoder:
+    """Decodes chunks into record batches.
+
+    Args:
+        core: the extension.
+        request: what is wanted.
+        place: what the directory says.
+        segment: where it comes from, for errors.
+    """
+
+    def __init__(self, core: Core, request: Request, place: Place, segment: Segment) -> None:
+        self._core = core
+        self._request = request
+        self._place = place
+        self._file = segment.name
+        self._schema = request.schema
+        self._layout = Layout.VIEW if request.layout == "view" else Layout.BINARY
+        names = dict.fromkeys(name for column in request.columns for name in SOURCES[column])
+        if request.by_offset:
+            names["offset"] = None
+        if request.by_timestamp:
+            names["timestamp"] = None
+        self._names = tuple(names) or ("offset",)
+
+    def decode(
+        self, sources: tuple[memoryview, ...], entries: array[int], first: int, chunk: Chunk
+    ) -> tuple[pa.RecordBatch, int]:
+        """Entries from number ``first`` on.
+
+        Returns:
+            Their records, and the number of the entry that was refused, or the number of entries.
+        """
+        module = self._core.module
+        count = len(entries) // module.BATCH_FIELDS
+        size = sum(len(source) for source in sources)
+        columns = ColumnSet(self._core, self._names, chunk.rows, self._layout, size, allocate)
+        while True:
+            status, failed, _ = module.decode(
+                sources,
+                entries,
+                first,
+                count - first,
+                self._layout,
+                tuple(columns.outputs),
+                columns.capacities,
+                columns.state,
+            )
+            if status != module.GROW:
+                break
+            columns.grow()
+            first = failed
+        made = self._batch(columns.result(), columns.filled, sources, chunk)
+        return made, count if status == module.OK else failed
+
+    def _batch(
+        self,
+        found: dict[str, AnyColumn],
+        rows: int,
+        sources: tuple[memoryview, ...],
+        chunk: Chunk,
+    ) -> pa.RecordBatch:
+        data: Sequence[pa.Buffer] = ()
+        if self._layout is Layout.VIEW:
+            data = [pa.py_buffer(source) for source in sources]
+        made = [self._array(name, found, rows, data, chunk) for name in self._request.columns]
+        batch = pa.RecordBatch.from_arrays(made, schema=self._schema)
+        if chunk.cut or self._request.by_timestamp:
+            batch = arrays.choose(batch, self._mask(found, rows, chunk.cut))
+        return batch
+
+    def _mask(self, found: dict[str, AnyColumn], rows: int, cut: bool) -> pa.Array:
+        request = self._request
+        parts = []
+        if cut:
+            offsets = _integers(found["offset"], rows)
+            if request.start_offset is not None:
+                parts.append(pc.greater_equal(offsets, request.start_offset))
+            if request.end_offset is not None:
+                parts.append(pc.less(offsets, request.end_offset))
+        if request.by_timestamp:
+            stamps = _integers(found["timestamp"], rows)
+            parts.append(pc.not_equal(stamps, NO_TIMESTAMP))
+            if request.start_timestamp is not None:
+                parts.append(pc.greater_equal(stamps, request.start_timestamp))
+            if request.end_timestamp is not None:
+                parts.append(pc.less(stamps, request.end_timestamp))
+        mask = parts[0]
+        for part in parts[1:]:
+            mask = pc.and_(mask, part)
+        return mask
+
+    def _array(
+        self,
+        name: str,
+        found: dict[str, AnyColumn],
+        rows: int,
+        data: Sequence[pa.Buffer],
+        chunk: Chunk,
+    ) -> pa.Array:
+        if name in ("key", "value"):
+            return self._bytes(found[name], rows, data)
+        if name == "headers":
+            return self._headers(found[name], rows, data)
+        kind, _ = SIMPLE[name]
+        if name in ("topic", "partition"):
+            return arrays.constant(getattr(self._place, name), kind, rows)
+        if name == "control_type":
+            return pa.nulls(rows, kind)
+        values = _integers(found[SOURCES[name][0]], rows)
+        if name == "timestamp":
+            return arrays.timestamps(values, kind)
+        if name == "timestamp_type":
+            if chunk.odd:
+                old = pc.equal(_integers(found["batch.magic"], rows), 0)
+                values = pc.if_else(old, TIMESTAMP_TYPES.index(NO_TIMESTAMP_TYPE), values)
+            return arrays.codes(values, TIMESTAMP_TYPES)
+        if name == "compression":
+            return arrays.codes(values, COMPRESSIONS)
+        if name == "transactional":
+            return pc.equal(values, 1)
+        if name == "sequence":
+            default = pc.equal(_integers(found["batch.magic"], rows), 2)
+            values = pc.if_else(default, values, -1)
+        if name == "batch_position":
+            values = pc.add(values, chunk.start)
+        return values.cast(kind, safe=False)
+
+    def _bytes(self, column: AnyColumn, rows: int, data: Sequence[pa.Buffer]) -> pa.Array:
+        assert isinstance(column, BytesColumn)
+        validity: Any = column.validity if column.nulls else None
+        buffers = [validity, column.main, *data]
+        if self._layout is Layout.BINARY:
+            memory: Any = column.data
+            if 2 * column.data_size < memory.size:
+                memory.resize(column.data_size, shrink_to_fit=True)
+            buffers.append(memory)
+        return pa.Array.from_buffers(
+            bytes_type(self._request.layout), rows, buffers, null_count=column.nulls
+        )
+
+    def _headers(self, column: AnyColumn, rows: int, data: Sequence[pa.Buffer]) -> pa.Array:
+        assert isinstance(column, ListColumn)
+        keys = self._bytes(column.children["key"], column.items, data)
+        values = self._bytes(column.children["value"], column.items, data)
+        keys = arrays.header_keys(keys, self._request, self._file)
+        offsets: Any = column.offsets
+        return arrays.headers(offsets, rows, keys, values, self._request)
+
+
+def _integers(column: AnyColumn, rows: int) -> pa.Array:
+    assert isinstance(column, IntegerColumn)
+    values: Any = column.values
+    return pa.Array.from_buffers(pa.int64(), rows, [None, values])

@@ -1,0 +1,197 @@
+"""The headers of all batches as one table, for planning: no payload is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.arrow import arrays
+from kafkaspec.arrow.schema import COMPRESSIONS, SIMPLE, TIMESTAMP, TIMESTAMP_TYPES, Place
+from kafkaspec.codecs.native import Core
+from kafkaspec.codecs.native.scan import EntryTable, scan
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.segment import Segment
+
+_TEXT: Final = SIMPLE["compression"][0]
+
+SCHEMA: Final = pa.schema(
+    [
+        pa.field("position", pa.int64(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("base_offset", pa.int64()),
+        pa.field("last_offset", pa.int64(), nullable=False),
+        pa.field("num_records", pa.int32()),
+        pa.field("magic", pa.int8(), nullable=False),
+        pa.field("compression", _TEXT, nullable=False),
+        pa.field("timestamp_type", _TEXT, nullable=False),
+        pa.field("base_timestamp", TIMESTAMP),
+        pa.field("max_timestamp", TIMESTAMP),
+        pa.field("delete_horizon", TIMESTAMP),
+        pa.field("leader_epoch", pa.int32(), nullable=False),
+        pa.field("producer_id", pa.int64(), nullable=False),
+        pa.field("producer_epoch", pa.int16(), nullable=False),
+        pa.field("base_sequence", pa.int32(), nullable=False),
+        pa.field("last_sequence", pa.int32(), nullable=False),
+        pa.field("transactional", pa.bool_(), nullable=False),
+        pa.field("control", pa.bool_(), nullable=False),
+        pa.field("crc", pa.uint32(), nullable=False),
+    ]
+)
+"""Base offset and number of records of a compressed message of magic 0 or 1 are null: only
+decompression tells them. Null is also a timestamp that is not there."""
+
+PLACE_FIELDS: Final = (
+    pa.field("topic", SIMPLE["topic"][0]),
+    pa.field("partition", SIMPLE["partition"][0]),
+    pa.field("file", pa.dictionary(pa.int32(), pa.string())),
+)
+"""In front of them in the table of a partition or log directory."""
+
+_ROW: Final[dict[str, Callable[[Batch], Any]]] = {
+    "position": lambda batch: batch.position,
+    "size": lambda batch: batch.size,
+    "base_offset": lambda batch: None if _is_wrapper(batch) else batch.base_offset,
+    "last_offset": lambda batch: batch.last_offset,
+    "num_records": lambda batch: None if _is_wrapper(batch) else batch.num_records,
+    "magic": lambda batch: batch.magic,
+    "compression": lambda batch: batch.compression,
+    "timestamp_type": lambda batch: TIMESTAMP_TYPES.index(batch.timestamp_type),
+    "base_timestamp": lambda batch: -1 if batch.base_timestamp is None else batch.base_timestamp,
+    "max_timestamp": lambda batch: batch.max_timestamp,
+    "delete_horizon": lambda batch: -1 if batch.delete_horizon is None else batch.delete_horizon,
+    "leader_epoch": lambda batch: batch.partition_leader_epoch,
+    "producer_id": lambda batch: batch.producer_id,
+    "producer_epoch": lambda batch: batch.producer_epoch,
+    "base_sequence": lambda batch: batch.base_sequence,
+    "last_sequence": lambda batch: batch.last_sequence,
+    "transactional": lambda batch: batch.is_transactional,
+    "control": lambda batch: batch.is_control,
+    "crc": lambda batch: batch.crc,
+}
+
+_SCANNED: Final = {
+    "compression": "attributes.compression",
+    "timestamp_type": "attributes.timestamp_type",
+    "leader_epoch": "partition_leader_epoch",
+    "transactional": "attributes.is_transactional",
+    "control": "attributes.is_control",
+}
+"""Columns that a scan calls otherwise."""
+
+_FOR_NONE: Final = {"transactional": 0, "control": 0}
+"""What entries without such a field have; -1 else."""
+
+_DEFAULT: Final = 2
+_ROWS_AT_ONCE: Final = 1 << 14
+
+
+def read_segment_headers(segment: Segment) -> pa.Table:
+    """The headers of a segment; see ``Columnar.batch_table``."""
+    return pa.Table.from_batches(_batches(segment), SCHEMA)
+
+
+def with_place(table: pa.Table, place: Place, file: str | None) -> pa.Table:
+    """The table with columns that say where it comes from in front."""
+    values = (place.topic, place.partition, file)
+    for number, (field, value) in enumerate(zip(PLACE_FIELDS, values, strict=True)):
+        column = arrays.constant(value, field.type, len(table))
+        table = table.add_column(number, field, column)
+    return table
+
+
+def _batches(segment: Segment) -> Iterator[pa.RecordBatch]:
+    native = segment.codec.name == "native"
+    core: Core | None = segment.codec.core if native else None  # type: ignore[attr-defined]
+    cursor = segment.cursor()
+    position = 0
+    while position < segment.size:
+        segment.check()
+        if core is not None:
+            buffer, base = segment.around(cursor, position)
+            table = scan(core, buffer, position - base)
+            if table.count:
+                yield _from_scan(table, base)
+                position = base + table.position
+                continue
+        rows = []
+        for batch in segment.batches(position):
+            rows.append(batch)
+            position = batch.end
+            if core is not None or len(rows) == _ROWS_AT_ONCE:
+                break
+        else:
+            position = segment.size
+        if rows:
+            yield _from_python(rows)
+
+
+def _from_python(batches: list[Batch]) -> pa.RecordBatch:
+    made = []
+    for field in SCHEMA:
+        values = [_ROW[field.name](batch) for batch in batches]
+        made.append(_typed(field, pa.array(values, _plain_type(field.type))))
+    return pa.RecordBatch.from_arrays(made, schema=SCHEMA)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if kind == TIMESTAMP:
+        return pa.int64()
+    return pa.int8() if pa.types.is_dictionary(kind) else kind
+
+
+def _typed(field: pa.Field, values: pa.Array) -> pa.Array:
+    if field.type == TIMESTAMP:
+        return arrays.timestamps(values, field.type)
+    if field.name == "timestamp_type":
+        return arrays.codes(values, TIMESTAMP_TYPES)
+    if field.name == "compression":
+        return arrays.codes(values, COMPRESSIONS)
+    if field.type == pa.bool_():
+        return values if values.type == field.type else pc.equal(values, 1)
+    return values.cast(field.type, safe=False)
+
+
+def _from_scan(table: EntryTable, base: int) -> pa.RecordBatch:
+    def column(name: str) -> pa.Array:
+        values = pa.py_buffer(table.column(name))
+        return pa.Array.from_buffers(pa.int64(), table.count, [None, values])
+
+    magic = column("magic")
+    legacy = pc.less(magic, _DEFAULT)
+    mixed = pc.any(legacy).as_py()
+    made = []
+    for field in SCHEMA:
+        name = field.name
+        scanned = _SCANNED.get(name, name)
+        values = column(scanned)
+        if name == "position" and base:
+            values = pc.add(values, base)
+        if name == "delete_horizon":
+            values = pc.if_else(pc.equal(column("attributes.has_delete_horizon"), 1), values, -1)
+        if mixed and name not in ("position", "size", "magic", "crc", "compression"):
+            values = pc.if_else(legacy, _legacy(name, column, magic), values)
+        made.append(_typed(field, values))
+    return pa.RecordBatch.from_arrays(made, schema=SCHEMA)
+
+
+def _legacy(name: str, column: Callable[[str], pa.Array], magic: pa.Array) -> Any:
+    """A column for messages of magic 0 and 1."""
+    if name == "last_offset":
+        return column("offset")
+    if name in ("base_offset", "num_records"):
+        value = column("offset") if name == "base_offset" else pa.scalar(1, pa.int64())
+        plain = pc.equal(column("attributes.compression"), 0)
+        return pc.if_else(plain, value, pa.scalar(None, pa.int64()))
+    if name == "max_timestamp":
+        return pc.if_else(pc.equal(magic, 1), column("timestamp"), -1)
+    if name == "timestamp_type":
+        stored = column("attributes.timestamp_type")
+        return pc.if_else(pc.equal(magic, 1), stored, len(TIMESTAMP_TYPES) - 1)
+    return pa.scalar(_FOR_NONE.get(name, -1), pa.int64())
+
+
+def _is_wrapper(batch: Batch) -> bool:
+    return batch.magic < _DEFAULT and batch.is_compressed

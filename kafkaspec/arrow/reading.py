@@ -1,0 +1,122 @@
+"""Record batches of segments, partitions and log directories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from kafkaspec.arrow.columns import LITTLE_ENDIAN
+from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, with_place
+from kafkaspec.arrow.rows import Rows, wanted
+from kafkaspec.arrow.schema import DEFAULT_COLUMNS, PLACE_COLUMNS, Place, Request, request_of
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log import names
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+
+__all__ = ["read", "read_headers", "record_batches", "schema_of"]
+
+Log = Segment | Partition | LogDirectory
+
+
+def default_columns(log: Log) -> tuple[str, ...]:
+    """Columns where nobody names any."""
+    if isinstance(log, Segment):
+        return DEFAULT_COLUMNS
+    return PLACE_COLUMNS + DEFAULT_COLUMNS
+
+
+def schema_of(log: Log) -> pa.Schema:
+    """See ``Columnar.schema``."""
+    return request_of(default_columns(log), None).schema
+
+
+def read(log: Log, *, columns: Any = None, **options: Any) -> pa.RecordBatchReader:
+    """See ``Columnar.to_batches``."""
+    request = request_of(default_columns(log), columns, **options)
+    return pa.RecordBatchReader.from_batches(request.schema, record_batches(log, request))
+
+
+def record_batches(log: Log, request: Request) -> Iterator[pa.RecordBatch]:
+    """The record batches of a request, one at a time."""
+    if isinstance(log, Segment):
+        yield from _segment(log, request, place_of(log))
+        return
+    for partition in [log] if isinstance(log, Partition) else partitions_of(log):
+        for segment in segments_of(partition, request):
+            yield from _segment(segment, request, Place(partition.topic, partition.partition))
+
+
+def read_headers(log: Log) -> pa.Table:
+    """See ``Columnar.batch_table``."""
+    if isinstance(log, Segment):
+        return read_segment_headers(log)
+    tables = [pa.schema([*PLACE_FIELDS, *SCHEMA]).empty_table()]
+    for partition in [log] if isinstance(log, Partition) else partitions_of(log):
+        place = Place(partition.topic, partition.partition)
+        for segment in partition.segments_from(None):
+            tables.append(with_place(read_segment_headers(segment), place, segment.name))
+    return pa.concat_tables(tables)
+
+
+def partitions_of(directory: LogDirectory) -> Iterator[Partition]:
+    """The partitions whose records count: those being deleted, moved or strays do not."""
+    for partition in directory.partitions:
+        if not partition.state:
+            yield partition
+
+
+def segments_of(partition: Partition, request: Request) -> Iterator[Segment]:
+    """The segments that may hold wanted offsets, one open at a time."""
+    for segment in partition.segments_from(request.start_offset):
+        high = request.end_offset
+        if high is not None and segment.base_offset is not None and segment.base_offset >= high:
+            return
+        yield segment
+
+
+def place_of(segment: Segment) -> Place:
+    """What the directory of a segment says."""
+    if segment.path is None:
+        return Place()
+    parsed = names.parse_partition(segment.path.absolute().parent.name)
+    return Place(parsed.topic, parsed.partition) if parsed else Place()
+
+
+def _segment(segment: Segment, request: Request, place: Place) -> Iterator[pa.RecordBatch]:
+    if segment.codec.name == "native" and LITTLE_ENDIAN:
+        from kafkaspec.arrow.native import NativeReader
+        from kafkaspec.codecs.native import NativeCodec
+
+        assert isinstance(segment.codec, NativeCodec)
+        yield from NativeReader(segment, segment.codec, request, place)
+    else:
+        yield from _by_python(segment, request, place)
+
+
+def _by_python(segment: Segment, request: Request, place: Place) -> Iterator[pa.RecordBatch]:
+    rows = Rows(request, place, segment.codec)
+    high, earliest = request.end_offset, request.start_timestamp
+    try:
+        for batch in segment.batches(start_offset=request.start_offset):
+            default = batch.magic == 2
+            known = default or not batch.is_compressed
+            if high is not None and known and batch.base_offset >= high:
+                break
+            skipped = batch.is_control and not request.include_control
+            skipped |= default and earliest is not None and batch.max_timestamp < earliest
+            if not skipped:
+                rows.add(batch, wanted(batch.records(), request))
+                if rows.cost >= request.max_bytes:
+                    yield rows.take(segment.name)
+            if high is not None and batch.last_offset >= high - 1:
+                break
+    except KafkaSpecError:
+        if rows.rows:
+            yield rows.take(segment.name)  # what lies before the error
+        raise
+    if rows.rows:
+        yield rows.take(segment.name)

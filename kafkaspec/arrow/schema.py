@@ -1,0 +1,154 @@
+"""The columns: their names, their Arrow types, and where each comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
+from kafkaspec.log.columnar import CHUNK_BYTES, HeaderKeys, Layout
+
+TIMESTAMP_TYPES: Final = (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE)
+"""The first two by the attribute bit of a batch, the third for magic 0."""
+
+COMPRESSIONS: Final = tuple(
+    CompressionType(i).name.lower() if i in list(CompressionType) else f"unknown({i})"
+    for i in range(8)
+)
+"""By the id that is stored."""
+
+CONTROL_TYPES: Final = (*(kind.name for kind in ControlRecordType), "UNKNOWN")
+
+DEFAULT_COLUMNS: Final = ("offset", "timestamp", "timestamp_type", "key", "value", "headers")
+PLACE_COLUMNS: Final = ("topic", "partition")
+
+_TEXT: Final = pa.dictionary(pa.int8(), pa.string())
+TIMESTAMP: Final = pa.timestamp("ms", tz="UTC")
+
+SIMPLE: Final[dict[str, tuple[pa.DataType, bool]]] = {
+    "offset": (pa.int64(), False),
+    "timestamp": (TIMESTAMP, True),
+    "timestamp_type": (_TEXT, False),
+    "topic": (pa.dictionary(pa.int32(), pa.string()), True),
+    "partition": (pa.int32(), True),
+    "leader_epoch": (pa.int32(), False),
+    "magic": (pa.int8(), False),
+    "compression": (_TEXT, False),
+    "producer_id": (pa.int64(), False),
+    "producer_epoch": (pa.int16(), False),
+    "sequence": (pa.int32(), False),
+    "transactional": (pa.bool_(), False),
+    "control_type": (_TEXT, True),
+    "batch_position": (pa.int64(), False),
+    "batch_base_offset": (pa.int64(), False),
+}
+"""Type and whether null occurs, of the columns that are the same in all layouts."""
+
+COLUMNS: Final = (*DEFAULT_COLUMNS, *(name for name in SIMPLE if name not in DEFAULT_COLUMNS))
+
+
+def bytes_type(layout: Layout) -> pa.DataType:
+    """Of keys and values."""
+    return pa.binary_view() if layout == "view" else pa.binary()
+
+
+def header_key_type(layout: Layout, header_keys: HeaderKeys) -> pa.DataType:
+    """Of the keys of headers."""
+    if header_keys == "binary":
+        return bytes_type(layout)
+    return pa.string_view() if layout == "view" else pa.string()
+
+
+def headers_type(layout: Layout, header_keys: HeaderKeys) -> pa.DataType:
+    """Of the headers of a record."""
+    key = pa.field("key", header_key_type(layout, header_keys), nullable=False)
+    return pa.list_(
+        pa.field("item", pa.struct([key, pa.field("value", bytes_type(layout))]), nullable=False)
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the directory of a log says.
+
+    Attributes:
+        topic: None if it says nothing.
+        partition: None if it says nothing.
+    """
+
+    topic: str | None = None
+    partition: int | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is wanted; see ``Columnar.to_batches``."""
+
+    columns: tuple[str, ...]
+    start_offset: int | None = None
+    end_offset: int | None = None
+    start_timestamp: int | None = None
+    end_timestamp: int | None = None
+    layout: Layout = "view"
+    max_bytes: int = CHUNK_BYTES
+    include_control: bool = False
+    header_keys: HeaderKeys = "string"
+
+    @property
+    def by_timestamp(self) -> bool:
+        """Whether records are chosen by their timestamps."""
+        return self.start_timestamp is not None or self.end_timestamp is not None
+
+    @property
+    def by_offset(self) -> bool:
+        """Whether records are chosen by their offsets."""
+        return self.start_offset is not None or self.end_offset is not None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of what is wanted."""
+        return pa.schema([self.field(name) for name in self.columns])
+
+    def field(self, name: str) -> pa.Field:
+        """The field of a column."""
+        if name in ("key", "value"):
+            return pa.field(name, bytes_type(self.layout))
+        if name == "headers":
+            return pa.field(name, headers_type(self.layout, self.header_keys), nullable=False)
+        kind, nullable = SIMPLE[name]
+        return pa.field(name, kind, nullable=nullable)
+
+
+def request_of(default: Sequence[str], columns: Sequence[str] | None, **options: object) -> Request:
+    """A request that can be answered.
+
+    Raises:
+        ValueError: there is no such column or option; a column twice, or none.
+    """
+    if isinstance(columns, str):
+        raise ValueError("columns is a list of names")
+    wanted = tuple(default if columns is None else columns)
+    unknown = [name for name in wanted if name not in COLUMNS]
+    if unknown:
+        raise ValueError(f"no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
+    if not wanted or len(set(wanted)) < len(wanted):
+        raise ValueError("give at least one column, and none of them twice")
+    request = Request(wanted, **options)  # type: ignore[arg-type]
+    if request.layout not in ("view", "binary"):
+        raise ValueError(f"no layout {request.layout!r}; there are 'view' and 'binary'")
+    if request.header_keys not in ("string", "strict", "binary"):
+        raise ValueError(
+            f"header_keys is 'string', 'strict' or 'binary', not {request.header_keys!r}"
+        )
+    if not 0 < request.max_bytes <= MAX_CHUNK:
+        raise ValueError(f"max_bytes is between 1 and {MAX_CHUNK}")
+    return request
+
+
+MAX_CHUNK: Final = 1 << 30
+"""Views and offsets of 32 bits reach 2 GiB of a buffer."""

@@ -1,0 +1,136 @@
+"""What a log offers as columns. Making them is the work of the layer above, which is handed in.
+
+``kafkaspec`` itself, which knows all layers, hands in ``kafkaspec.arrow`` for it. So this layer
+imports nothing from above, and PyArrow is loaded when columns are first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Layout = Literal["view", "binary"]
+"""``view``: keys and values point into the file, or into memory that was decompressed, and are
+never copied. ``binary``: they are copied into memory of their own, which all of Arrow's functions
+take (``take``, ``filter`` and ``sort`` do not take views yet)."""
+
+HeaderKeys = Literal["string", "strict", "binary"]
+"""Keys of headers that are not UTF-8. ``string``: each malformed sequence becomes U+FFFD, as a
+Java consumer shows it. ``strict``: they are an error. ``binary``: keys are bytes, as stored."""
+
+CHUNK_BYTES = 8 << 20
+"""Bytes of a record batch unless the caller says otherwise."""
+
+
+class Provider(Protocol):
+    """What makes columns: the module ``kafkaspec.arrow``."""
+
+    def schema_of(self, log: Any) -> pa.Schema: ...
+    def read(self, log: Any, **options: Any) -> pa.RecordBatchReader: ...
+    def read_headers(self, log: Any) -> pa.Table: ...
+
+
+_makers: list[Callable[[], Provider]] = []
+
+
+def hand_in(maker: Callable[[], Provider]) -> None:
+    """Say what makes columns."""
+    _makers[:] = [maker]
+
+
+class Columnar:
+    """Columns of something that holds records.
+
+    Columns:
+        * by default ``offset``, ``timestamp``, ``timestamp_type``, ``key``, ``value``, ``headers``,
+          behind ``topic`` and ``partition`` where there may be several of them;
+        * on request ``topic``, ``partition``, ``leader_epoch``, ``magic``, ``compression``,
+          ``producer_id``, ``producer_epoch``, ``sequence``, ``transactional``, ``control_type``,
+          ``batch_position``, ``batch_base_offset``.
+
+    A timestamp is in UTC and null where Kafka has -1, no timestamp. Other values for none stay as
+    Kafka has them: -1.
+    """
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the default columns, in layout ``view``."""
+        return _provider().schema_of(self)
+
+    def to_batches(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        start_offset: int | None = None,
+        end_offset: int | None = None,
+        start_timestamp: int | None = None,
+        end_timestamp: int | None = None,
+        layout: Layout = "view",
+        max_bytes: int = CHUNK_BYTES,
+        include_control: bool = False,
+        header_keys: HeaderKeys = "string",
+    ) -> pa.RecordBatchReader:
+        """The records as a stream of record batches, which are made one at a time.
+
+        Memory is bounded: a record batch holds whole Kafka batches of ``max_bytes`` together, after
+        decompression and with the columns counted, and only a Kafka batch that is larger by itself
+        makes a larger one.
+
+        Args:
+            columns: names in the order that is wanted; only they are built.
+            start_offset: smallest offset; found through the offset index.
+            end_offset: first offset that is not wanted. Nothing is read behind the batch that
+                reaches it.
+            start_timestamp: smallest timestamp in ms since the Unix epoch. Batches whose header
+                says that they end before are not read, as Kafka's own look-up does.
+            end_timestamp: first timestamp that is not wanted. With a range of timestamps, records
+                without a timestamp are left out.
+            layout: of keys and values, see ``Layout``.
+            max_bytes: of a record batch.
+            include_control: whether control records come too, as no consumer sees them.
+                ``control_type`` tells them from data.
+            header_keys: see ``HeaderKeys``.
+
+        Raises:
+            KafkaSpecError: while reading: what ``records`` raises, behind the same records.
+            ValueError: no such column or option.
+            ImportError: PyArrow is not installed.
+        """
+        return _provider().read(
+            self,
+            columns=columns,
+            start_offset=start_offset,
+            end_offset=end_offset,
+            start_timestamp=start_timestamp,
+            end_timestamp=end_timestamp,
+            layout=layout,
+            max_bytes=max_bytes,
+            include_control=include_control,
+            header_keys=header_keys,
+        )
+
+    def to_arrow(self, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:
+        """The records as one table; takes what ``to_batches`` takes."""
+        return self.to_batches(columns, **options).read_all()
+
+    def batch_table(self) -> pa.Table:
+        """The headers of all batches as a table, a row each: for planning.
+
+        Raises:
+            KafkaSpecError: an entry that cannot be parsed, as ``batches`` raises it.
+            ImportError: PyArrow is not installed.
+        """
+        return _provider().read_headers(self)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The default columns for DuckDB, Polars, pandas and others; a new stream each time."""
+        return self.to_batches().__arrow_c_stream__(requested_schema)
+
+
+def _provider() -> Provider:
+    if not _makers:  # pragma: no cover  # the package itself hands one in
+        raise ImportError("columns need kafkaspec.arrow")
+    return _makers[0]()
