@@ -1,6 +1,6 @@
 """Where an offset or a timestamp is.
 
-By offset there is one answer. By timestamp there are two: that of a broker (kafka-on-disk: the
+By offset there is one answer. By timestamp there are two: that of a broker (the
 first segment whose largest timestamp reaches the wanted one decides, and later ones are never
 tried), and the plain one, the first data record with such a timestamp. Kafka:
 ``LogSegment.translateOffset`` and ``findOffsetByTimestamp``, ``FileRecords.searchForTimestamp``,
