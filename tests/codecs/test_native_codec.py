@@ -116,7 +116,8 @@ def test_whether_keys_are_ascii(keys: list[bytes]) -> None:
         for layout in Layout:
             item = [0, 0, len(entry), -1, 0, 0, 1, native.VERIFY]
             _, columns = decode(CORE, (data,), [item], layout)
-            children = columns.result()["headers"].children  # type: ignore[union-attr]
+            headers_column: Any = columns.result()["headers"]
+            children = headers_column.children
             assert children["key"].is_ascii == all(key.isascii() for key in keys)
             assert not children["value"].is_ascii
 
