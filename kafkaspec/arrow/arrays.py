@@ -16,10 +16,11 @@ from kafkaspec.log.batch import NO_TIMESTAMP
 def timestamps(integers: pa.Array, kind: pa.DataType) -> pa.Array:
     """Milliseconds as timestamps, -1 as null."""
     rows = len(integers)
-    present = pc.not_equal(integers, NO_TIMESTAMP)
     buffers = [None, integers.buffers()[1]]
-    if not pc.all(present, min_count=0).as_py():
-        buffers[0] = present.buffers()[1]
+    least = pc.min(integers).as_py()
+    if least is None or least > NO_TIMESTAMP:
+        return pa.Array.from_buffers(kind, rows, buffers, null_count=0)
+    buffers[0] = pc.not_equal(integers, NO_TIMESTAMP).buffers()[1]
     return pa.Array.from_buffers(kind, rows, buffers)
 
 
@@ -33,7 +34,6 @@ def constant(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
     if value is None:
         return pa.nulls(rows, kind)
     if pa.types.is_dictionary(kind):
-        zeros = pa.array([0], kind.index_type).take(pa.nulls(0, pa.int64()))
         zeros = pa.repeat(pa.scalar(0, kind.index_type), rows)
         return pa.DictionaryArray.from_arrays(zeros, pa.array([value], kind.value_type))
     return pa.repeat(pa.scalar(value, kind), rows)

@@ -18,6 +18,7 @@ from kafkaspec.arrow.schema import (
     Place,
     Request,
     bytes_type,
+    header_key_type,
 )
 from kafkaspec.codecs.native import Core
 from kafkaspec.codecs.native.columns import (
@@ -164,7 +165,8 @@ class Decoder:
         chunk: Chunk,
     ) -> pa.Array:
         if name in ("key", "value"):
-            return self._bytes(found[name], rows, data)
+            kind = bytes_type(self._request.layout)
+            return self._bytes(found[name], rows, data, kind)
         if name == "headers":
             return self._headers(found[name], rows, data)
         kind, _ = SIMPLE[name]
@@ -191,26 +193,32 @@ class Decoder:
             values = pc.add(values, chunk.start)
         return values.cast(kind, safe=False)
 
-    def _bytes(self, column: AnyColumn, rows: int, data: Sequence[pa.Buffer]) -> pa.Array:
+    def _bytes(
+        self, column: AnyColumn, rows: int, data: Sequence[pa.Buffer], kind: pa.DataType
+    ) -> pa.Array:
         assert isinstance(column, BytesColumn)
         validity: Any = column.validity if column.nulls else None
         buffers = [validity, column.main, *data]
         if self._layout is Layout.BINARY:
             memory: Any = column.data
-            if 2 * column.data_size < memory.size:
+            if self._request.compact and 2 * column.data_size < memory.size:
                 memory.resize(column.data_size, shrink_to_fit=True)
             buffers.append(memory)
-        return pa.Array.from_buffers(
-            bytes_type(self._request.layout), rows, buffers, null_count=column.nulls
-        )
+        return pa.Array.from_buffers(kind, rows, buffers, null_count=column.nulls)
 
     def _headers(self, column: AnyColumn, rows: int, data: Sequence[pa.Buffer]) -> pa.Array:
         assert isinstance(column, ListColumn)
-        keys = self._bytes(column.children["key"], column.items, data)
-        values = self._bytes(column.children["value"], column.items, data)
-        keys = arrays.header_keys(keys, self._request, self._file)
+        keys, values = column.children["key"], column.children["value"]
+        plain = bytes_type(self._request.layout)
+        if isinstance(keys, BytesColumn) and keys.is_ascii:
+            kind = header_key_type(self._request.layout, self._request.header_keys)
+            made = self._bytes(keys, column.items, data, kind)
+        else:
+            made = self._bytes(keys, column.items, data, plain)
+            made = arrays.header_keys(made, self._request, self._file)
+        others = self._bytes(values, column.items, data, plain)
         offsets: Any = column.offsets
-        return arrays.headers(offsets, rows, keys, values, self._request)
+        return arrays.headers(offsets, rows, made, others, self._request)
 
 
 def _integers(column: AnyColumn, rows: int) -> pa.Array:

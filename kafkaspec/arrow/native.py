@@ -109,7 +109,8 @@ class NativeReader:
         while position < segment.size and not self._done:
             segment.check()
             buffer, base = segment.around(self._cursor, position)
-            table = self._scan(buffer, position - base)
+            buffer = buffer[position - base :]
+            table = self._scan(buffer)
             if table.count == 0:
                 # No entry that the core takes. Python says what it is, and may go on behind it.
                 batch = next(segment.batches(position), None)
@@ -119,18 +120,18 @@ class NativeReader:
                 position = batch.end
             elif self._is_plain(table):
                 yield from self._flush()
-                yield from self._decode(self._plain_chunk(table, buffer, base))
-                position = base + table.position
+                yield from self._decode(self._plain_chunk(table, buffer, position))
+                position += table.position
             else:
-                yield from self._entries(table, buffer, base)
-                position = base + table.position
+                yield from self._entries(table, buffer, position)
+                position += table.position
 
-    def _scan(self, buffer: memoryview, start: int) -> EntryTable:
+    def _scan(self, buffer: memoryview) -> EntryTable:
         """Headers as far as a chunk reaches, so that they are in the cache when it is decoded."""
-        stop = min(start + self._request.max_bytes, len(buffer))
-        table = scan(self._core, buffer, start, stop, self._room)
+        stop = min(self._request.max_bytes, len(buffer))
+        table = scan(self._core, buffer, 0, stop, self._room)
         if table.count == 0 and stop < len(buffer):
-            table = scan(self._core, buffer, start, len(buffer), 1)
+            table = scan(self._core, buffer, 0, len(buffer), 1)
         full = table.end is End.FULL
         # To clear a large table takes longer than to fill it.
         self._room = min(4 * self._room if full else table.count * 5 // 4 + 16, 1 << 16)
@@ -140,7 +141,6 @@ class NativeReader:
 
     def _is_plain(self, table: EntryTable) -> bool:
         """Whether all entries are uncompressed batches of data, and wanted as a whole."""
-        count = table.count
         request = self._request
         if request.by_timestamp or not _all(table.column("magic"), _DEFAULT):
             return False
@@ -153,26 +153,19 @@ class NativeReader:
             return False
         if high is not None and max(table.column("last_offset")) >= high:
             return False
-        size = table.position - table.column("position")[0]
-        return count > 0 and sum(table.column("num_records")) * _RECORD <= size
+        return sum(table.column("num_records")) * _RECORD <= table.position
 
     def _plain_chunk(self, table: EntryTable, buffer: memoryview, base: int) -> Chunk:
-        positions = table.column("position")
-        count, first = table.count, positions[0]
         fields = self._core.module.BATCH_FIELDS
-        entries = array("q", bytes(8 * fields * count))
-        view = memoryview(entries)
-        numbers = array("q", positions)
-        if first:
-            numbers = array("q", [position - first for position in positions])
-        view[1::fields] = memoryview(numbers)
-        view[2::fields] = table.column("size")
-        view[3::fields] = memoryview(array("q", [-1]) * count)
-        view[6::fields] = table.column("num_records")
-        view[7::fields] = memoryview(array("q", [self._verify]) * count)
-        view.release()
+        entries = array("q", bytes(8 * fields * table.count))
+        with memoryview(entries) as view:
+            view[1::fields] = table.column("position")
+            view[2::fields] = table.column("size")
+            view[3::fields] = memoryview(array("q", [-1]) * table.count)
+            view[6::fields] = table.column("num_records")
+            view[7::fields] = memoryview(array("q", [self._verify]) * table.count)
         rows = sum(table.column("num_records"))
-        return Chunk(buffer, base, base + first, base + table.position, entries, rows)
+        return Chunk(buffer, base, base, base + table.position, entries, rows)
 
     # -- entry by entry ---------------------------------------------------------------------
 
@@ -187,7 +180,7 @@ class NativeReader:
         low, high = self._request.start_offset, self._request.end_offset
         earliest = self._request.start_timestamp
         columns = [table.column(name) for name in names]
-        for number, entry in enumerate(zip(*columns, strict=True)):
+        for entry in zip(*columns, strict=True):
             (position, size, magic, codec, count, last, first, offset, latest, control, start,
              payload_size) = entry  # fmt: skip
             default = magic == _DEFAULT
@@ -225,7 +218,6 @@ class NativeReader:
             if ended:
                 self._done = True
                 return
-            del number
 
     def _add(
         self,

@@ -87,7 +87,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Request:
-    """What is wanted; see ``Columnar.to_batches``."""
+    """What is wanted; see ``Columnar.to_batches``.
+
+    ``compact`` gives memory that copied bytes do not fill back, which takes another copy of a part:
+    for tables, whose record batches stay.
+    """
 
     columns: tuple[str, ...]
     start_offset: int | None = None
@@ -98,6 +102,7 @@ class Request:
     max_bytes: int = CHUNK_BYTES
     include_control: bool = False
     header_keys: HeaderKeys = "string"
+    compact: bool = False
 
     @property
     def by_timestamp(self) -> bool:

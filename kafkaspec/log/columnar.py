@@ -114,7 +114,7 @@ class Columnar:
 
     def to_arrow(self, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:
         """The records as one table; takes what ``to_batches`` takes."""
-        return self.to_batches(columns, **options).read_all()
+        return _provider().read(self, columns=columns, compact=True, **options).read_all()
 
     def batch_table(self) -> pa.Table:
         """The headers of all batches as a table, a row each: for planning.
