@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, ClassVar
 
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec._generated.python.runtime import signed64
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.model import Record
 
 Buffer = bytes | bytearray | memoryview
@@ -131,3 +133,45 @@ class Codec(ABC):
             )
             for record in record_set.records
         ]
+
+    def encode_records(self, batch: Any, records: Sequence[Record]) -> bytes:
+        """The record set of a magic 2 batch, not compressed: the reverse of ``decode_records``.
+
+        Args:
+            batch: ``RecordBatch`` of the typed model, with the number of the records. What offsets
+                and timestamps count from is taken from it.
+            records: what to write, in the order in which they shall lie there.
+
+        Raises:
+            KafkaSpecError: reason ``unencodable``.
+        """
+        if not all(isinstance(record, Record) for record in records):
+            raise make_error(Reason.UNENCODABLE, "what is to be written is no Record")
+        model = import_module(type(batch).__module__)
+        record_set = model.RecordSet(
+            batch=batch,
+            records=[
+                model.Record(
+                    batch=batch,
+                    timestamp_delta=signed64(record.timestamp - batch.base_timestamp),
+                    offset_delta=record.offset - batch.base_offset,
+                    key=record.key,
+                    value=record.value,
+                    headers=[
+                        model.Header(key=_header_key(record, key), value=value)
+                        for key, value in record.headers
+                    ],
+                )
+                for record in records
+            ],
+        )
+        return self.serialize("recordbatch.record_set", record_set, parameters=(batch,))
+
+
+def _header_key(record: Record, key: str) -> bytes:
+    try:
+        return key.encode("utf-8", "surrogateescape")
+    except (AttributeError, UnicodeEncodeError):
+        raise make_error(
+            Reason.UNENCODABLE, f"record {record.offset}: header key {key!r} is no text"
+        ) from None

@@ -11,20 +11,16 @@ from kafkaspec._generated.python.model.recordbatch import (
     BatchAttributes,
     CompressionType,
     Entry,
-    Header,
     LegacyAttributes,
     LegacyMessage,
     RecordBatch,
-    RecordSet,
     TimestampType,
 )
-from kafkaspec._generated.python.model.recordbatch import Record as SpecRecord
-from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs import Buffer, Codec, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, CrcPolicy
-from kafkaspec.log.framing import ENTRY, RECORD_SET
+from kafkaspec.log.framing import ENTRY
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
@@ -190,32 +186,11 @@ def _batch(records: Sequence[Record], options: Options) -> bytes:
         num_records=len(records),
         records=b"",
     )
-    record_set = RecordSet(batch=batch, records=[_record(item, batch) for item in records])
-    payload = options.codec.serialize(RECORD_SET, record_set, parameters=(batch,))
+    payload = options.codec.encode_records(batch, records)
     if compression:
         payload = compressions.compress(compression, payload, magic=2, level=options.level)
     batch.records = payload
     return options.codec.serialize(ENTRY, Entry(base_offset=batch.base_offset, message=batch))
-
-
-def _record(record: Record, batch: RecordBatch) -> SpecRecord:
-    return SpecRecord(
-        batch=batch,
-        timestamp_delta=signed64(record.timestamp - batch.base_timestamp),
-        offset_delta=record.offset - batch.base_offset,
-        key=record.key,
-        value=record.value,
-        headers=[
-            Header(key=_header_key(record, key), value=value) for key, value in record.headers
-        ],
-    )
-
-
-def _header_key(record: Record, key: str) -> bytes:
-    try:
-        return key.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raise _refuse(f"record {record.offset}: header key {key!r} is no text") from None
 
 
 def _messages(records: Sequence[Record], options: Options) -> bytes:

@@ -135,7 +135,11 @@ class NativeCodec(Codec):
                 whole and kind.is_batch,
             )
         except (TypeError, OverflowError, UnicodeEncodeError) as error:
+            if kind.is_batch and not whole:
+                return super().encode_records(batch, items)
             raise make_error(Reason.UNENCODABLE, str(error)) from None
+        if data is None and kind.is_batch and not whole:
+            return super().encode_records(batch, items)
         if data is None:
             raise self._unencodable(batch, kind, items, whole)
         return data
