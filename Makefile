@@ -33,9 +33,9 @@ format:  ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench:  ## Compare with other readers, both in one run
+bench:  ## Compare with other readers, all in one run (OPTIONS='--quick', '--only CASE', '--write')
 	@tools/setup/venv.sh $(VENV) construct,test
-	$(BIN)/python -m benchmarks.records
+	$(BIN)/python -m benchmarks $(OPTIONS)
 
 golden:  ## Make the golden segments again with real brokers (Java, Maven, minutes)
 	@tools/setup/venv.sh $(VENV) construct,test

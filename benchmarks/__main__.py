@@ -39,9 +39,7 @@ def main(quick: bool, only: tuple[str, ...], write: bool) -> None:
             outcomes.append(case.run(settings))
             spent = time.monotonic() - before
             click.echo(f"{case.title}: {spent:.0f} s", err=True)
-    arguments = " ".join(
-        (*(["--quick"] if quick else []), *(f"--only {name}" for name in only))
-    )
+    arguments = " ".join((*(["--quick"] if quick else []), *(f"--only {name}" for name in only)))
     command = f"python -m benchmarks {arguments}".rstrip()
     limits = LIMITS.read_text(encoding="utf-8") if LIMITS.exists() and not quick else ""
     text = report(outcomes, command, limits)

@@ -11,6 +11,8 @@ import pyarrow as pa
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.codecs.native.chunks import Chunk, ChunkReader, Columns
 from kafkaspec.codecs.native.columns import BytesColumn, IntegerColumn, Layout, ListColumn
+from kafkaspec.log.columnar import Layout as PublicLayout
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
 PLAIN = ("offset", "timestamp", "key", "value")
@@ -80,6 +82,30 @@ def columns_of_file(codec: NativeCodec, path: Path, names: Iterable[str], layout
             rows += reader.read(chunk, wanted, layout, allocate).rows
         reader.buffer.release()
         return rows
+
+
+def record_batches(
+    source: bytes | Path, names: Iterable[str], layout: PublicLayout = "view"
+) -> int:
+    """All record batches of the public interface, each dropped again; the number of records."""
+    rows = 0
+    with Segment(source, codec="native") as segment:
+        for batch in segment.to_batches(columns=list(names), layout=layout):
+            rows += batch.num_rows
+    return rows
+
+
+def records_of_batches(source: bytes | Path, layout: PublicLayout = "view") -> list[Record]:
+    """Records put together from record batches, to compare."""
+    found: list[Record] = []
+    with Segment(source, codec="native") as segment:
+        for batch in segment.to_batches(columns=list(ALL), layout=layout):
+            stamps = batch.column("timestamp").cast(pa.int64()).to_pylist()
+            others = [batch.column(name).to_pylist() for name in ALL if name != "timestamp"]
+            for stamp, offset, key, value, headers in zip(stamps, *others, strict=True):
+                pairs = tuple((header["key"], header["value"]) for header in headers)
+                found.append(Record(offset, stamp, key, value, pairs))
+    return found
 
 
 def records_of_columns(codec: NativeCodec, data: bytes, layout: Layout) -> list[Record]:

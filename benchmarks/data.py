@@ -95,7 +95,7 @@ def batches_of(shape: Shape, total: int) -> Iterator[tuple[bytes, int, int]]:
     offset = done = 0
     source = records_of(shape, chance)
     while done < total:
-        records = []
+        records: list[Record] = []
         size = 0
         while size < shape.batch:
             record = replace_offset(next(source), offset + len(records))

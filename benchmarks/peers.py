@@ -51,10 +51,9 @@ def read_kafka_python(data: bytes) -> int:
 
 
 def read_codec(data: bytes, codec: str) -> int:
-    """All records with one of our codecs, through the public interface."""
+    """All records with one of our codecs, through the public interface: they are tuples."""
     rows = 0
-    for record in Segment(data, codec=codec).records():
-        _ = record.offset, record.timestamp, record.key, record.value, record.headers
+    for _offset, _timestamp, _key, _value, _headers in Segment(data, codec=codec).records():
         rows += 1
     return rows
 
@@ -74,19 +73,27 @@ def _collect(source: Any) -> list[Record]:
     while source.has_next():
         for record in source.next_batch():
             headers = tuple((str(key), value) for key, value in record.headers)
-            found.append(
-                Record(record.offset, record.timestamp, record.key, record.value, headers)
-            )
+            found.append(Record(record.offset, record.timestamp, record.key, record.value, headers))
     return found
 
 
-def builder(make: Callable[[], Any], records: list[Record]) -> bytes:
-    """A batch of these records with a peer's builder."""
-    made = make()
-    for number, record in enumerate(records):
-        headers = list(record.headers)
-        if made.append(number, record.timestamp, record.key, record.value, headers) is None:
-            raise AssertionError("the batch is full")
+Row = tuple[int, int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
+
+
+def rows_of(records: list[Record]) -> list[Row]:
+    """Arguments for ``append`` of the peers' builders."""
+    return [
+        (number, record.timestamp, record.key, record.value, list(record.headers))
+        for number, record in enumerate(records)
+    ]
+
+
+def build(maker: Callable[[int], Any], size: int, rows: list[Row]) -> bytes:
+    """A batch of these rows with a peer's builder."""
+    made = maker(size)
+    append = made.append
+    for row in rows:
+        append(*row)
     return bytes(made.build())
 
 

@@ -41,8 +41,10 @@ class Times:
         The median of the ratios within each round: what slows a machine down for a while slows
         neighbours down alike.
         """
-        rows = zip(self.rounds[name], *(self.rounds[other] for other in others), strict=True)
-        return median(row[0] / sum(row[1:]) for row in rows)
+        together = [sum(row) for row in zip(*(self.rounds[o] for o in others), strict=True)]
+        own = self.rounds[name]
+        ratios: list[float] = [a / b for a, b in zip(own, together, strict=True)]
+        return median(ratios)
 
 
 def measure(candidates: Sequence[Candidate], rounds: int) -> Times:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.core import Core, names_of, records_of_columns
+from benchmarks.core import Core, names_of, records_of_batches, records_of_columns
 from benchmarks.data import KIB, LARGE_BATCH, MIB, Shape, segment
 from benchmarks.limits import CRC, MEMCPY, Limits
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
@@ -44,6 +44,8 @@ def check_equal(codec: NativeCodec, shape: Shape) -> None:
     ours = records_of_columns(codec, data, Layout.VIEW)
     for other in (
         records_of_columns(codec, data, Layout.BINARY),
+        records_of_batches(data, "view"),
+        records_of_batches(data, "binary"),
         records_aiokafka(data),
         records_kafka_python(data),
     ):
@@ -121,11 +123,9 @@ def run(settings: Settings) -> Outcome:
             (_KAFKA_PYTHON_GATES, kafka_python, "columns against kafka-python", False),
         ):
             if shape in gates:
+                unit = "" if at_most else "x"
                 outcome.figures.append(
-                    Figure(
-                        f"{what}, {shape.name}", value, gates[shape], at_most,
-                        "" if at_most else "x",
-                    )  # fmt: skip
+                    Figure(f"{what}, {shape.name}", value, gates[shape], at_most, unit)
                 )
     outcome.tables.append(table)
     return outcome

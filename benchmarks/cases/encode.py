@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from array import array
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 
 import pyarrow as pa
@@ -15,9 +16,10 @@ from benchmarks.peers import (
     AIOKAFKA,
     KAFKA_PYTHON,
     aiokafka_builder,
-    builder,
+    build,
     kafka_python_builder,
     records_aiokafka,
+    rows_of,
 )
 from benchmarks.timing import Candidate, measure
 from kafkaspec.codecs.native import NativeCodec
@@ -91,17 +93,13 @@ def run(settings: Settings) -> Outcome:
         def objects(batch: object = batch, records: list[Record] = records) -> bytes:
             return codec.encode_records(batch, records, whole=True)
 
-        def aiokafka(records: list[Record] = records) -> bytes:
-            return builder(lambda: aiokafka_builder(_ROOM), records)
+        rows = rows_of(records)
 
-        def kafka_python(records: list[Record] = records) -> bytes:
-            return builder(lambda: kafka_python_builder(_ROOM), records)
-
-        makers = {
+        makers: dict[str, Callable[[], bytes]] = {
             _COLUMNS: columns,
             _OBJECTS: objects,
-            AIOKAFKA: aiokafka,
-            KAFKA_PYTHON: kafka_python,
+            AIOKAFKA: partial(build, aiokafka_builder, _ROOM, rows),
+            KAFKA_PYTHON: partial(build, kafka_python_builder, _ROOM, rows),
         }
         for name, make in makers.items():
             if records_aiokafka(make()) != records:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from functools import partial
 from pathlib import Path
 
 from benchmarks.data import MIB, Shape, at_offset, batches_of
@@ -15,6 +16,7 @@ from kafkaspec.log.segment import Segment
 _FULL = 1024 * MIB
 _NATIVE_GATE, _PYTHON_GATE = 20.0, 60.0
 _SCAN = "native scan, columns"
+_TABLE = "`Segment.batch_table()`"
 _OBJECTS = {name: f"`Segment.batches()`, codec `{name}`" for name in ("native", "python")}
 
 
@@ -44,6 +46,12 @@ def _scan(codec: NativeCodec, path: Path) -> int:
         return scan(codec.core, view).count
 
 
+def _table(path: Path) -> int:
+    with Segment(path, codec="native") as segment:
+        rows: int = segment.batch_table().num_rows
+        return rows
+
+
 def _batches(path: Path, codec: str) -> int:
     with Segment(path, codec=codec) as segment:
         return sum(1 for _ in segment.batches())
@@ -67,11 +75,15 @@ def run(settings: Settings) -> Outcome:
     size = settings.size(_FULL)
     count, _ = write_segment(path, size)
     scans = measure(
-        [Candidate(_SCAN, lambda: _scan(codec, path), count)], settings.rounds(15)
+        [
+            Candidate(_SCAN, lambda: _scan(codec, path), count),
+            Candidate(_TABLE, lambda: _table(path), count),
+        ],
+        settings.rounds(15),
     )
     objects = measure(
         [
-            Candidate(name, lambda c=codec_name: _batches(path, c), count)  # type: ignore[misc]
+            Candidate(name, partial(_batches, path, codec_name), count)
             for codec_name, name in _OBJECTS.items()
         ],
         settings.rounds(2),
@@ -86,7 +98,11 @@ def run(settings: Settings) -> Outcome:
         ("reader", "ms", "ns a batch"),
         notes=["All fields of every header; a scan gives columns, `batches()` objects."],
     )
-    for found, name in ((scans, _SCAN), *((objects, name) for name in _OBJECTS.values())):
+    for found, name in (
+        (scans, _SCAN),
+        (scans, _TABLE),
+        *((objects, name) for name in _OBJECTS.values()),
+    ):
         table.rows.append((name, number(milliseconds(found, name)), number(found.median(name))))
     figures = [
         Figure("headers of 1 GiB, native", milliseconds(scans, _SCAN), _NATIVE_GATE, True, "ms"),

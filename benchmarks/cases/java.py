@@ -5,13 +5,11 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from benchmarks.core import PLAIN, Core, columns_of_file, records_of_columns
+from benchmarks.core import PLAIN, record_batches, records_of_batches
 from benchmarks.data import KIB, MIB, Shape, segment
 from benchmarks.java import MissingError, Reader, touched
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 from benchmarks.timing import Candidate, measure
-from kafkaspec.codecs.native import NativeCodec
-from kafkaspec.codecs.native.columns import Layout
 
 _FILE, _MEMORY, _FILE_RECORDS, _MEMORY_RECORDS = "file", "memory", "FileRecords", "MemoryRecords"
 _FILE_GATE = 2.5
@@ -34,9 +32,10 @@ def run(settings: Settings) -> Outcome:
             "memory: columns", "`MemoryRecords`", "against columns",
         ),
         notes=[
-            "A warm JVM for each reader and compression, CPU time of its reading thread alone (its collector and compiler run in"
-            " others); `ensureValid` of each batch, then its streaming iterator with buffers that"
-            " are used again, offset, timestamp, first byte and size of key and value touched."
+            "Our side is `Segment(...).to_batches(...)`. Kafka's is a warm JVM for each reader and"
+            " compression, CPU time of its reading thread alone (collector and compiler run in"
+            " others): `ensureValid` of each batch, then its streaming iterator with buffers that"
+            " are used again; offset, timestamp, first byte and size of key and value touched."
             " File: the time of mapping, or opening, it counts on both sides."
         ],
     )  # fmt: skip
@@ -61,26 +60,24 @@ def _missing(outcome: Outcome, why: str) -> None:
 def _compare(
     files: Reader, memory: Reader, compression: str, settings: Settings, outcome: Outcome
 ) -> None:
-    codec = NativeCodec()
     shape = Shape(100, compression=compression)
     full = 64 * MIB if compression == "none" else 16 * MIB
     data = segment(shape, settings.size(full))
     path = settings.work / f"{compression}.log"
     path.write_bytes(data.data)
     for reader in (files, memory):
-        _check_equal(reader, codec, shape, settings.work / "small.log")
+        _check_equal(reader, shape, settings.work / "small.log")
         _warm(reader, path, settings)
-    core = Core(codec, data.data)
     ours_file, ours_memory = f"{_FILE} columns", f"{_MEMORY} columns"
     found = measure(
         [
             Candidate(
-                ours_file, lambda: columns_of_file(codec, path, PLAIN, Layout.VIEW), data.records
+                ours_file, lambda: record_batches(path, PLAIN), data.records
             ),
             Candidate(
                 _FILE_RECORDS, lambda: files.read(path), data.records, lambda: files.seconds
             ),
-            Candidate(ours_memory, lambda: core.columns(PLAIN), data.records),
+            Candidate(ours_memory, lambda: record_batches(data.data, PLAIN), data.records),
             Candidate(
                 _MEMORY_RECORDS, lambda: memory.read(path), data.records, lambda: memory.seconds
             ),
@@ -107,10 +104,10 @@ def _compare(
     path.unlink()
 
 
-def _check_equal(reader: Reader, codec: NativeCodec, shape: Shape, path: Path) -> None:
+def _check_equal(reader: Reader, shape: Shape, path: Path) -> None:
     small = segment(shape, 64 * KIB).data
     path.write_bytes(small)
-    expected = touched(records_of_columns(codec, small, Layout.VIEW))
+    expected = touched(records_of_batches(small))
     reader.read(path)
     if reader.sum != expected:
         raise AssertionError(f"Kafka's reader saw other records: {shape.name}")

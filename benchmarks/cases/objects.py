@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 from benchmarks.core import Core
 from benchmarks.data import KIB, LARGE_BATCH, MIB, Shape, segment
@@ -36,10 +36,6 @@ _GATES = {Shape(100): 1.9, Shape(100, headers=3): 1.4}
 _SLOW = ("kaitai", "construct")
 
 
-def _reader(codec: str, data: bytes) -> Callable[[], int]:
-    return lambda: read_codec(data, codec)
-
-
 def run(settings: Settings) -> Outcome:
     """All shapes, uncompressed."""
     codec = NativeCodec()
@@ -64,16 +60,12 @@ def run(settings: Settings) -> Outcome:
         core = Core(codec, fast.data)
         candidates = [
             Candidate(_CORE, core.objects, fast.records),
-            Candidate(AIOKAFKA, lambda data=fast.data: read_aiokafka(data), fast.records),  # type: ignore[misc]
-            Candidate(
-                KAFKA_PYTHON,
-                lambda data=medium.data: read_kafka_python(data),  # type: ignore[misc]
-                medium.records,
-            ),
+            Candidate(AIOKAFKA, partial(read_aiokafka, fast.data), fast.records),
+            Candidate(KAFKA_PYTHON, partial(read_kafka_python, medium.data), medium.records),
         ]
         for name in ours:
             data = slow if name in _SLOW else medium if name == "python" else fast
-            candidates.append(Candidate(name, _reader(name, data.data), data.records))
+            candidates.append(Candidate(name, partial(read_codec, data.data, name), data.records))
         found = measure(candidates, settings.rounds(7))
         against = found.ratio(AIOKAFKA, _NATIVE)
         table.rows.append(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
-from benchmarks.core import columns_of_file, names_of
+from benchmarks.core import columns_of_file, names_of, record_batches
 from benchmarks.data import MIB, Shape, segment
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.codecs.native.columns import Layout
-from kafkaspec.log.segment import Segment
+from kafkaspec.log.columnar import Layout as PublicLayout
 
 _GATE = 1.15
 _CORE, _PUBLIC = "bare core", "`to_batches`"
@@ -29,11 +27,6 @@ def run(settings: Settings) -> Outcome:
         ],
     )
     outcome = Outcome([table])
-    if find_spec("kafkaspec.arrow") is None:
-        why = "this version has no `kafkaspec.arrow`"
-        table.rows.append(("all", "", "", f"cannot run: {why}", ""))
-        outcome.figures.append(Figure(_WHAT, None, _GATE, True, "", why))
-        return outcome
     codec = NativeCodec()
     for shape in _SHAPES:
         data = segment(shape, settings.size(64 * MIB))
@@ -41,14 +34,10 @@ def run(settings: Settings) -> Outcome:
         path.write_bytes(data.data)
         names = list(names_of(shape.headers))
         for layout in (Layout.VIEW, Layout.BINARY):
-            text = "view" if layout is Layout.VIEW else "binary"
+            text: PublicLayout = "view" if layout is Layout.VIEW else "binary"
 
-            def public(names: list[str] = names, text: str = text) -> int:
-                rows = 0
-                with Segment(path) as opened:  # noqa: B023
-                    for batch in opened.to_batches(columns=names, layout=text):
-                        rows += batch.num_rows
-                return rows
+            def public(names: list[str] = names, text: PublicLayout = text) -> int:
+                return record_batches(path, names, text)  # noqa: B023
 
             def bare(names: list[str] = names, layout: Layout = layout) -> int:
                 return columns_of_file(codec, path, names, layout)  # noqa: B023

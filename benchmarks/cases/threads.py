@@ -11,6 +11,7 @@ from benchmarks.core import PLAIN, Core
 from benchmarks.data import MIB, Shape, segment
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.codecs.native.chunks import Chunk
 from kafkaspec.codecs.native.columns import Layout
 
 _GATE = 1.5
@@ -42,7 +43,7 @@ def run(settings: Settings) -> Outcome:
             return core.columns(PLAIN)
 
         def two(
-            core: Core = core, halves: list[list[object]] = halves, seen: list[int] = seen
+            core: Core = core, halves: list[list[Chunk]] = halves, seen: list[int] = seen
         ) -> None:
             seen.clear()
             threads = [
