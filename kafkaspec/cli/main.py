@@ -69,7 +69,11 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         number = version("kafkaspec")
     except PackageNotFoundError:
         number = "of an unknown version (not installed)"
-    click.echo(f"kafkaspec {number}")
+    from kafkaspec.codecs import DEFAULT_CODEC, codec_names
+
+    click.echo(f"kafkaspec {number}, codec {DEFAULT_CODEC}")
+    if "native" not in codec_names():
+        click.echo("the native codec was not built here; it needs a C compiler when installing")
     ctx.exit(0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -49,6 +50,14 @@ def get_codec(name: str | None = None) -> Codec:
         ValueError: there is no codec of that name, or what it needs is not installed; the text
             says which extra brings it.
     """
+    if name is None and not _is_there("native") and not os.environ.get(ENVIRONMENT):
+        # Said once: the result is cached.
+        warnings.warn(
+            f"the native codec was not built, the codec {DEFAULT_CODEC} serves: install kafkaspec "
+            f"where there is a C compiler, or set {ENVIRONMENT}={DEFAULT_CODEC} to be content",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     name = name or DEFAULT_CODEC
     if name not in _CODECS:
         raise ValueError(f"no codec {name!r}; there are {', '.join(_CODECS)}")

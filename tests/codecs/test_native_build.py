@@ -39,10 +39,41 @@ def _wheel(tmp_path: Path, compiler: str) -> tuple[str, list[str]]:
         return wheel.name, archive.namelist()
 
 
+# The extension of an editable installation of the same project would be found as well.
+_FORGET_THE_PROJECT = """
+import sys
+sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]
+"""
+_VERSION = """
+from kafkaspec.cli.main import main
+main(["--version"])
+"""
+_ENCODE_AND_DECODE = """
+import kafkaspec as ks
+print(ks.decode(ks.encode([ks.Record(0, 1, None, b"v")]))[0].value)
+"""
+
+
+def _run(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """Python with the unpacked wheel in front of everything else."""
+    environment = {key: value for key, value in os.environ.items() if key != "KAFKASPEC_CODEC"}
+    environment["PYTHONPATH"] = str(tmp_path / "installed")
+    command = [sys.executable, "-c", _FORGET_THE_PROJECT + code]
+    return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+
 def test_without_a_compiler_the_installation_succeeds(tmp_path: Path) -> None:
     _, files = _wheel(tmp_path, "/bin/false")
     assert "kafkaspec/codecs/native/codec.py" in files
     assert not [name for name in files if Path(name).name.startswith("_native.abi3")]
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as archive:
+        archive.extractall(tmp_path / "installed")
+    version = _run(tmp_path, _VERSION)
+    assert ", codec python\n" in version.stdout
+    assert "the native codec was not built" in version.stdout
+    used = _run(tmp_path, _ENCODE_AND_DECODE)
+    assert used.stdout == "b'v'\n"
+    assert used.stderr.count("RuntimeWarning: the native codec was not built") == 1
 
 
 def test_one_wheel_serves_every_python_from_3_11_on(tmp_path: Path) -> None:

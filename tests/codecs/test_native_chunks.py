@@ -54,7 +54,7 @@ def _read(data: bytes, layout: Layout, chunk_bytes: int, rescue: Any = None) -> 
     return found
 
 
-@pytest.mark.parametrize("golden", golden_segments(), ids=str)
+@pytest.mark.parametrize("golden", list(golden_segments()), ids=str)
 def test_golden_segments(golden: goldens.Golden) -> None:
     data = golden.path.read_bytes()
     expected = _expected(golden.path)

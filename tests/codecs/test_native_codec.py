@@ -295,7 +295,7 @@ def test_columns_that_lie_are_refused() -> None:
 # -- scans and indexes ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("golden", golden_segments(), ids=str)
+@pytest.mark.parametrize("golden", list(golden_segments()), ids=str)
 def test_scan_of_golden_segments(golden: goldens.Golden) -> None:
     data = golden.path.read_bytes()
     segment = Segment(golden.path, codec=REFERENCE)

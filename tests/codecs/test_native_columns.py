@@ -40,7 +40,7 @@ def _batches(golden: goldens.Golden) -> list[tuple[Any, tuple[Any, ...], list[in
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("golden", golden_segments(), ids=str)
+@pytest.mark.parametrize("golden", list(golden_segments()), ids=str)
 def test_golden_segments(golden: goldens.Golden, layout: Layout) -> None:
     for _, sources, item, expected in _batches(golden):
         status, columns = decode(CORE, sources, [item], layout)
