@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 LOGS ?= tests/golden
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check generate lint format bench golden clean
+.PHONY: help run test check generate format bench fuzz sanitize golden clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -36,6 +36,14 @@ format:  ## Format the code
 bench:  ## Compare with other readers, all in one run (OPTIONS='--quick', '--only CASE', '--write')
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m benchmarks $(OPTIONS)
+
+fuzz:  ## Fuzz the native core with sanitizers (SECONDS=600; needs clang with libFuzzer)
+	@tools/setup/venv.sh $(VENV) construct,test
+	$(BIN)/python native/fuzz/run.py --seconds $(or $(SECONDS),600)
+
+sanitize:  ## Run the native codec's tests on a build with address and undefined-behaviour sanitizers
+	@tools/setup/venv.sh $(VENV) construct,test
+	$(BIN)/python native/sanitize.py
 
 golden:  ## Make the golden segments again with real brokers (Java, Maven, minutes)
 	@tools/setup/venv.sh $(VENV) construct,test

@@ -28,9 +28,12 @@ if [ ! -x "$venv/bin/python" ]; then
   "$python" -m venv "$venv"
 fi
 
-# Nothing to do when the same extras were installed for the same pyproject.toml.
+# Nothing to do when the same extras were installed and nothing that is built has changed.
 stamp="$venv/.installed-$(echo "$extras" | tr ',' '-')"
-if [ ! -e "$stamp" ] || [ pyproject.toml -nt "$stamp" ]; then
+newer=$(find pyproject.toml setup.py generated/native kafkaspec/codecs/native \
+  -name '*.[ch]' -newer "$stamp" -o -name '*.toml' -newer "$stamp" \
+  -o -name setup.py -newer "$stamp" 2>/dev/null || true)
+if [ ! -e "$stamp" ] || [ -n "$newer" ]; then
   echo "Installing kafkaspec[$extras] into $venv ..."
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$extras]"
   touch "$stamp"

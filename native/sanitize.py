@@ -1,0 +1,78 @@
+"""Builds the extension with address and undefined-behaviour sanitizers and runs its tests on it.
+
+    python native/sanitize.py [PYTEST ARGUMENT ...]
+
+The sanitized extension lies in a copy of the package in a temporary directory; nothing that is
+installed changes. Needs gcc with libasan (Linux).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TESTS = (
+    "test_native_codec",
+    "test_native_columns",
+    "test_native_differential",
+    "test_native_chunks",
+)
+FLAGS = (
+    "-std=gnu99", "-O1", "-g", "-fno-omit-frame-pointer", "-fPIC", "-shared",
+    "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined",
+)  # fmt: skip
+
+
+def compile_extension(target: Path) -> None:
+    """The extension with its sanitizers; raises ``CalledProcessError`` if it does not compile."""
+    folders = [ROOT / "generated/native", ROOT / "kafkaspec/codecs/native"]
+    sources = [str(path) for folder in folders for path in sorted(folder.glob("*.c"))]
+    includes = [f"-I{folder}" for folder in (*folders, sysconfig.get_path("include"))]
+    subprocess.run(["gcc", *FLAGS, *includes, *sources, "-o", str(target)], check=True)
+
+
+def runtime() -> str:
+    """The library that has to be loaded before Python."""
+    done = subprocess.run(
+        ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def main(arguments: list[str]) -> int:
+    """Copy, build, test."""
+    with tempfile.TemporaryDirectory(prefix="kafkaspec-sanitize-") as directory:
+        copy = Path(directory)
+        ignore = shutil.ignore_patterns("__pycache__", "*.so")
+        for name in ("kafkaspec", "generated", "tools", "tests", "spec"):
+            shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=ignore)
+        shutil.copy(ROOT / "pyproject.toml", copy)
+        compile_extension(copy / "kafkaspec" / "_native.abi3.so")
+        environment = os.environ | {
+            "LD_PRELOAD": runtime(),
+            # Python keeps memory for good, and mimics of malloc confuse the leak check.
+            "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
+            "PYTHONMALLOC": "malloc",
+            "PYTHONPATH": str(copy),
+        }
+        loaded = subprocess.run(
+            [sys.executable, "-c", "import kafkaspec._native as n; print(n.__file__)"],
+            cwd=copy, env=environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        if Path(loaded.stdout.strip()).parent.resolve() != (copy / "kafkaspec").resolve():
+            raise SystemExit(f"another extension is loaded: {loaded.stdout.strip()}")
+        files = [f"tests/codecs/{name}.py" for name in TESTS]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        return subprocess.run(
+            [*command, *(arguments or files)], cwd=copy, env=environment, check=False
+        ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
