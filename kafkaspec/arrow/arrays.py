@@ -29,14 +29,13 @@ def codes(integers: pa.Array, names: Sequence[str]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(integers.cast(pa.int8()), pa.array(names, pa.string()))
 
 
-def constant(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
-    """The same value in all rows; None is null."""
-    if value is None:
-        return pa.nulls(rows, kind)
-    if pa.types.is_dictionary(kind):
-        zeros = pa.repeat(pa.scalar(0, kind.index_type), rows)
-        return pa.DictionaryArray.from_arrays(zeros, pa.array([value], kind.value_type))
-    return pa.repeat(pa.scalar(value, kind), rows)
+def constant(value: Any, kind: pa.DataType, rows: int, names: Sequence[str] = ()) -> pa.Array:
+    """The same value in all rows; None is null. A dictionary has ``names`` if there are any."""
+    if not pa.types.is_dictionary(kind):
+        return pa.nulls(rows, kind) if value is None else pa.repeat(pa.scalar(value, kind), rows)
+    names = names or (() if value is None else (value,))
+    index = pa.scalar(None if value is None else names.index(value), kind.index_type)
+    return pa.DictionaryArray.from_arrays(pa.repeat(index, rows), pa.array(names, kind.value_type))
 
 
 def header_keys(keys: pa.Array, request: Request, where: str | None) -> pa.Array:

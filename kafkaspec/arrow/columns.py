@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from kafkaspec.arrow import arrays
 from kafkaspec.arrow.schema import (
     COMPRESSIONS,
+    CONTROL_TYPES,
     SIMPLE,
     TIMESTAMP_TYPES,
     Place,
@@ -99,8 +100,9 @@ class Decoder:
         """
         module = self._core.module
         count = len(entries) // module.BATCH_FIELDS
-        size = sum(len(source) for source in sources)
-        columns = ColumnSet(self._core, self._names, chunk.rows, self._layout, size, allocate)
+        columns = ColumnSet(
+            self._core, self._names, chunk.rows, self._layout, chunk.bytes, allocate
+        )
         while True:
             status, failed, _ = module.decode(
                 sources,
@@ -171,9 +173,10 @@ class Decoder:
             return self._headers(found[name], rows, data)
         kind, _ = SIMPLE[name]
         if name in ("topic", "partition"):
-            return arrays.constant(getattr(self._place, name), kind, rows)
+            names = self._place.topics if name == "topic" else ()
+            return arrays.constant(getattr(self._place, name), kind, rows, names)
         if name == "control_type":
-            return pa.nulls(rows, kind)
+            return arrays.constant(None, kind, rows, CONTROL_TYPES)
         values = _integers(found[SOURCES[name][0]], rows)
         if name == "timestamp":
             return arrays.timestamps(values, kind)

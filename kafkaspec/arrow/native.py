@@ -77,7 +77,11 @@ class Chunk:
 
 
 class NativeReader:
-    """Reads a segment by columns, once."""
+    """Reads a segment by columns, once.
+
+    Attributes:
+        position: how far it has come.
+    """
 
     def __init__(self, segment: Segment, codec: NativeCodec, request: Request, place: Place):
         """Args: what is read and how, what is wanted, what the directory says."""
@@ -92,6 +96,7 @@ class NativeReader:
         self._chunk: Chunk | None = None
         self._done = False
         self._room = 256
+        self.position = 0
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
@@ -108,6 +113,7 @@ class NativeReader:
             position = start_position(segment, self._request.start_offset)[0]
         while position < segment.size and not self._done:
             segment.check()
+            self.position = position
             buffer, base = segment.around(self._cursor, position)
             buffer = buffer[position - base :]
             table = self._scan(buffer)
@@ -165,7 +171,8 @@ class NativeReader:
             view[6::fields] = table.column("num_records")
             view[7::fields] = memoryview(array("q", [self._verify]) * table.count)
         rows = sum(table.column("num_records"))
-        return Chunk(buffer, base, base, base + table.position, entries, rows)
+        size = table.position
+        return Chunk(buffer, base, base, base + size, entries, rows, size)
 
     # -- entry by entry ---------------------------------------------------------------------
 
@@ -305,6 +312,7 @@ class NativeReader:
             made, first = self._decoder.decode(chunk.sources, chunk.entries, first, chunk)
             if made.num_rows:
                 yield made
+            del made
             if first * fields < len(chunk.entries):
                 # Refused: Python raises the error, or is more lenient.
                 position = chunk.start + chunk.entries[first * fields + 1]

@@ -45,9 +45,12 @@ def record_batches(log: Log, request: Request) -> Iterator[pa.RecordBatch]:
     if isinstance(log, Segment):
         yield from _segment(log, request, place_of(log))
         return
-    for partition in [log] if isinstance(log, Partition) else partitions_of(log):
+    partitions = [log] if isinstance(log, Partition) else list(partitions_of(log))
+    topics = tuple(sorted({item.topic for item in partitions if item.topic is not None}))
+    for partition in partitions:
+        place = Place(partition.topic, partition.partition, topics)
         for segment in segments_of(partition, request):
-            yield from _segment(segment, request, Place(partition.topic, partition.partition))
+            yield from _segment(segment, request, place)
 
 
 def read_headers(log: Log) -> pa.Table:
@@ -87,17 +90,50 @@ def place_of(segment: Segment) -> Place:
 
 
 def _segment(segment: Segment, request: Request, place: Place) -> Iterator[pa.RecordBatch]:
+    progress = Progress(segment, request)
+    for batch, position in _positioned(segment, request, place):
+        yield batch
+        del batch  # the next one is made while this one may go
+        progress.at(position)
+    progress.at(segment.size)
+
+
+class Progress:
+    """Tells how much of a segment was done."""
+
+    def __init__(self, segment: Segment, request: Request) -> None:
+        """Args: what is read, and who wants to know."""
+        self._tell = request.progress
+        self._name = segment.name or ""
+        self._last = 0
+
+    def at(self, position: int) -> None:
+        """What lies before ``position`` is done."""
+        if self._tell is not None and position > self._last:
+            self._tell(self._name, position - self._last)
+            self._last = position
+
+
+def _positioned(
+    segment: Segment, request: Request, place: Place
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Record batches, and how far the segment was read for each."""
     if segment.codec.name == "native" and LITTLE_ENDIAN:
         from kafkaspec.arrow.native import NativeReader
         from kafkaspec.codecs.native import NativeCodec
 
         assert isinstance(segment.codec, NativeCodec)
-        yield from NativeReader(segment, segment.codec, request, place)
+        reader = NativeReader(segment, segment.codec, request, place)
+        for made in reader:
+            yield made, reader.position
+            del made
     else:
         yield from _by_python(segment, request, place)
 
 
-def _by_python(segment: Segment, request: Request, place: Place) -> Iterator[pa.RecordBatch]:
+def _by_python(
+    segment: Segment, request: Request, place: Place
+) -> Iterator[tuple[pa.RecordBatch, int]]:
     rows = Rows(request, place, segment.codec)
     high, earliest = request.end_offset, request.start_timestamp
     try:
@@ -111,12 +147,12 @@ def _by_python(segment: Segment, request: Request, place: Place) -> Iterator[pa.
             if not skipped:
                 rows.add(batch, wanted(batch.records(), request))
                 if rows.cost >= request.max_bytes:
-                    yield rows.take(segment.name)
+                    yield rows.take(segment.name), batch.end
             if high is not None and batch.last_offset >= high - 1:
                 break
     except KafkaSpecError:
         if rows.rows:
-            yield rows.take(segment.name)  # what lies before the error
+            yield rows.take(segment.name), 0  # what lies before the error
         raise
     if rows.rows:
-        yield rows.take(segment.name)
+        yield rows.take(segment.name), segment.size

@@ -102,7 +102,8 @@ class Rows:
             return self._headers(values, where)
         kind, _ = SIMPLE[name]
         if name in ("topic", "partition"):
-            return arrays.constant(getattr(self._place, name), kind, self.rows)
+            names = self._place.topics if name == "topic" else ()
+            return arrays.constant(getattr(self._place, name), kind, self.rows, names)
         if name == "timestamp":
             return arrays.timestamps(pa.array(values, pa.int64()), kind)
         if name in _CODES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -79,15 +79,19 @@ class Place:
     Attributes:
         topic: None if it says nothing.
         partition: None if it says nothing.
+        topics: all topics of a log directory, so that all record batches have one dictionary.
     """
 
     topic: str | None = None
     partition: int | None = None
+    topics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Request:
     """What is wanted; see ``Columnar.to_batches``.
+
+    ``progress`` is told the name of a file and how many bytes of it were done.
 
     ``compact`` gives memory that copied bytes do not fill back, which takes another copy of a part:
     for tables, whose record batches stay.
@@ -103,6 +107,7 @@ class Request:
     include_control: bool = False
     header_keys: HeaderKeys = "string"
     compact: bool = False
+    progress: Callable[[str, int], None] | None = None
 
     @property
     def by_timestamp(self) -> bool:

@@ -11,7 +11,7 @@ import click
 
 from kafkaspec.cli.exits import USAGE
 
-_COMMANDS = ("verify", "dump", "find", "explain")
+_COMMANDS = ("verify", "dump", "find", "explain", "export")
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 

@@ -27,7 +27,7 @@ def test_duckdb_runs_sql_over_a_segment() -> None:
     duckdb = pytest.importorskip("duckdb")
     seg = ks.open(SEGMENT)  # noqa: F841  # DuckDB finds it by its name
     records = expected()
-    query = "SELECT count(*), min(\"offset\"), sum(octet_length(value)), count(key) FROM seg"
+    query = 'SELECT count(*), min("offset"), sum(octet_length(value)), count(key) FROM seg'
     for _ in range(2):  # each query has a stream of its own
         assert duckdb.sql(query).fetchall() == [
             (

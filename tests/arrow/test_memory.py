@@ -51,7 +51,7 @@ def test_larger_than_the_memory_limit(tmp_path: Path, compression: str, layout: 
     ]
     batch = ks.encode(records, compression=compression)
     path = tmp_path / f"{0:020d}.log"
-    count = 480 * MEBIBYTE // len(batch)
+    count = 512 * MEBIBYTE // len(batch)
     forge.repeated(path, batch, count, len(records))
     codec = codec_names()[0]
     done = subprocess.run(

@@ -1,0 +1,166 @@
+"""Records to files: Parquet, Arrow IPC, JSON lines.
+
+A file is written beside its place and renamed when it is complete: there is a whole one or none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any, Final, Literal, Protocol
+
+import pyarrow as pa
+
+from kafkaspec.arrow.reading import Log, default_columns, record_batches
+from kafkaspec.arrow.schema import Request, request_of
+
+Format = Literal["parquet", "arrow", "jsonl"]
+
+FILE_CHUNK: Final = 32 << 20
+"""Bytes of a record batch in a file, and so of a row group of Parquet."""
+
+
+class Writer(Protocol):
+    """Writes record batches to a file that is open."""
+
+    def write_batch(self, batch: pa.RecordBatch) -> None: ...
+    def close(self) -> None: ...
+
+
+def export(
+    log: Log,
+    output: str | os.PathLike[str],
+    to: Format,
+    *,
+    columns: Sequence[str] | None = None,
+    replace_existing: bool = False,
+    progress: Callable[[str, int], None] | None = None,
+    **options: Any,
+) -> int:
+    """Write records to a file.
+
+    Nothing is lost. Where Arrow has no room for it, it is an error and not something else: a key
+    of a header that is not UTF-8 needs ``header_keys="binary"`` (JSON lines take it in any case).
+    Bytes are ``binary`` in Parquet and Arrow, timestamps are in ms and UTC. In JSON lines bytes
+    are strings where they are UTF-8 and ``{"base64": "..."}`` where they are not, timestamps
+    are numbers, and headers are pairs.
+
+    Args:
+        log: what is read.
+        output: the file.
+        to: its format.
+        columns: as ``Columnar.to_batches`` takes them.
+        replace_existing: whether a file that is there is replaced.
+        progress: told the name of a file that is read and how many bytes of it were done.
+        options: ranges, ``include_control`` and ``header_keys`` of ``Columnar.to_batches``.
+
+    Returns:
+        Number of records.
+
+    Raises:
+        KafkaSpecError: something cannot be read; there is no file then.
+        FileExistsError: ``output`` is there.
+        OSError: it cannot be written.
+    """
+    exact = "binary" if to == "jsonl" else "strict"
+    options = {"header_keys": exact, "max_bytes": FILE_CHUNK} | options
+    request = request_of(default_columns(log), columns, layout="binary", **options)
+    request = replace(request, progress=progress)
+    path = Path(output)
+    if path.exists() and not replace_existing:
+        raise FileExistsError(f"{path} is there already")
+    rows = 0
+    with written_aside(path) as file:
+        writer = writer_of(to, file, request)
+        for batch in record_batches(log, request):
+            writer.write_batch(batch)
+            rows += batch.num_rows
+        writer.close()
+    return rows
+
+
+def writer_of(to: Format, file: IO[bytes], request: Request) -> Writer:
+    """What writes a format.
+
+    Raises:
+        ValueError: there is no such format.
+    """
+    writer: Writer
+    if to == "parquet":
+        from pyarrow import parquet
+
+        writer = parquet.ParquetWriter(file, request.schema, compression="zstd")
+    elif to == "arrow":
+        writer = pa.ipc.new_file(file, request.schema)
+    elif to == "jsonl":
+        writer = JsonLines(file, request)
+    else:
+        raise ValueError(f"no format {to!r}; there are parquet, arrow, jsonl")
+    return writer
+
+
+@contextmanager
+def written_aside(path: Path) -> Iterator[IO[bytes]]:
+    """A new file that takes the place of ``path`` when all went well, and else is no more."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with aside.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+class JsonLines:
+    """One JSON object a record."""
+
+    def __init__(self, file: IO[bytes], request: Request) -> None:
+        """Args: where to, and what the columns are."""
+        self._file = file
+        self._schema = request.schema
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Write the records of a batch."""
+        columns = [self._values(batch.column(i)) for i in range(batch.num_columns)]
+        names = [json.dumps(name) for name in batch.schema.names]
+        lines = [
+            "{" + ", ".join(f"{name}: {text}" for name, text in zip(names, row, strict=True)) + "}"
+            for row in zip(*columns, strict=True)
+        ]
+        self._file.write(("\n".join(lines) + "\n").encode())
+
+    def close(self) -> None:
+        """Nothing is left to be written."""
+
+    def _values(self, column: pa.Array) -> list[str]:
+        kind = column.type
+        if pa.types.is_binary(kind):
+            return [_bytes(value) for value in column.to_pylist()]
+        if pa.types.is_list(kind):
+            return [_pairs(value) for value in column.to_pylist()]
+        if pa.types.is_timestamp(kind):
+            column = column.view(pa.int64())
+        return [json.dumps(value) for value in column.to_pylist()]
+
+
+def _bytes(data: bytes | str | None) -> str:
+    if data is None:
+        return "null"
+    try:
+        return json.dumps(data if isinstance(data, str) else data.decode(), ensure_ascii=False)
+    except UnicodeDecodeError:
+        assert isinstance(data, bytes)
+        return f'{{"base64": "{b64encode(data).decode("ascii")}"}}'
+
+
+def _pairs(headers: list[dict[str, Any]]) -> str:
+    pairs = (f"[{_bytes(pair['key'])}, {_bytes(pair['value'])}]" for pair in headers)
+    return f"[{', '.join(pairs)}]"

@@ -1,0 +1,159 @@
+"""``kafkaspec export``: records to a Parquet, Arrow or JSON file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kafkaspec.cli.exits import USAGE
+from kafkaspec.cli.options import Timestamp, codec_option
+
+if TYPE_CHECKING:
+    from kafkaspec.log.batch import CrcPolicy
+
+_EPILOG = """\b
+Columns:
+  by default  offset, timestamp, timestamp_type, key, value, headers; of a
+              directory also topic, partition
+  on request  leader_epoch, magic, compression, producer_id, producer_epoch,
+              sequence, transactional, control_type, batch_position,
+              batch_base_offset
+
+\b
+A timestamp is in UTC, null for none. In JSON lines it is milliseconds since
+1970, bytes are a string where they are UTF-8 and {"base64": "..."} where
+they are not, and headers are pairs [key, value].
+
+\b
+The file is written beside its place and renamed when it is complete. Exit
+codes: 0 all was written, 2 something cannot be read or written, and there is
+no file.
+"""
+
+
+def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[str] | None:
+    return None if value is None else [name.strip() for name in value.split(",")]
+
+
+@click.command("export", epilog=_EPILOG, short_help="Write records to Parquet, Arrow or JSON.")
+@click.argument("path", metavar="PATH")
+@click.option(
+    "--to",
+    "to",
+    type=click.Choice(["parquet", "arrow", "jsonl"]),
+    required=True,
+    help="Format: Parquet, Arrow IPC, or one JSON object a line.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="OUT",
+    help="The file.",
+)
+@click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in their order.")
+@click.option("--from-offset", type=int, metavar="N", help="First offset that is wanted.")
+@click.option("--until-offset", type=int, metavar="N", help="First offset that is not wanted.")
+@click.option(
+    "--from-time",
+    type=Timestamp(),
+    metavar="T",
+    help="Smallest timestamp: milliseconds since 1970, or ISO 8601.",
+)
+@click.option(
+    "--until-time", type=Timestamp(), metavar="T", help="First timestamp that is not wanted."
+)
+@click.option("--include-control", is_flag=True, help="Control records too.")
+@click.option(
+    "--header-keys",
+    type=click.Choice(["string", "binary"]),
+    default="string",
+    show_default=True,
+    help="Type of the keys of headers. A key that is not UTF-8 needs binary.",
+)
+@click.option("--force", is_flag=True, help="Replace OUT if it is there.")
+@click.option(
+    "--crc",
+    type=click.Choice(["error", "ignore"]),
+    default="error",
+    show_default=True,
+    help="A batch with a wrong checksum: an error, or do not look.",
+)
+@codec_option()
+@click.pass_context
+def export_command(
+    ctx: click.Context,
+    path: str,
+    to: str,
+    output: Path,
+    columns: list[str] | None,
+    from_offset: int | None,
+    until_offset: int | None,
+    from_time: int | None,
+    until_time: int | None,
+    include_control: bool,
+    header_keys: str,
+    force: bool,
+    crc: CrcPolicy,
+    codec: str,
+) -> None:
+    """Write the records of PATH to a file, without loss.
+
+    PATH is a segment (.log), a KRaft snapshot (.checkpoint), a partition directory, a whole log
+    directory, or the URL of a segment (s3://..., with fsspec).
+    """
+    from kafkaspec.arrow import provider
+    from kafkaspec.cli.console import count_text, progress_bar, size_text
+    from kafkaspec.log.opening import open_log
+
+    try:
+        provider()
+        from kafkaspec.arrow.export import export
+    except ImportError as error:
+        raise click.UsageError(str(error)) from None
+    exact = {} if to == "jsonl" or header_keys == "string" else {"header_keys": "binary"}
+    with (
+        open_log(path, codec=codec, crc=crc) as opened,
+        progress_bar("export", _size(opened)) as bar,
+    ):
+        try:
+            rows = export(
+                opened,
+                output,
+                to,  # type: ignore[arg-type]  # one of the choices
+                columns=columns,
+                replace_existing=force,
+                progress=lambda name, done: bar(done, name),
+                start_offset=from_offset,
+                end_offset=until_offset,
+                start_timestamp=from_time,
+                end_timestamp=until_time,
+                include_control=include_control,
+                **exact,
+            )
+        except FileExistsError:
+            raise click.UsageError(f"{output} is there already; --force replaces it") from None
+        except OSError as error:
+            click.echo(f"kafkaspec: {output}: {error.strerror or error}", err=True)
+            ctx.exit(USAGE)
+        except ValueError as error:
+            from kafkaspec.errors import KafkaSpecError
+
+            if isinstance(error, KafkaSpecError):
+                raise
+            raise click.UsageError(str(error)) from None
+    size = size_text(output.stat().st_size)
+    click.echo(f"{count_text(rows, 'record')} to {output} ({size})", err=True)
+
+
+def _size(opened: object) -> int:
+    """Bytes that are read."""
+    from kafkaspec.cli.inputs import log_files
+    from kafkaspec.log.segment import Segment
+
+    if isinstance(opened, Segment):
+        return opened.size
+    return sum(file.stat().st_size for file in log_files(opened))
