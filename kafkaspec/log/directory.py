@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -13,6 +12,7 @@ from kafkaspec.log import names
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
+from kafkaspec.log.remote import as_path
 from kafkaspec.log.source import unreadable
 
 
@@ -33,7 +33,7 @@ class LogDirectory(Columnar):
         Raises:
             KafkaSpecError: ``unreadable``.
         """
-        self.path = Path(path)
+        self.path = as_path(path)
         self._options = options
         try:
             self._names = sorted(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from os import PathLike
-from pathlib import Path
 from struct import Struct
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -20,6 +19,7 @@ from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log import names
 from kafkaspec.log.framing import field_of, fixed_size
+from kafkaspec.log.remote import as_path
 from kafkaspec.log.source import Source, unreadable
 
 Entry = TypeVar("Entry", OffsetIndexEntry, TimeIndexEntry)
@@ -59,7 +59,7 @@ class Index(Generic[Entry]):
         Raises:
             KafkaSpecError: ``unreadable``; also without a base offset.
         """
-        self.path = Path(path)
+        self.path = as_path(path)
         if base_offset is None:
             name = names.parse_segment(self.path.name)
             if name is None:
@@ -67,7 +67,7 @@ class Index(Generic[Entry]):
             base_offset = name.base_offset
         self.base_offset = base_offset
         self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
-        self._source = Source(path)
+        self._source = Source.of(self.path)
         self.size = self._source.size
         self.entry_size = fixed_size(self.type_key)
         self.slots, self.trailing_bytes = divmod(self.size, self.entry_size)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log import names
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
+from kafkaspec.log.remote import as_path, remote_path
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.source import unreadable
 
@@ -22,19 +23,24 @@ _SIDECARS = {
 }
 
 
-def open_log(path: str | PathLike[str], **options: Any) -> Segment | Partition | LogDirectory:
+def open_log(
+    path: str | PathLike[str], *, filesystem: Any = None, **options: Any
+) -> Segment | Partition | LogDirectory:
     """Open a segment, a partition directory or a whole log directory.
 
     Args:
         path: a ``.log`` or ``.checkpoint`` file (also one under another name, if it starts with a
-            log entry), a directory of them, or a directory of partition directories.
-        options: ``codec``, ``crc``, ``tail``, ``max_output``, as ``Segment`` takes them.
+            log entry), a directory of them, or a directory of partition directories. A URL of any
+            of these too: it is read in ranges.
+        filesystem: of fsspec or ``pyarrow.fs``, for a path in it or a URL that needs credentials.
+        options: ``codec``, ``crc``, ``tail``, ``max_output``, ``mapped``, as ``Segment`` takes
+            them.
 
     Raises:
         KafkaSpecError: ``unreadable``: there is nothing, or it is none of these.
     """
-    place = Path(path)
     text = os.fspath(path)
+    place = as_path(path) if filesystem is None else cast(Path, remote_path(text, filesystem))
     try:
         place.stat()
     except FileNotFoundError:

@@ -14,6 +14,7 @@ from kafkaspec.log import lookup, names
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.checkpoint import read_offsets
 from kafkaspec.log.columnar import Columnar
+from kafkaspec.log.remote import as_path
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.sidecars import ProducerSnapshot
 from kafkaspec.log.source import unreadable
@@ -42,7 +43,7 @@ class Partition(Columnar):
         Raises:
             KafkaSpecError: ``unreadable``.
         """
-        self.path = Path(path)
+        self.path = as_path(path)
         self._options = options
         parsed = names.parse_partition(self.path.absolute().name)
         self.topic = parsed.topic if parsed else None

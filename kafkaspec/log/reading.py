@@ -9,6 +9,7 @@ from os import PathLike
 from threading import Lock
 
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.remote import RemotePath
 from kafkaspec.log.source import Source, unreadable
 from kafkaspec.log.window import Reading
 
@@ -57,12 +58,14 @@ class FileReading(Reading):
         self._file.close()
 
 
-def open_source(path: str | PathLike[str], mapped: bool) -> Source | FileReading:
-    """A file mapped; read in parts if that is asked for or if there is no room to map it.
+def open_source(path: str | PathLike[str], mapped: bool) -> Source | Reading:
+    """A file mapped; read in parts behind a URL, if asked for, or if there is no room to map it.
 
     Raises:
         KafkaSpecError: ``unreadable``.
     """
+    if isinstance(path, RemotePath):
+        return path.reading()
     if not mapped:
         return FileReading(path)
     try:

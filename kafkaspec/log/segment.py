@@ -27,6 +27,7 @@ from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_ME
 from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.reading import open_source
+from kafkaspec.log.remote import as_path
 from kafkaspec.log.sidecars import ProducerSnapshot, TransactionIndex
 from kafkaspec.log.source import Source
 from kafkaspec.log.window import MOST_AHEAD, Allocate, Cursor, Reading
@@ -92,7 +93,7 @@ class Segment(Columnar):
         """Map a file, or take a buffer. Nothing is parsed yet.
 
         Args:
-            path_or_buffer: a path, or bytes, or what reads them in parts.
+            path_or_buffer: a path, a URL, or bytes, or what reads them in parts.
             codec: name or instance; the default codec if None.
             crc: ``error``, reading records of a batch with a wrong CRC fails; ``flag``, it does
                 not, and ``Batch.crc_valid`` says it; ``ignore``, the same, and nothing is
@@ -115,8 +116,8 @@ class Segment(Columnar):
         elif isinstance(path_or_buffer, Reading):
             self._source = path_or_buffer
         else:
-            self.path = Path(path_or_buffer)
-            self._source = open_source(path_or_buffer, mapped)
+            self.path = as_path(path_or_buffer)
+            self._source = open_source(self.path, mapped)
         self.name = self._source.name
         self.size = self._source.size
         self.modified = self._source.modified

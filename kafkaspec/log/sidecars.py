@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
@@ -16,6 +15,7 @@ from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log import names
 from kafkaspec.log.framing import field_of, fixed_size
+from kafkaspec.log.remote import as_path
 from kafkaspec.log.source import Source
 
 ABORTED_TRANSACTION = "transaction_index.aborted_transaction"
@@ -37,9 +37,9 @@ class TransactionIndex:
         Raises:
             KafkaSpecError: ``unreadable``.
         """
-        self.path = Path(path)
+        self.path = as_path(path)
         self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
-        self._source = Source(path)
+        self._source = Source.of(self.path)
         self.entry_size = fixed_size(ABORTED_TRANSACTION)
         self.trailing_bytes = self._source.size % self.entry_size
 
@@ -92,7 +92,7 @@ class ProducerSnapshot:
         Raises:
             KafkaSpecError: ``unreadable``.
         """
-        self.path = Path(path)
+        self.path = as_path(path)
         name = names.parse_segment(self.path.name)
         self.offset = name.base_offset if name else None
         self._codec = codec if isinstance(codec, Codec) else get_codec(codec)

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.log.remote import RemotePath
 from kafkaspec.log.window import MOST_AHEAD, Allocate, Cursor, WholeCursor
 
 # Without O_NONBLOCK, opening a named pipe waits for a writer.
@@ -59,6 +60,17 @@ class Source:
         self.buffer = memoryview(b"" if self._map is None else self._map)
         self.size = len(self.buffer)
         self.modified: int | None = status.st_mtime_ns // 1_000_000
+
+    @classmethod
+    def of(cls, path: str | PathLike[str]) -> Source:
+        """A local file mapped, or one behind a URL read as a whole: for small ones.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        if isinstance(path, RemotePath):
+            return cls.of_buffer(path.read_bytes(), str(path))
+        return cls(path)
 
     @classmethod
     def of_buffer(cls, data: bytes | bytearray | memoryview, name: str | None = None) -> Source:
