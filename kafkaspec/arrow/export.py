@@ -77,10 +77,12 @@ def export(
     rows = 0
     with written_aside(path) as file:
         writer = writer_of(to, file, request)
-        for batch in record_batches(log, request):
-            writer.write_batch(batch)
-            rows += batch.num_rows
-        writer.close()
+        try:
+            for batch in record_batches(log, request):
+                writer.write_batch(batch)
+                rows += batch.num_rows
+        finally:
+            writer.close()
     return rows
 
 

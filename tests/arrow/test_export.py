@@ -1,0 +1,206 @@
+"""Exports hold all of the records: read back, they are encoded to the bytes of the segment."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kafkaspec as ks
+from tests import goldens
+from tests.arrow import forge
+from tests.arrow.test_columns import milliseconds
+from tests.cli.helpers import fingerprint, process, run
+from tests.conformance.test_reencode import options
+
+pa = pytest.importorskip("pyarrow")
+
+from pyarrow import parquet  # noqa: E402
+
+from kafkaspec.arrow.export import Format, export  # noqa: E402
+
+FORMATS: list[Format] = ["parquet", "arrow", "jsonl"]
+COLUMNS = ["batch_position", "offset", "timestamp", "key", "value", "headers"]
+SEGMENT = goldens.GOLDEN / "4.3.1/logs/plain-0/00000000000000000000.log"
+
+
+def read_back(path: Path, to: Format) -> list[tuple[int, ks.Record]]:
+    """Positions of batches, and records, of an export with ``COLUMNS``."""
+    if to == "jsonl":
+        return [from_json(json.loads(line)) for line in path.read_bytes().splitlines()]
+    table = parquet.read_table(path) if to == "parquet" else pa.ipc.open_file(path).read_all()
+    stamps = milliseconds(table["timestamp"])
+    found = []
+    for row, timestamp in zip(table.to_pylist(), stamps, strict=True):
+        pairs = tuple((text(pair["key"]), pair["value"]) for pair in row["headers"])
+        record = ks.Record(row["offset"], timestamp, row["key"], row["value"], pairs)
+        found.append((row["batch_position"], record))
+    return found
+
+
+def from_json(row: dict[str, Any]) -> tuple[int, ks.Record]:
+    timestamp = -1 if row["timestamp"] is None else row["timestamp"]
+    pairs = [(text(data(key)), data(value)) for key, value in row["headers"]]
+    record = ks.Record(row["offset"], timestamp, data(row["key"]), data(row["value"]), tuple(pairs))
+    return row["batch_position"], record
+
+
+def data(value: Any) -> bytes | None:
+    if isinstance(value, dict):
+        return base64.b64decode(value["base64"])
+    return None if value is None else str(value).encode()
+
+
+def text(key: Any) -> str:
+    return key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else str(key)
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("version", [goldens.VERSIONS[0], goldens.VERSIONS[-1]])
+def test_golden_segments_come_back_byte_for_byte(tmp_path: Path, version: str, to: Format) -> None:
+    compared = 0
+    for golden in goldens.files(".log", version=version):
+        output = tmp_path / "out"
+        with ks.Segment(golden.path) as segment:
+            rows = export(
+                segment, output, to, columns=COLUMNS, include_control=True, replace_existing=True
+            )
+            found = read_back(output, to)
+            assert len(found) == rows
+            groups = groupby(found, key=lambda pair: pair[0])
+            by_batch = {position: [record for _, record in group] for position, group in groups}
+            for batch in segment.batches():
+                records = by_batch.get(batch.position, [])
+                assert records == batch.records()
+                appended = batch.timestamp_type == "LogAppendTime" and batch.magic == 2
+                if not batch.is_compressed and not appended:
+                    assert ks.encode(records, **options(batch)) == bytes(batch.data)
+                    compared += 1
+    assert compared > 50
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_odd_bytes(tmp_path: Path, to: Format) -> None:
+    made = [
+        ks.Record(0, -1, b"\xff\x00", b'"\\\n\xc3\xa9', (("\udcff", b"\x80"), ("", None))),
+        ks.Record(1, 2**62, b"", None),
+        ks.Record(2, -5, None, b'{"base64": "AA=="}', (("\u2028\x00", b""),)),
+    ]
+    segment = ks.Segment(ks.encode(made))
+    output = tmp_path / "out"
+    if to != "jsonl":
+        with pytest.raises(ks.KafkaSpecError, match="not UTF-8"):
+            export(segment, output, to, columns=COLUMNS)
+        assert list(tmp_path.iterdir()) == []
+    export(segment, output, to, columns=COLUMNS, header_keys="binary")
+    if to == "parquet":  # to_pylist() makes datetime objects, which end in the year 9999
+        table = parquet.read_table(output, columns=["offset", "key", "value", "headers"])
+        assert table["key"].to_pylist() == [record.key for record in made]
+        assert milliseconds(parquet.read_table(output)["timestamp"]) == [-1, 2**62, -5]
+    elif to == "jsonl":
+        assert [record for _, record in read_back(output, to)] == made
+
+
+def test_formats_are_plain(tmp_path: Path) -> None:
+    """What any reader of the formats takes: no views, one dictionary a column."""
+    output = tmp_path / "log.arrow"
+    with ks.open(goldens.GOLDEN / "4.3.1/logs") as directory:
+        rows = export(directory, output, "arrow", include_control=True, max_bytes=2000)
+        assert rows > 100
+    table = pa.ipc.open_file(output).read_all()
+    assert table.num_rows == rows
+    assert table.schema.field("value").type == pa.binary()
+    assert table.schema.names[:2] == ["topic", "partition"]
+    assert len(set(table["topic"].to_pylist())) > 5
+
+
+def test_command(tmp_path: Path) -> None:
+    before = fingerprint(SEGMENT.parent)
+    with ks.Segment(SEGMENT) as segment:
+        records = list(segment.records())
+    middle = records[len(records) // 2].offset
+    output = tmp_path / "out.parquet"
+    result = run(
+        "export", SEGMENT.parent, "--to", "parquet", "-o", output, "--columns", "value, offset",
+        "--from-offset", str(middle), "--until-offset", str(middle + 2),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == ""
+    assert "2 records to" in result.stderr
+    table = parquet.read_table(output)
+    assert table.column_names == ["value", "offset"]
+    assert table["offset"].to_pylist() == [middle, middle + 1]
+    assert fingerprint(SEGMENT.parent) == before
+
+    again = run("export", SEGMENT, "--to", "jsonl", "-o", output)
+    assert again.exit_code == 2
+    assert "--force" in again.stderr
+    time = records[3].timestamp
+    done = process(
+        "export", SEGMENT, "--to", "jsonl", "-o", output, "--force", "--from-time", str(time),
+        "--until-time", str(time + 1),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in output.read_text("utf-8").splitlines()]
+    assert [line["offset"] for line in lines] == [r.offset for r in records if r.timestamp == time]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
+def test_command_on_what_cannot_be_read_leaves_no_file(tmp_path: Path) -> None:
+    broken = bytearray(ks.encode(forge.records(10)) + ks.encode(forge.records(10, 10)))
+    broken[-1] ^= 1
+    path = forge.segment(tmp_path / "topic-0", [bytes(broken)])
+    output = tmp_path / "out.jsonl"
+    result = run("export", path, "--to", "jsonl", "-o", output)
+    assert result.exit_code == 2
+    assert "checksum_mismatch" in result.stderr
+    assert [item.name for item in tmp_path.iterdir()] == ["topic-0"]
+    good = run("export", path, "--to", "jsonl", "-o", output, "--crc", "ignore")
+    assert good.exit_code == 0
+    assert len(output.read_text().splitlines()) == 20
+    for arguments, text_ in [
+        (["--columns", "nothing"], "no column 'nothing'"),
+        (["--columns", "offset,offset"], "twice"),
+    ]:
+        wrong = run("export", path, "--to", "arrow", "-o", tmp_path / "x", *arguments)
+        assert wrong.exit_code == 2
+        assert text_ in wrong.stderr
+    absent = run("export", path, "--to", "arrow", "-o", tmp_path / "no" / "x", "--crc", "ignore")
+    assert absent.exit_code == 2
+    assert "No such file" in absent.stderr
+
+
+def test_without_pyarrow_it_says_what_is_missing(tmp_path: Path) -> None:
+    import subprocess
+
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "import kafkaspec as ks\n"
+        "segment = ks.open(sys.argv[1])\n"
+        "assert list(segment.records())\n"
+        "try: segment.to_arrow()\n"
+        "except ImportError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(SEGMENT)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pip install 'kafkaspec[arrow]'" in done.stdout
+
+
+def test_progress_counts_every_byte(tmp_path: Path) -> None:
+    root = goldens.GOLDEN / "4.3.1/logs/segments-0"
+    seen: dict[str, int] = {}
+
+    def note(name: str, done: int) -> None:
+        seen[name] = seen.get(name, 0) + done
+
+    with ks.open(root) as partition:
+        export(partition, tmp_path / "out", "parquet", progress=note, max_bytes=100)
+        assert isinstance(partition, ks.Partition)
+        assert seen == {str(path): path.stat().st_size for path in partition.segment_paths}
