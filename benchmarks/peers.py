@@ -51,9 +51,21 @@ def read_kafka_python(data: bytes) -> int:
 
 
 def read_codec(data: bytes, codec: str) -> int:
-    """All records with one of our codecs, through the public interface: they are tuples."""
+    """All records with one of our codecs, through the public interface.
+
+    They are tuples with all parts in them; those of the peers make a part when it is asked for.
+    """
     rows = 0
-    for _offset, _timestamp, _key, _value, _headers in Segment(data, codec=codec).records():
+    for _ in Segment(data, codec=codec).records():
+        rows += 1
+    return rows
+
+
+def read_parts(data: bytes, codec: str) -> int:
+    """The same, and each part is read once more by its name."""
+    rows = 0
+    for record in Segment(data, codec=codec).records():
+        _ = record.offset, record.timestamp, record.key, record.value, record.headers
         rows += 1
     return rows
 
