@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkaspec.codecs import codec_names
+from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import GOLDEN, VERSIONS
 
@@ -115,7 +115,7 @@ def test_json_lines(partition: Path) -> None:
     summary = events[-1]
     assert summary["type"] == "summary"
     assert summary["batches"] == sum(event["batches"] for event in files)
-    assert summary["codecs_used"] == ["python"]
+    assert summary["codecs_used"] == [DEFAULT_CODEC]
 
 
 def test_notes_do_not_make_it_unclean(partition: Path) -> None:
