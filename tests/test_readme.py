@@ -57,7 +57,7 @@ def test_console_blocks(block: str, tmp_path: Path) -> None:
             assert line.rstrip() in printed, f"{command}\n{printed}"
 
 
-@pytest.mark.parametrize("block", blocks("python"), ids=["library"])
+@pytest.mark.parametrize("block", blocks("python"), ids=lambda block: block.split("\n")[0])
 def test_python_blocks(block: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, check=False
