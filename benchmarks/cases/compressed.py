@@ -43,7 +43,7 @@ def run(settings: Settings) -> Outcome:
 
 def _compare(codec: NativeCodec, shape: Shape, settings: Settings) -> tuple[tuple[str, ...], float]:
     """A row of the table, and how much longer aiokafka takes."""
-    data = segment(shape, settings.size(16 * MIB))
+    data = segment(shape, settings.size(48 * MIB))
     small = segment(shape, settings.size(2 * MIB))
     tiny = segment(shape, settings.size(MIB))
     core = Core(codec, data.data)
@@ -64,7 +64,7 @@ def _compare(codec: NativeCodec, shape: Shape, settings: Settings) -> tuple[tupl
             Candidate(AIOKAFKA, lambda: read_aiokafka(small.data), small.records),
             Candidate(KAFKA_PYTHON, lambda: read_kafka_python(tiny.data), tiny.records),
         ],
-        settings.rounds(7),
+        settings.rounds(5),
     )
     against = found.ratio(AIOKAFKA, _BATCHES)
     row = (

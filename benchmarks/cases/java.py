@@ -16,7 +16,7 @@ _FILE, _MEMORY, _FILE_RECORDS, _MEMORY_RECORDS = "file", "memory", "FileRecords"
 _CORE = "bare core"
 _FILE_GATE = 2.5
 _MEMORY_GATES = {"none": 1.8, "lz4": 1.0, "snappy": 1.3, "zstd": 1.3, "gzip": 1.8}
-_WARM_SECONDS = 4.0
+_WARM_SECONDS = 3.0
 
 
 def _what(compression: str) -> str:
@@ -64,7 +64,7 @@ def _compare(
     files: Reader, memory: Reader, compression: str, settings: Settings, outcome: Outcome
 ) -> None:
     shape = Shape(100, compression=compression)
-    full = 64 * MIB if compression == "none" else 16 * MIB
+    full = 64 * MIB if compression == "none" else 48 * MIB
     data = segment(shape, settings.size(full))
     path = settings.work / f"{compression}.log"
     path.write_bytes(data.data)
@@ -87,7 +87,7 @@ def _compare(
                 _MEMORY_RECORDS, lambda: memory.read(path), data.records, lambda: memory.seconds
             ),
         ],
-        settings.rounds(9),
+        settings.rounds(7),
     )  # fmt: skip
     from_file = found.ratio(_FILE_RECORDS, ours_file)
     in_memory = found.ratio(_MEMORY_RECORDS, ours_memory)
