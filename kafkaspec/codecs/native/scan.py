@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import mmap
 from array import array
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkaspec.codecs.native.core import Core
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+_LARGE: Final = 256 << 10
 
 
 class End(IntEnum):
@@ -83,17 +86,25 @@ def scan(
 
 
 def _scan(core: Core, buffer: Buffer, start: int, stop: int, capacity: int) -> EntryTable:
-    # NumPy and Arrow take both as they are. The memory is zero pages until it is written.
-    values = memoryview(bytearray(8 * capacity * len(core.scan_names))).cast("q")
+    values = _memory(8 * capacity * len(core.scan_names)).cast("q")
     present = memoryview(bytearray(8 * capacity)).cast("Q")
     status, count, position = core.module.scan(buffer, start, stop, values, present, capacity)
     return EntryTable(core.scan_names, count, End(status), position, values, present, capacity)
 
 
+def _memory(size: int) -> memoryview:
+    """Memory that NumPy and Arrow take as it is.
+
+    A ``bytearray`` is cleared, which takes longer than a scan; large memory comes from the system,
+    where a page costs nothing until it is written.
+    """
+    return memoryview(bytearray(size) if size < _LARGE else mmap.mmap(-1, size))
+
+
 def _joined(parts: list[EntryTable]) -> EntryTable:
     count = sum(part.count for part in parts)
     names = parts[0].names
-    values = memoryview(bytearray(8 * count * len(names))).cast("q")
+    values = _memory(8 * count * len(names)).cast("q")
     present = memoryview(bytearray(8 * count)).cast("Q")
     row = 0
     for part in parts:
