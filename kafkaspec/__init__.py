@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kafkaspec.log import columnar
+from kafkaspec import provider as _provider
 
 if TYPE_CHECKING:
     from kafkaspec.analysis.verification import verify
@@ -66,7 +66,7 @@ __all__ = [
 
 
 # The one place above all layers: it hands the upper one to the lower one, which cannot import it.
-columnar.hand_in(lambda: import_module("kafkaspec.arrow").provider())
+_provider.hand_in(lambda: import_module("kafkaspec.arrow").provider())
 
 
 def __getattr__(name: str) -> Any:

@@ -16,12 +16,11 @@ from kafkaspec.log.batch import NO_TIMESTAMP
 def timestamps(integers: pa.Array, kind: pa.DataType) -> pa.Array:
     """Milliseconds as timestamps, -1 as null."""
     rows = len(integers)
-    buffers = [None, integers.buffers()[1]]
-    least = pc.min(integers).as_py()
-    if least is None or least > NO_TIMESTAMP:
-        return pa.Array.from_buffers(kind, rows, buffers, null_count=0)
-    buffers[0] = pc.not_equal(integers, NO_TIMESTAMP).buffers()[1]
-    return pa.Array.from_buffers(kind, rows, buffers)
+    present = pc.not_equal(integers, NO_TIMESTAMP)
+    nulls = rows - present.true_count
+    validity = present.buffers()[1] if nulls else None
+    buffers = [validity, integers.buffers()[1]]
+    return pa.Array.from_buffers(kind, rows, buffers, null_count=nulls)
 
 
 def codes(integers: pa.Array, names: Sequence[str]) -> pa.Array:

@@ -61,6 +61,9 @@ SOURCES: Final[dict[str, tuple[str, ...]]] = {
 """Columns of the core that each column is made of."""
 
 
+_INTEGER: Final = pa.int64()
+
+
 def allocate(size: int) -> pa.Buffer:
     """Memory of Arrow's pool."""
     return pa.allocate_buffer(size, resizable=True)
@@ -194,7 +197,7 @@ class Decoder:
             values = pc.if_else(default, values, -1)
         if name == "batch_position":
             values = pc.add(values, chunk.start)
-        return values.cast(kind, safe=False)
+        return values if values.type == kind else values.cast(kind, safe=False)
 
     def _bytes(
         self, column: AnyColumn, rows: int, data: Sequence[pa.Buffer], kind: pa.DataType
@@ -227,4 +230,4 @@ class Decoder:
 def _integers(column: AnyColumn, rows: int) -> pa.Array:
     assert isinstance(column, IntegerColumn)
     values: Any = column.values
-    return pa.Array.from_buffers(pa.int64(), rows, [None, values])
+    return pa.Array.from_buffers(_INTEGER, rows, [None, values], null_count=0)

@@ -124,12 +124,13 @@ class NativeReader:
                     return
                 yield from self._by_python(batch)
                 position = batch.end
-            elif self._is_plain(table):
-                yield from self._flush()
-                yield from self._decode(self._plain_chunk(table, buffer, position))
-                position += table.position
             else:
-                yield from self._entries(table, buffer, position)
+                plain = self._plain_chunk(table, buffer, position)
+                if plain is not None:
+                    yield from self._flush()
+                    yield from self._decode(plain)
+                else:
+                    yield from self._entries(table, buffer, position)
                 position += table.position
 
     def _scan(self, buffer: memoryview) -> EntryTable:
@@ -159,9 +160,16 @@ class NativeReader:
             return False
         if high is not None and max(table.column("last_offset")) >= high:
             return False
-        return sum(table.column("num_records")) * _RECORD <= table.position
+        return True
 
-    def _plain_chunk(self, table: EntryTable, buffer: memoryview, base: int) -> Chunk:
+    def _plain_chunk(self, table: EntryTable, buffer: memoryview, base: int) -> Chunk | None:
+        """All entries as one chunk, None where they must be looked at one by one."""
+        if not self._is_plain(table):
+            return None
+        rows = sum(table.column("num_records"))
+        size = table.position
+        if rows * _RECORD > size:
+            return None
         fields = self._core.module.BATCH_FIELDS
         entries = array("q", bytes(8 * fields * table.count))
         with memoryview(entries) as view:
@@ -170,8 +178,6 @@ class NativeReader:
             view[3::fields] = memoryview(array("q", [-1]) * table.count)
             view[6::fields] = table.column("num_records")
             view[7::fields] = memoryview(array("q", [self._verify]) * table.count)
-        rows = sum(table.column("num_records"))
-        size = table.position
         return Chunk(buffer, base, base, base + size, entries, rows, size)
 
     # -- entry by entry ---------------------------------------------------------------------

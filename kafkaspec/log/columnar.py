@@ -6,8 +6,10 @@ imports nothing from above, and PyArrow is loaded when columns are first asked f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from kafkaspec.provider import provider
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,14 +33,6 @@ class Provider(Protocol):
     def schema_of(self, log: Any) -> pa.Schema: ...
     def read(self, log: Any, **options: Any) -> pa.RecordBatchReader: ...
     def read_headers(self, log: Any) -> pa.Table: ...
-
-
-_makers: list[Callable[[], Provider]] = []
-
-
-def hand_in(maker: Callable[[], Provider]) -> None:
-    """Say what makes columns."""
-    _makers[:] = [maker]
 
 
 class Columnar:
@@ -131,6 +125,5 @@ class Columnar:
 
 
 def _provider() -> Provider:
-    if not _makers:  # pragma: no cover  # the package itself hands one in
-        raise ImportError("columns need kafkaspec.arrow")
-    return _makers[0]()
+    made: Provider = provider()
+    return made

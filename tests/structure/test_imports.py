@@ -11,7 +11,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 LAYERS = (
-    ("kafkaspec.errors", "kafkaspec.checksum", "kafkaspec.layout", "kafkaspec.model"),
+    (
+        "kafkaspec.errors",
+        "kafkaspec.checksum",
+        "kafkaspec.layout",
+        "kafkaspec.model",
+        "kafkaspec.provider",
+    ),
     ("kafkaspec._generated", "kafkaspec.compression"),
     ("kafkaspec.codecs",),
     ("kafkaspec.log",),
