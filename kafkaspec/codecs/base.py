@@ -104,6 +104,25 @@ class Codec(ABC):
             KafkaSpecError: reason ``unencodable``, with the path of the field.
         """
 
+    def plain_records(
+        self, buffer: Buffer, start: int, verify: bool
+    ) -> tuple[list[Record], int] | None:
+        """Records of the batches from ``start`` on that need nothing but decoding, all at once.
+
+        For readers in a hurry, who must be able to do without: whatever is odd about an entry, it
+        is left to the way that looks at one after the other. None of a codec means always.
+
+        Args:
+            buffer: entries.
+            start: where the first one begins.
+            verify: whether batches with a wrong checksum are odd.
+
+        Returns:
+            The records of some batches of data of magic 2, not compressed, and where the next
+            entry begins; None if the first entry is another.
+        """
+        return None
+
     def decode_records(
         self, batch: Any, payload: Buffer, *, origin: Origin = NOWHERE
     ) -> list[Record]:

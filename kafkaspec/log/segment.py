@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from os import PathLike
 from pathlib import Path, PurePath
 from types import TracebackType
@@ -201,12 +202,30 @@ class Segment(Columnar):
         Raises:
             KafkaSpecError: a batch cannot be read.
         """
-        for batch in self.batches(start_offset=start_offset):
+        return chain.from_iterable(self._record_lists(start_offset, control))
+
+    def _record_lists(self, start_offset: int | None, control: bool) -> Iterator[list[Record]]:
+        """The records of a batch, or of several: lists are iterated without running any code."""
+        position = 0
+        if start_offset is None:
+            cursor = self._source.cursor()
+            verify = self._context.crc == "error"
+            while position < self.size:
+                self._source.check()
+                buffer, base = self.around(cursor, position)
+                plain = self.codec.plain_records(buffer, position - base, verify)
+                if plain is None:
+                    break
+                yield plain[0]
+                position = base + plain[1]
+        # From the first entry on that needs more than decoding, one batch after the other.
+        for batch in self.batches(position, start_offset=start_offset):
             if batch.is_control and not control:
                 continue
-            for record in batch.records():
-                if start_offset is None or record.offset >= start_offset:
-                    yield record
+            records = batch.records()
+            if start_offset is not None:  # offsets may go back within a log: each is looked at
+                records = [record for record in records if record.offset >= start_offset]
+            yield records
 
     def find(
         self,

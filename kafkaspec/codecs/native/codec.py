@@ -6,18 +6,27 @@ reads again, so that every error has its reason, its byte and its path from one 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
+from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import TypeLayout
 from kafkaspec.model import Record
+
+_AT_ONCE: Final = 8
+"""Batches whose records are made in one call: few enough that they stay in the cache."""
+_DEFAULT: Final = 2
+_PLAIN: Final = (
+    "position", "size", "magic", "attributes.compression", "attributes.is_control", "num_records",
+)  # fmt: skip
 
 _ENTRY = LAYOUTS["recordbatch.entry"]
 _FRAMING = sum(field.size for field in _ENTRY.fields)
@@ -84,6 +93,30 @@ class NativeCodec(Codec):
             )
             self._by_class[type(message)] = kind
         return kind
+
+    def plain_records(
+        self, buffer: Buffer, start: int, verify: bool
+    ) -> tuple[list[Record], int] | None:
+        """As ``Codec.plain_records``."""
+        core = self.core
+        module = core.module
+        table = scan(core, buffer, start, capacity=_AT_ONCE)
+        batches = array("q")
+        flags = module.VERIFY if verify else 0
+        columns = [table.column(name) for name in _PLAIN]
+        for position, size, magic, compression, control, rows in zip(*columns, strict=True):
+            if magic != _DEFAULT or compression or control:
+                break
+            batches.extend((0, position, size, -1, 0, 0, rows, flags))
+        count = len(batches) // module.BATCH_FIELDS
+        records: list[Record] = []
+        status, failed, _ = module.decode_objects(
+            (buffer,), batches, 0, count, records, Record, core.record_plan, core.record_text
+        )
+        count = count if status == module.OK else failed
+        if not count:
+            return None
+        return records, columns[0][count - 1] + columns[1][count - 1]
 
     def decode_records(
         self, batch: Any, payload: Buffer, *, origin: Origin = NOWHERE
