@@ -158,9 +158,7 @@ class NativeReader:
         low, high = request.start_offset, request.end_offset
         if low is not None and min(table.column("base_offset")) < low:
             return False
-        if high is not None and max(table.column("last_offset")) >= high:
-            return False
-        return True
+        return high is None or max(table.column("last_offset")) < high
 
     def _plain_chunk(self, table: EntryTable, buffer: memoryview, base: int) -> Chunk | None:
         """All entries as one chunk, None where they must be looked at one by one."""
