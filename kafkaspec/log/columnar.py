@@ -70,8 +70,8 @@ class Columnar:
         """The records as a stream of record batches, which are made one at a time.
 
         Memory is bounded: a record batch holds whole Kafka batches of ``max_bytes`` together, after
-        decompression and with the columns counted, and only a Kafka batch that is larger by itself
-        makes a larger one.
+        decompression; its columns come on top. Only a Kafka batch that is larger by itself makes a
+        larger one.
 
         Args:
             columns: names in the order that is wanted; only they are built.
@@ -83,7 +83,7 @@ class Columnar:
             end_timestamp: first timestamp that is not wanted. With a range of timestamps, records
                 without a timestamp are left out.
             layout: of keys and values, see ``Layout``.
-            max_bytes: of a record batch.
+            max_bytes: of Kafka data in a record batch.
             include_control: whether control records come too, as no consumer sees them.
                 ``control_type`` tells them from data.
             header_keys: see ``HeaderKeys``.

@@ -23,7 +23,12 @@ from kafkaspec.model import Record
 
 _AT_ONCE: Final = 8
 """Batches whose records are made in one call: few enough that they stay in the cache."""
-_DEFAULT: Final = 2
+_DEFAULT: Final = next(
+    field.constant
+    for field in LAYOUTS["recordbatch.record_batch"].fields
+    if field.constant is not None
+)
+"""The magic of a record batch."""
 _PLAIN: Final = (
     "position", "size", "magic", "attributes.compression", "attributes.is_control", "num_records",
 )  # fmt: skip
