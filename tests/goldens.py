@@ -54,6 +54,15 @@ def files(*suffixes: str, version: str | None = None) -> list[Golden]:
     ]
 
 
+def named(name: str) -> list[Golden]:
+    """All golden files of exactly this name, in order."""
+    return [
+        Golden(version, path)
+        for version in VERSIONS
+        for path in sorted((GOLDEN / version / "logs").rglob(name))
+    ]
+
+
 def partitions(version: str) -> list[Path]:
     """The partition directories of a version that hold a segment."""
     return sorted({path.parent for path in (GOLDEN / version / "logs").glob("*/*.log")})

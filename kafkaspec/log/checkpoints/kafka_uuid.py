@@ -1,0 +1,30 @@
+"""UUIDs in the text that Kafka has for them: 16 bytes in URL-safe base64 without padding.
+
+Kafka: ``org.apache.kafka.common.Uuid``.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from uuid import UUID
+
+ZERO = UUID(int=0)
+"""Kafka's "none"."""
+
+_TEXT = re.compile(r"([A-Za-z0-9_-]{22})(==)?")
+
+
+def to_text(value: UUID) -> str:
+    """The 22 characters of a UUID. Kafka: ``Uuid.toString``."""
+    return urlsafe_b64encode(value.bytes).rstrip(b"=").decode("ascii")
+
+
+def from_text(text: str) -> UUID | None:
+    """The UUID of its text, with or without padding; None for any other text.
+
+    As in Kafka, the four bits of the last character that no byte takes may be anything.
+    Kafka: ``Uuid.fromString``.
+    """
+    match = _TEXT.fullmatch(text)
+    return UUID(bytes=urlsafe_b64decode(match[1] + "==")) if match else None
