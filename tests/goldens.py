@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tools.golden import keep
+
 GOLDEN = Path(__file__).parent / "golden"
 
 VERSIONS = sorted(
@@ -37,8 +39,7 @@ class Golden:
     @property
     def dump(self) -> str:
         """What that version's own dump tool says about the file."""
-        path = GOLDEN / self.version / "dump" / f"{self.relative}.txt"
-        return path.read_bytes().decode("utf-8")
+        return dumps(self.version)[self.relative.as_posix()]
 
     def __str__(self) -> str:
         return f"{self.version}-{self.relative}"
@@ -69,12 +70,16 @@ def partitions(version: str) -> list[Path]:
 
 
 @cache
+def dumps(version: str) -> dict[str, str]:
+    """What that version's own dump tool says, by path below ``logs``."""
+    return keep.read_dump(GOLDEN / version)
+
+
+@cache
 def produced(version: str) -> dict[str, list[dict[str, Any]]]:
     """Acknowledged records by partition directory; keys, values, headers as bytes."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    text = (GOLDEN / version / "produced.jsonl").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        record = json.loads(line)
+    for record in keep.read_produced(GOLDEN / version):
         for name in ("key", "value"):
             record[name] = _bytes(record[name])
         record["headers"] = tuple((key, _bytes(value)) for key, value in record["headers"])

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import lzma
 import re
 import shutil
-from collections.abc import Iterable
+import tarfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 GOLDEN = Path(__file__).resolve().parents[2] / "tests" / "golden"
 MANIFEST = "manifest.json"
-PRODUCED = "produced.jsonl"
+PRODUCED = "produced.jsonl.xz"
 LOGS = "logs"
-DUMP = "dump"
+DUMP = "dump.tar.xz"
 _INTERNAL_LIMIT = 300_000
 _LEFT_OUT = re.compile(r"\.lock|.*\.(deleted|cleaned|swap|tmp|part)")
 
@@ -48,19 +51,43 @@ def _wanted(partition: Path) -> bool:
     return written and sum(sizes) < _INTERNAL_LIMIT
 
 
-def write_dump(target: Path, texts: dict[Path, str]) -> None:
-    """One text file for each dumped file, beside each other like the files themselves."""
-    for path, text in texts.items():
-        place = target / path.with_name(path.name + ".txt")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        # A lone carriage return or form feed in a payload must survive: bytes, not text mode.
-        place.write_bytes(text.encode())
+def write_dump(target: Path, texts: Mapping[Path, str]) -> None:
+    """``dump.tar.xz``: one text for each dumped file, under its path and ``.txt``.
+
+    The same texts give the same archive: it holds no times and no owners.
+    """
+    with tarfile.open(target / DUMP, "w:xz", preset=9) as archive:
+        for path, text in sorted(texts.items()):
+            data = text.encode()
+            member = tarfile.TarInfo(f"{path.as_posix()}.txt")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+
+
+def read_dump(directory: Path) -> dict[str, str]:
+    """The dump tool's texts by the path of the file that they are about.
+
+    Payloads hold control characters that text mode would take for line ends.
+    """
+    texts = {}
+    with tarfile.open(directory / DUMP, "r:xz") as archive:
+        for member in archive:
+            data = archive.extractfile(member)
+            assert data is not None
+            texts[member.name.removesuffix(".txt")] = data.read().decode()
+    return texts
 
 
 def write_produced(target: Path, lines: Iterable[dict[str, Any]]) -> None:
-    """``produced.jsonl``: one object a line."""
+    """``produced.jsonl.xz``: one object a line."""
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
-    (target / PRODUCED).write_text(text, encoding="utf-8")
+    (target / PRODUCED).write_bytes(lzma.compress(text.encode(), preset=9))
+
+
+def read_produced(directory: Path) -> list[dict[str, Any]]:
+    """The objects of ``produced.jsonl.xz``."""
+    text = lzma.decompress((directory / PRODUCED).read_bytes()).decode()
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def write_manifest(target: Path, facts: dict[str, Any]) -> None:

@@ -35,14 +35,15 @@ def java_tool(name: str) -> str:
 
 
 def _dependency(coordinate: str, excluded: tuple[str, ...]) -> str:
-    group, artifact, version = (escape(part) for part in coordinate.split(":"))
+    group, artifact, version, *classifier = (escape(part) for part in coordinate.split(":"))
+    which = "".join(f"<classifier>{name}</classifier>" for name in classifier)
     exclusions = "".join(
         f"<exclusion><groupId>{escape(g)}</groupId><artifactId>{escape(a)}</artifactId></exclusion>"
         for g, a in (pair.split(":") for pair in excluded)
     )
     return (
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
-        f"<version>{version}</version><exclusions>{exclusions}</exclusions></dependency>\n"
+        f"<version>{version}</version>{which}<exclusions>{exclusions}</exclusions></dependency>\n"
     )
 
 

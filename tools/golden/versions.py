@@ -19,6 +19,17 @@ NATIVE_FORMAT = "{native}"
 _NEVER = (99,)
 _LOG4J_BINDING = ("log4j:log4j:1.2.17", "org.slf4j:slf4j-log4j12:1.7.30")
 _JAXB = ("javax.xml.bind:jaxb-api:2.3.1",)
+# 3.4.13 and 3.4.14, which 2.0 to 2.3 ask for, fail on Java 14 and later.
+_ZOOKEEPER = ("org.apache.zookeeper:zookeeper:3.4.12",)
+# 0.8.0 and 0.8.1 have no Java producer of their own; the next release's speaks their protocol.
+_OLD_CLIENT = ("org.apache.kafka:kafka-clients:0.8.2.2",)
+_NOT_ON_MAVEN = (
+    "com.sun.jdmk:jmxtools", "com.sun.jmx:jmxri", "javax.jms:jms", "javax.mail:mail",
+)  # fmt: skip
+_OPEN_LANG = ("--add-opens=java.base/java.lang=ALL-UNNAMED",)  # their snappy loads itself by it
+_NO_TOPIC_CONFIG = "no topic settings, no compaction, no timestamps"
+_OLD_COMPACTION = "no timestamps; compressed topics cannot be compacted"
+_INTERNAL_SEGMENT_BYTES = "segment.bytes from 1 MiB: internal.segment.bytes"
 
 
 class Mode(enum.StrEnum):
@@ -38,12 +49,23 @@ class Feature(enum.StrEnum):
     IDEMPOTENCE = "idempotence"
     TRANSACTIONS = "transactions"
     OLD_FORMATS = "old-formats"
-    OFFSETS_TOPIC = "offsets-topic"
+    TOPIC_SETTINGS = "topic-settings"
+    COMPACTION = "compaction"
+    GROUPS = "groups"
+    DELETE_RECORDS = "delete-records"
+    LEVELS = "levels"
+    TIERED = "tiered"
+    METADATA_LOG = "metadata-log"
+    CONSUMER_GROUPS = "consumer-groups"
+    SHARE_GROUPS = "share-groups"
+    TRANSACTION_V2 = "transaction-version-2"
 
 
 # First release with the feature, first release without it again.
 _FEATURES: dict[Feature, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    Feature.OFFSETS_TOPIC: ((0, 9), _NEVER),  # written by the Java consumer, which is new in 0.9
+    Feature.TOPIC_SETTINGS: ((0, 8, 1), _NEVER),
+    Feature.COMPACTION: ((0, 8, 1), _NEVER),
+    Feature.GROUPS: ((0, 9), _NEVER),  # the Java consumer and the group coordinator on brokers
     Feature.TOPIC_COMPRESSION: ((0, 9), _NEVER),  # KAFKA-1499: topic setting compression.type
     Feature.COMPACT_COMPRESSED: ((0, 9), _NEVER),  # KAFKA-1374
     Feature.TIMESTAMPS: ((0, 10), _NEVER),  # KIP-32
@@ -51,6 +73,13 @@ _FEATURES: dict[Feature, tuple[tuple[int, ...], tuple[int, ...]]] = {
     Feature.IDEMPOTENCE: ((0, 11), _NEVER),  # KIP-98
     Feature.TRANSACTIONS: ((0, 11), _NEVER),  # KIP-98
     Feature.OLD_FORMATS: ((0, 10), (3, 0)),  # message.format.version, ignored since KAFKA-12944
+    Feature.DELETE_RECORDS: ((1, 1), _NEVER),  # KIP-107; the admin client has it from 1.1
+    Feature.METADATA_LOG: ((3, 0), _NEVER),  # KIP-500, KIP-630
+    Feature.TIERED: ((3, 6), (4, 4)),  # KIP-405; the test jar of 4.4 is not on Maven
+    Feature.CONSUMER_GROUPS: ((4, 0), _NEVER),  # KIP-848
+    Feature.LEVELS: ((3, 8), _NEVER),  # KIP-390
+    Feature.TRANSACTION_V2: ((4, 0), _NEVER),  # KIP-890
+    Feature.SHARE_GROUPS: ((4, 1), _NEVER),  # KIP-932; the state of 4.0 was an early access
 }
 
 
@@ -70,7 +99,8 @@ class Version:
     jvm_flags: tuple[str, ...] = ()
     broker_settings: tuple[tuple[str, str], ...] = ()
     limits: str = ""
-    kept: bool = True
+    dumped_by: str = ""
+    """The version whose dump tool is used, where a version has none on Maven."""
 
     @property
     def release(self) -> tuple[int, ...]:
@@ -87,8 +117,9 @@ class Version:
     @property
     def codecs(self) -> tuple[str, ...]:
         """Names of the compression codecs a producer may set, ``none`` included."""
+        lz4 = ("lz4",) if self.release >= (0, 8, 2) else ()
         zstd = ("zstd",) if self.release >= (2, 1) else ()  # KIP-110
-        return ("none", "gzip", "snappy", "lz4", *zstd)
+        return ("none", "gzip", "snappy", *lz4, *zstd)
 
     @property
     def native_magic(self) -> int:
@@ -105,13 +136,19 @@ class Version:
     @property
     def artifacts(self) -> tuple[str, ...]:
         """Maven coordinates of the broker, its tools and its client."""
-        core = (f"org.apache.kafka:kafka_{self.scala}:{self.name}",)
-        names: tuple[str, ...] = ()
+        own = [f"kafka_{self.scala}"]
         if self.mode is Mode.KRAFT:
-            names = ("kafka-tools", "kafka-clients", "kafka-storage")
-            if self.release >= (4, 1):
-                names = (*names, "kafka-streams")  # the streams group coordinator loads its classes
-        return core + tuple(f"org.apache.kafka:{name}:{self.name}" for name in names) + self.extra
+            own += ["kafka-clients"]
+            own += [] if self.dumped_by else ["kafka-tools", "kafka-storage"]
+            if Feature.TIERED in self.features:
+                own += ["kafka-storage::test"]  # Kafka's own local remote storage
+            if self.release >= (4, 1) and not self.dumped_by:
+                own += ["kafka-streams"]  # the streams group coordinator loads its classes
+        names = (name.partition("::") for name in own)
+        return (
+            *(f"org.apache.kafka:{n}:{self.name}{':' + c if c else ''}" for n, _, c in names),
+            *self.extra,
+        )
 
     @property
     def dump_class(self) -> str:
@@ -137,13 +174,44 @@ _ZK = Mode.ZOOKEEPER
 _KRAFT = Mode.KRAFT
 
 VERSIONS: tuple[Version, ...] = (
-    Version("0.8.2.2", "2.11", _ZK, limits="no timestamps; compressed topics cannot be compacted"),
-    Version("0.10.2.2", "2.11", _ZK, extra=_JAXB),
-    Version("0.11.0.3", "2.11", _ZK, extra=_JAXB),
-    Version("2.8.2", "2.13", _ZK, extra=_LOG4J_BINDING),
+    Version("0.8.0", "2.10", _ZK, _OLD_CLIENT, _NOT_ON_MAVEN, _OPEN_LANG, limits=_NO_TOPIC_CONFIG),
+    Version("0.8.1.1", "2.10", _ZK, _OLD_CLIENT, _NOT_ON_MAVEN, _OPEN_LANG, limits=_OLD_COMPACTION),
+    Version("0.8.2.2", "2.11", _ZK, limits=_OLD_COMPACTION),
+    Version("0.9.0.1", "2.11", _ZK),
+    Version("0.10.0.1", "2.11", _ZK),
+    Version("0.10.1.1", "2.11", _ZK, _JAXB),
+    Version("0.10.2.2", "2.11", _ZK, _JAXB),
+    Version("0.11.0.3", "2.11", _ZK, _JAXB),
+    Version("1.0.2", "2.12", _ZK, _JAXB),
+    Version("1.1.1", "2.12", _ZK, (*_JAXB, *_LOG4J_BINDING)),
+    Version("2.0.1", "2.12", _ZK, (*_ZOOKEEPER, *_LOG4J_BINDING)),
+    Version("2.1.1", "2.12", _ZK, (*_ZOOKEEPER, *_LOG4J_BINDING)),
+    Version("2.2.2", "2.12", _ZK, (*_ZOOKEEPER, *_LOG4J_BINDING)),
+    Version("2.3.1", "2.12", _ZK, (*_ZOOKEEPER, *_LOG4J_BINDING)),
+    Version("2.4.1", "2.13", _ZK, _LOG4J_BINDING),
+    Version("2.5.1", "2.13", _ZK, _LOG4J_BINDING),
+    Version("2.6.3", "2.13", _ZK, _LOG4J_BINDING),
+    Version("2.7.2", "2.13", _ZK, _LOG4J_BINDING),
+    Version("2.8.2", "2.13", _ZK, _LOG4J_BINDING),
+    Version("3.0.2", "2.13", _KRAFT),
+    Version("3.1.2", "2.13", _KRAFT),
+    Version("3.2.3", "2.13", _KRAFT),
+    Version("3.3.2", "2.13", _KRAFT),
+    Version("3.4.1", "2.13", _KRAFT),
+    Version("3.5.2", "2.13", _KRAFT),
+    Version("3.6.2", "2.13", _KRAFT),
+    Version("3.7.2", "2.13", _KRAFT),
+    Version("3.8.1", "2.13", _KRAFT),
     Version("3.9.2", "2.13", _KRAFT),
-    Version("4.3.1", "2.13", _KRAFT, limits="segment.bytes from 1 MiB: internal.segment.bytes"),
-)
+    Version("4.0.2", "2.13", _KRAFT, limits="segments from 1 MiB: rolled by a full index instead"),
+    Version("4.1.2", "2.13", _KRAFT, limits=_INTERNAL_SEGMENT_BYTES),
+    Version("4.2.1", "2.13", _KRAFT, limits=_INTERNAL_SEGMENT_BYTES),
+    Version("4.3.1", "2.13", _KRAFT, limits=_INTERNAL_SEGMENT_BYTES),
+    Version(
+        "4.4.0", "2.13", _KRAFT, excluded=("org.apache.kafka:kafka-tools-api",), dumped_by="4.3.1",
+        limits="not all artifacts are on Maven: no tiered storage, dumped with the tool of 4.3.1",
+    ),
+)  # fmt: skip
 
 
 def by_name(name: str) -> Version:
