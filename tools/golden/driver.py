@@ -40,10 +40,11 @@ class Driver:
     def __init__(self, broker: Running, jars: Path, classes: Path, work: Path) -> None:
         self._work = work
         self._expired = False
+        flags = broker.version.jvm_flags
         arguments = [broker.topics_class, broker.topics_connect, broker.bootstrap]
         with (work / "driver.out").open("wb") as errors:
             self._process = subprocess.Popen(
-                [*java_command(work, [classes, f"{jars}/*"], ()), "Driver", *arguments],
+                [*java_command(work, [classes, f"{jars}/*"], flags), "Driver", *arguments],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
                 encoding="utf-8", cwd=work,
             )  # fmt: skip

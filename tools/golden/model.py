@@ -88,10 +88,15 @@ class Scenario:
 
     def applies_to(self, version: Version) -> bool:
         """Whether ``version`` can run this scenario."""
+        needs = set(self.needs)
+        if self.topic:
+            needs.add(Feature.TOPIC_SETTINGS)
+        if self.compacted:
+            needs.add(Feature.COMPACTION)
         formats = {name for _, name in version.old_formats}
         return (
             (self.only is None or version.name in self.only)
-            and self.needs <= version.features
+            and needs <= version.features
             and self.codecs <= set(version.codecs)
             and (FORMAT not in self.topic or self.topic[FORMAT] in formats)
         )

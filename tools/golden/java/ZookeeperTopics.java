@@ -19,7 +19,9 @@ final class ZookeeperTopics implements Topics {
 
     @Override
     public void create(String topic, int partitions, Map<String, String> settings) throws Exception {
-        put("/config/topics/" + topic, config(settings), CreateMode.PERSISTENT);
+        if (zookeeper.exists("/config/topics", false) != null) { // 0.8.0 has no settings of topics
+            put("/config/topics/" + topic, config(settings), CreateMode.PERSISTENT);
+        }
         StringJoiner replicas = new StringJoiner(",", "{", "}");
         for (int partition = 0; partition < partitions; partition++) {
             replicas.add("\"" + partition + "\":[0]");
