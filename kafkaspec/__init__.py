@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kafkaspec.log.partition import Partition
     from kafkaspec.log.segment import Segment
     from kafkaspec.model import Record
+    from kafkaspec.writing.segment_writer import SegmentWriter
 
 _HOMES = {
     "Batch": ("log.batch", "Batch"),
@@ -38,6 +39,7 @@ _HOMES = {
     "Reason": ("errors", "Reason"),
     "Record": ("model", "Record"),
     "Segment": ("log.segment", "Segment"),
+    "SegmentWriter": ("writing.segment_writer", "SegmentWriter"),
     "TruncatedError": ("errors", "TruncatedError"),
     "UnsupportedError": ("errors", "UnsupportedError"),
     "decode": ("log.encoding", "decode"),
@@ -56,6 +58,7 @@ __all__ = [
     "Reason",
     "Record",
     "Segment",
+    "SegmentWriter",
     "TruncatedError",
     "UnsupportedError",
     "decode",

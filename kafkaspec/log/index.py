@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from os import PathLike
-from struct import Struct
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from kafkaspec._generated.layout import LAYOUTS
@@ -18,13 +17,13 @@ from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexE
 from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log import names
+from kafkaspec.log.arrays import entry_struct
 from kafkaspec.log.framing import field_of, fixed_size
 from kafkaspec.log.remote import as_path
 from kafkaspec.log.source import Source, unreadable
 
 Entry = TypeVar("Entry", OffsetIndexEntry, TimeIndexEntry)
 
-_INTEGERS: Final = {1: "b", 2: "h", 4: "i", 8: "q"}
 _ZEROS_AT_ONCE: Final = 1 << 16
 
 
@@ -225,7 +224,7 @@ def _count(type_key: str, slots: memoryview) -> int:
     fields = LAYOUTS[type_key].fields
     relative = [item.id for item in fields].index("relative_offset")
     # One pass over up to 1.3 million slots: a codec would take seconds for it.
-    layout = Struct(">" + "".join(_INTEGERS[item.size] for item in fields))
+    layout = entry_struct(type_key)
     for number, slot in enumerate(layout.iter_unpack(slots)):
         if number and slot[relative] == 0:
             return 0 if number == 1 and is_zero(slots[: layout.size]) else number

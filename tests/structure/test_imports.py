@@ -21,6 +21,7 @@ LAYERS = (
     ("kafkaspec._generated", "kafkaspec.compression"),
     ("kafkaspec.codecs",),
     ("kafkaspec.log",),
+    ("kafkaspec.writing",),
     ("kafkaspec.arrow",),
     ("kafkaspec.analysis",),
     ("kafkaspec.cli",),

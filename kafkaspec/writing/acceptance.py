@@ -1,0 +1,54 @@
+"""Whether entries can be appended: what a leader checks, as far as it is about the log."""
+
+from __future__ import annotations
+
+from operator import gt, le
+
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.writing.headers import UNKNOWN, Headers
+from kafkaspec.writing.profiles import Profile
+
+
+def first_refused(
+    headers: Headers, next_offset: int, profile: Profile
+) -> tuple[int, KafkaSpecError] | None:
+    """The first entry that cannot be appended, and why.
+
+    Args:
+        headers: of the entries.
+        next_offset: log end offset in front of them.
+        profile: of the log.
+    """
+    found: list[tuple[int, KafkaSpecError]] = []
+    number = headers.wrong_checksum()
+    if number is not None:
+        found.append((number, headers.batch(number).crc_error()))
+    if max(headers.magic) > profile.magic:
+        number = next(n for n, magic in enumerate(headers.magic) if magic > profile.magic)
+        detail = f"the profile of Kafka {profile.since} has no magic {headers.magic[number]}"
+        found.append((number, refusal(headers, number, detail)))
+    number = _disorder(headers, next_offset)
+    if number is not None:
+        before = headers.last_offset[number - 1] if number else next_offset - 1
+        first, last = headers.first_offset[number], headers.last_offset[number]
+        what = f"{first} to {last}" if first != UNKNOWN else f"up to {last}"
+        detail = f"its offsets, {what}, do not follow {before}"
+        found.append((number, refusal(headers, number, detail)))
+    return min(found, key=lambda item: item[0], default=None)
+
+
+def refusal(headers: Headers, number: int, detail: str) -> KafkaSpecError:
+    """The error that says why an entry cannot be appended."""
+    return make_error(Reason.UNENCODABLE, detail, offset=headers.position[number])
+
+
+def _disorder(headers: Headers, next_offset: int) -> int | None:
+    """The first entry whose offsets do not follow those before it."""
+    first, last = list(headers.first_offset), list(headers.last_offset)
+    before = [next_offset - 1, *last[:-1]]
+    if all(map(gt, first, before)) and all(map(le, first, last)):
+        return None
+    for number, (begin, end, previous) in enumerate(zip(first, last, before, strict=True)):
+        if end <= previous or (begin != UNKNOWN and not previous < begin <= end):
+            return number
+    return None

@@ -1,0 +1,217 @@
+"""Which entries a broker makes in the indexes of a segment, while it appends or when it recovers.
+
+Kafka: ``LogSegment.append``, ``LogSegment.recover``, ``OffsetIndex``, ``TimeIndex.maybeAppend``.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Final
+
+from kafkaspec.codecs import Codec
+from kafkaspec.compression import DEFAULT_MAX_OUTPUT
+from kafkaspec.log.arrays import serialize_array
+from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.framing import fixed_size
+from kafkaspec.log.index import OffsetIndex, TimeIndex
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing.headers import BATCH_MAGIC, Headers
+from kafkaspec.writing.profiles import IndexKey, Profile, TimeEntry, Unit
+
+INDEX_INTERVAL_BYTES: Final = 4096
+"""Kafka's default of ``index.interval.bytes``."""
+SEGMENT_INDEX_BYTES: Final = 10 << 20
+"""Kafka's default of ``segment.index.bytes``."""
+LARGEST_RELATIVE_OFFSET: Final = (1 << 31) - 1
+"""An entry has four bytes for the distance of an offset from the base offset of the segment."""
+
+
+class Rule(StrEnum):
+    """Who makes the entries."""
+
+    APPEND = "append"
+    """A leader that appends what producers send."""
+    RECOVERY = "recovery"
+    """A broker that starts and does not trust the indexes it finds."""
+
+
+class IndexBuilder:
+    """The entries of the two indexes of one segment, made while its entries are told in order.
+
+    An entry comes when more than ``interval`` bytes follow the last one, so that the first append
+    never has one. The time index takes the largest timestamp so far whenever the offset index gets
+    an entry, and once more in the end.
+
+    Args:
+        base_offset: of the segment.
+        profile: rules of the version.
+        rule: see ``Rule``.
+        interval: ``index.interval.bytes``.
+        max_bytes: ``segment.index.bytes``, which says when the indexes are full.
+
+    Attributes:
+        size: bytes of the log so far.
+        max_timestamp: the largest so far in ms, -1 for none.
+    """
+
+    def __init__(
+        self,
+        base_offset: int,
+        profile: Profile,
+        *,
+        rule: Rule = Rule.APPEND,
+        interval: int = INDEX_INTERVAL_BYTES,
+        max_bytes: int = SEGMENT_INDEX_BYTES,
+    ) -> None:
+        self.base_offset = base_offset
+        self.size = 0
+        self.max_timestamp = NO_TIMESTAMP
+        self._profile = profile
+        self._interval = interval
+        self._most = max_bytes // fixed_size(OffsetIndex.type_key)
+        # One slot is kept for the entry that is made when the segment is closed.
+        self._most_times = max_bytes // fixed_size(TimeIndex.type_key) - 1
+        self._by_batch = rule is Rule.RECOVERY or profile.index_unit is Unit.BATCH
+        self._by_record = rule is Rule.APPEND and profile.time_entry is TimeEntry.RECORD
+        self._first_key = profile.index_key is IndexKey.FIRST
+        self._since_entry = 0
+        self._max_offset = base_offset
+        self._find_max: Callable[[], int] | None = None
+        self._offsets, self._positions = array("q"), array("q")
+        self._timestamps, self._time_offsets = array("q"), array("q")
+
+    @property
+    def room(self) -> int:
+        """Entries that both indexes have room for; with none, the segment is full."""
+        left = self._most - len(self._offsets)
+        if self._profile.has_time_index:
+            left = min(left, self._most_times - len(self._timestamps))
+        return max(left, 0)
+
+    def fits(self, offset: int) -> bool:
+        """Whether an entry can express that offset."""
+        return 0 <= offset - self.base_offset <= LARGEST_RELATIVE_OFFSET
+
+    def append(self, headers: Headers, first: int, last: int) -> None:
+        """Take one append: the entries from number ``first`` up to, and without, ``last``.
+
+        Raises:
+            KafkaSpecError: its records are needed, and cannot be read.
+        """
+        if self._by_batch:
+            for number in range(first, last):
+                self._append(headers, number, number + 1)
+        else:
+            self._append(headers, first, last)
+
+    def append_each(self, headers: Headers, first: int, last: int) -> None:
+        """Take some entries, each of them an append of its own.
+
+        Raises:
+            KafkaSpecError: as ``append``.
+        """
+        if self._first_key or self._by_record:
+            for number in range(first, last):
+                self._append(headers, number, number + 1)
+            return
+        size, since, largest = self.size, self._since_entry, self.max_timestamp
+        interval = self._interval
+        for length, offset, timestamp in zip(
+            headers.size[first:last],
+            headers.last_offset[first:last],
+            headers.max_timestamp[first:last],
+            strict=True,
+        ):
+            if timestamp > largest:
+                largest = timestamp
+                self.max_timestamp, self._max_offset = timestamp, offset
+            if since > interval:
+                self._add(offset, size)
+                since = 0
+            size += length
+            since += length
+        self.size, self._since_entry = size, since
+
+    def _append(self, headers: Headers, first: int, last: int) -> None:
+        self._take_timestamp(headers, first, last)
+        length = sum(headers.size[first:last])
+        if self._since_entry > self._interval:
+            if self._first_key:
+                self._add(headers.first_offset_of(first), self.size)
+            else:
+                self._add(headers.last_offset[last - 1], self.size)
+            self._since_entry = 0
+        self.size += length
+        self._since_entry += length
+
+    def _take_timestamp(self, headers: Headers, first: int, last: int) -> None:
+        timestamps = list(headers.max_timestamp[first:last])
+        largest = max(timestamps)
+        if largest <= self.max_timestamp:
+            return
+        number = first + timestamps.index(largest)
+        self.max_timestamp = largest
+        self._find_max = None
+        self._max_offset = headers.last_offset[number]
+        if not self._by_record or headers.compression[number]:
+            return
+        if headers.magic[number] < BATCH_MAGIC:
+            # Of messages of one append that the broker stamped, the first one counts.
+            if headers.append_time[number]:
+                self._max_offset = headers.first_offset[first]
+        elif not headers.append_time[number]:
+            data, codec = headers.data(number, number + 1), headers.segment.codec
+            self._find_max = lambda: _offset_of(data, codec, largest, self._max_offset)
+
+    def settle(self) -> None:
+        """Look up what is still to be looked up in bytes that were handed in.
+
+        Raises:
+            KafkaSpecError: the records of the batch with the largest timestamp cannot be read.
+        """
+        if self._find_max is not None:
+            self._max_offset = self._find_max()
+            self._find_max = None
+
+    def _add(self, offset: int, position: int) -> None:
+        self._offsets.append(offset - self.base_offset)
+        self._positions.append(position)
+        self._add_time()
+
+    def _add_time(self) -> None:
+        timestamps = self._timestamps
+        if self.max_timestamp > (timestamps[-1] if timestamps else NO_TIMESTAMP):
+            self.settle()
+            timestamps.append(self.max_timestamp)
+            self._time_offsets.append(self._max_offset - self.base_offset)
+
+    def finish(self) -> None:
+        """Take the end of the segment: the largest timestamp gets its entry."""
+        self._add_time()
+
+    def offset_index(self) -> bytes:
+        """The bytes of the offset index.
+
+        Raises:
+            KafkaSpecError: ``unencodable``: an offset is too far from the base offset.
+        """
+        columns = {"relative_offset": self._offsets, "position": self._positions}
+        return serialize_array(OffsetIndex.type_key, columns)
+
+    def time_index(self) -> bytes:
+        """The bytes of the time index.
+
+        Raises:
+            KafkaSpecError: as ``offset_index``.
+        """
+        columns = {"timestamp": self._timestamps, "relative_offset": self._time_offsets}
+        return serialize_array(TimeIndex.type_key, columns)
+
+
+def _offset_of(data: memoryview, codec: Codec, timestamp: int, otherwise: int) -> int:
+    """Offset of the first record with that timestamp in an entry."""
+    batch: Batch = Segment(data, codec=codec, crc="ignore").batch_at(0)
+    records = batch.records(DEFAULT_MAX_OUTPUT)
+    return next((item.offset for item in records if item.timestamp == timestamp), otherwise)

@@ -1,0 +1,57 @@
+"""Which leader epoch began at which offset, kept while batches are appended.
+
+Kafka: ``LeaderEpochFileCache.assign``, ``LogSegment.recover``; KIP-101.
+"""
+
+from __future__ import annotations
+
+from kafkaspec.log.checkpoints import leader_epoch_checkpoint
+from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.writing.headers import BATCH_MAGIC, NONE, Headers
+from kafkaspec.writing.profiles import EpochFile
+
+
+class LeaderEpochs:
+    """The content of a ``leader-epoch-checkpoint``.
+
+    Args:
+        kind: when there is such a file.
+        epoch: of the leader that begins at ``start_offset``, None if that is not known.
+        start_offset: of the log.
+    """
+
+    def __init__(self, kind: EpochFile, epoch: int | None, start_offset: int) -> None:
+        self._kind = kind
+        self._entries: list[EpochEntry] = []
+        self._has_messages = False
+        self._leader = None if epoch is None else EpochEntry(epoch, start_offset)
+        if self._leader is not None and kind is EpochFile.ALWAYS_ASSIGNED:
+            self._entries.append(self._leader)
+
+    @property
+    def entries(self) -> tuple[EpochEntry, ...]:
+        """The epochs in order."""
+        return tuple(self._entries)
+
+    def append(self, headers: Headers, first: int, last: int) -> None:
+        """Take the entries from number ``first`` up to, and without, ``last``."""
+        epochs = headers.leader_epoch[first:last]
+        latest = self._entries[-1].epoch if self._entries else NONE
+        self._has_messages = self._has_messages or min(headers.magic[first:last]) < BATCH_MAGIC
+        if max(epochs) <= latest:
+            return
+        for number, epoch in enumerate(epochs, first):
+            if epoch > latest:
+                self._entries.append(EpochEntry(epoch, headers.first_offset[number]))
+                latest = epoch
+
+    def checkpoint(self) -> bytes | None:
+        """The bytes of the file, None where there is none."""
+        if self._kind is EpochFile.NEVER:
+            return None
+        entries = self._entries
+        if not entries and not self._has_messages and self._kind is EpochFile.ASSIGNED:
+            entries = [self._leader] if self._leader is not None else []
+        if entries:
+            return leader_epoch_checkpoint.serialize(entries)
+        return b"" if self._kind is EpochFile.ALWAYS else None

@@ -1,0 +1,208 @@
+"""What a broker knows of producers: batches in, producer snapshots and aborted transactions out.
+
+Kafka: ``ProducerStateManager``, ``ProducerAppendInfo``, ``ProducerStateEntry``; KIP-98. The batches
+are taken as a follower takes them: an epoch or a sequence number that a leader would refuse is
+already in the log.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.python.model.control_record import ControlRecordType, EndTransactionMarker
+from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry, ProducerSnapshot
+from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.codecs import Codec
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.log import sidecars
+from kafkaspec.log.arrays import serialize_array
+from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.control import KEY
+from kafkaspec.log.framing import field_of
+from kafkaspec.writing.headers import NONE, Headers
+from kafkaspec.writing.profiles import MarkerTrace, Profile
+
+
+@dataclass(slots=True)
+class _Marker:
+    """The end of a transaction as its control record says it."""
+
+    aborted: bool
+    coordinator_epoch: int
+    timestamp: int
+
+
+class ProducerState:
+    """The state of all producers of a partition.
+
+    Args:
+        profile: rules of the version.
+        entries: of a snapshot that is known to be right at the first offset that will be told.
+    """
+
+    def __init__(self, profile: Profile, entries: Iterable[ProducerEntry] = ()) -> None:
+        self._trace = profile.marker_trace
+        self._empty_aborts = profile.empty_aborts
+        self._delta_of_sequence = profile.delta_of_sequence
+        self._entries: dict[int, ProducerEntry] = {}
+        self._open: dict[int, int] = {}
+        """First offset of the open transaction of a producer, by its id."""
+        self._begun: list[tuple[int, int]] = []
+        """A heap of first offsets and producers; those that are not in ``_open`` have ended."""
+        for entry in entries:
+            self._entries[entry.producer_id] = replace(entry)
+            if entry.current_txn_first_offset != NONE:
+                self._begin(entry.producer_id, entry.current_txn_first_offset)
+
+    def __len__(self) -> int:
+        """Number of producers."""
+        return len(self._entries)
+
+    @property
+    def entries(self) -> list[ProducerEntry]:
+        """The state of each producer, in the order of their ids. Kafka has them in hash order."""
+        return [replace(entry) for _, entry in sorted(self._entries.items())]
+
+    @property
+    def first_open_offset(self) -> int | None:
+        """First offset of the earliest open transaction, None where none is open."""
+        while self._begun:
+            offset, producer_id = self._begun[0]
+            if self._open.get(producer_id) == offset:
+                return offset
+            heapq.heappop(self._begun)
+        return None
+
+    def _begin(self, producer_id: int, first_offset: int) -> None:
+        self._open[producer_id] = first_offset
+        heapq.heappush(self._begun, (first_offset, producer_id))
+
+    def append(self, headers: Headers, first: int, last: int) -> list[AbortedTransaction]:
+        """Take the entries from number ``first`` up to, and without, ``last``.
+
+        Returns:
+            The transactions that were aborted by them.
+
+        Raises:
+            KafkaSpecError: a transaction marker cannot be read.
+        """
+        ids = headers.producer_id[first:last]
+        aborted: list[AbortedTransaction] = []
+        if max(ids, default=NONE) == NONE:
+            return aborted
+        for number, producer_id in enumerate(ids, first):
+            if producer_id == NONE:
+                continue
+            if headers.control[number]:
+                found = self._end(headers.batch(number))
+                if found is not None:
+                    aborted.append(found)
+            else:
+                self._data(headers, number, producer_id)
+        return aborted
+
+    def _data(self, headers: Headers, number: int, producer_id: int) -> None:
+        entry = self._of(producer_id, headers.producer_epoch[number])
+        last_offset, first_offset = headers.last_offset[number], headers.first_offset[number]
+        if self._delta_of_sequence:
+            first_offset = last_offset - (
+                headers.last_sequence[number] - headers.base_sequence[number]
+            )
+        entry.last_sequence = headers.last_sequence[number]
+        entry.last_offset = last_offset
+        entry.offset_delta = last_offset - first_offset
+        entry.timestamp = headers.max_timestamp[number]
+        if headers.transactional[number] and entry.current_txn_first_offset == NONE:
+            entry.current_txn_first_offset = first_offset
+            self._begin(producer_id, first_offset)
+
+    def _of(self, producer_id: int, epoch: int) -> ProducerEntry:
+        """The entry of a producer, without its last batch if that was of another epoch."""
+        entry = self._entries.get(producer_id)
+        if entry is None:
+            entry = self._entries[producer_id] = ProducerEntry(
+                producer_id=producer_id,
+                producer_epoch=epoch,
+                last_sequence=NONE,
+                last_offset=NONE,
+                offset_delta=0,
+                timestamp=NO_TIMESTAMP,
+                coordinator_epoch=NONE,
+                current_txn_first_offset=NONE,
+            )
+        elif entry.producer_epoch != epoch:
+            entry.producer_epoch = epoch
+            entry.last_sequence = entry.last_offset = NONE
+            entry.offset_delta = 0
+            if self._trace is MarkerTrace.NOTHING:
+                entry.timestamp = NO_TIMESTAMP
+        return entry
+
+    def _end(self, batch: Batch) -> AbortedTransaction | None:
+        """Take a transaction marker."""
+        marker = _read_marker(batch)
+        if marker is None:
+            return None
+        offset, producer_id = batch.base_offset, batch.producer_id
+        entry = self._of(producer_id, batch.producer_epoch)
+        entry.coordinator_epoch = marker.coordinator_epoch
+        if self._trace is not MarkerTrace.NOTHING:
+            entry.timestamp = marker.timestamp
+        if self._trace is MarkerTrace.BATCH:
+            entry.last_offset, entry.offset_delta = offset, 0
+        entry.current_txn_first_offset = NONE
+        first_offset = self._open.pop(producer_id, None)
+        if first_offset is None:
+            if not self._empty_aborts:
+                return None
+            first_offset = offset
+        if not marker.aborted:
+            return None
+        still_open = self.first_open_offset
+        return AbortedTransaction(
+            producer_id=producer_id,
+            first_offset=first_offset,
+            last_offset=offset,
+            last_stable_offset=offset + 1 if still_open is None else still_open,
+        )
+
+    def snapshot(self, codec: Codec) -> bytes:
+        """The bytes of a producer snapshot, entries in the order of producer ids."""
+        structure = ProducerSnapshot(entries=self.entries)
+        return codec.serialize(sidecars.SNAPSHOT, structure)
+
+
+def transaction_index(aborted: Iterable[AbortedTransaction]) -> bytes:
+    """The bytes of a transaction index."""
+    items = list(aborted)
+    key = sidecars.ABORTED_TRANSACTION
+    columns = {
+        field.id: [getattr(item, field.id) for item in items] for field in LAYOUTS[key].fields
+    }
+    return serialize_array(key, columns)
+
+
+def _read_marker(batch: Batch) -> _Marker | None:
+    """What a control batch of a producer says; None for one that compaction emptied."""
+    found = batch.control_records()
+    if not found:
+        return None
+    control = found[0]
+    if not isinstance(control.body, EndTransactionMarker):
+        raise make_error(
+            Reason.INVALID_VALUE,
+            f"a control record of a producer ends a transaction, but this one is of type"
+            f" {control.key.type}",
+            file=batch.file,
+            offset=batch.payload_position,
+            path=f"{batch.payload_path}/records/0/key/type",
+            spec=field_of(KEY, "type").location,
+        )
+    return _Marker(
+        aborted=control.key.type == ControlRecordType.ABORT,
+        coordinator_epoch=control.body.coordinator_epoch,
+        timestamp=control.record.timestamp,
+    )

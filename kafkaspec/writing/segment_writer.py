@@ -1,0 +1,426 @@
+"""Writes the directory of a partition as a broker of a chosen version leaves it after a clean stop.
+
+Kafka: ``UnifiedLog.append``, ``LocalLog.roll``, ``LogSegment.shouldRoll``, ``LogSegment.append``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Literal, Self
+from uuid import UUID
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
+from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.codecs import Buffer, Codec, get_codec
+from kafkaspec.log import names
+from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.checkpoints import partition_metadata
+from kafkaspec.log.encoding import encode
+from kafkaspec.log.framing import FRAMING, RECORD_BATCH, field_of, field_position
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.model import Record
+from kafkaspec.writing.acceptance import first_refused, refusal
+from kafkaspec.writing.atomic import DirectoryAside, cannot_write, writing
+from kafkaspec.writing.headers import (
+    BATCH_MAGIC,
+    NONE,
+    Headers,
+    read_all_headers,
+    read_headers,
+)
+from kafkaspec.writing.index_rules import (
+    INDEX_INTERVAL_BYTES,
+    SEGMENT_INDEX_BYTES,
+    IndexBuilder,
+)
+from kafkaspec.writing.leader_epochs import LeaderEpochs
+from kafkaspec.writing.producer_state import ProducerState, transaction_index
+from kafkaspec.writing.profiles import Profile, get_profile
+from kafkaspec.writing.rolling import RollRules
+
+SEGMENT_BYTES: Final = 1 << 30
+"""Kafka's default of ``segment.bytes``."""
+SEGMENT_MS: Final = 7 * 24 * 60 * 60 * 1000
+"""Kafka's default of ``segment.ms``."""
+LARGEST_SEGMENT: Final = (1 << 31) - 1
+"""Bytes that a broker opens: positions have four bytes."""
+
+LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
+PARTITION_METADATA: Final = "partition.metadata"
+
+_BUFFER: Final = 1 << 20
+_LEAST_INDEX: Final = 24
+"""Bytes of an index that has room for one entry besides the one that closing adds."""
+
+_epoch = field_of(RECORD_BATCH, "partition_leader_epoch")
+_EPOCH_START: Final = FRAMING + field_position(LAYOUTS[RECORD_BATCH], _epoch.id)
+_EPOCH_STOP: Final = _EPOCH_START + _epoch.size
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSegment:
+    """A segment that was begun.
+
+    Attributes:
+        base_offset: of the segment.
+        size: bytes of its log.
+    """
+
+    base_offset: int
+    size: int
+
+
+class SegmentWriter:
+    """The log of one partition in the making.
+
+    Nothing is there under a final name before ``close``, which the end of a ``with`` block calls.
+    An exception in the block calls ``abort``, and nothing remains.
+
+    Attributes:
+        directory: where the files are to be.
+        profile: the rules that are followed.
+        next_offset: the log end offset: one behind the last offset so far.
+    """
+
+    def __init__(
+        self,
+        directory: str | PathLike[str],
+        base_offset: int = 0,
+        profile: str | Profile = "4.3",
+        *,
+        segment_bytes: int = SEGMENT_BYTES,
+        segment_ms: int = SEGMENT_MS,
+        index_interval_bytes: int = INDEX_INTERVAL_BYTES,
+        segment_index_bytes: int = SEGMENT_INDEX_BYTES,
+        leader_epoch: int | None = None,
+        topic_id: UUID | None = None,
+        sync: bool = True,
+        producer_state: Iterable[ProducerEntry] | None = None,
+        codec: Codec | str | None = None,
+    ) -> None:
+        """Begin a log.
+
+        Args:
+            directory: of the partition, ``topic-0``. It must not hold a segment, and need not
+                exist.
+            base_offset: of the first segment.
+            profile: version of Kafka whose files are to be written, ``4.3`` or ``2.8.2``.
+            segment_bytes: a segment is not made larger, unless by its first append.
+            segment_ms: a segment is rolled when the time of a record is that far behind the first
+                of the segment. The clock has no part in it.
+            index_interval_bytes: bytes between entries of the indexes.
+            segment_index_bytes: most bytes of an index; a full one makes the segment roll.
+            leader_epoch: written into every batch of magic 2, outside of its checksum; None keeps
+                what is there. It also is the epoch in the checkpoint of an empty log.
+            topic_id: for ``partition.metadata``; without one that file is not written, and a
+                broker moves the directory out of its way.
+            sync: whether files are forced to disk, as Kafka does it at the end of a segment.
+            producer_state: what is known of producers at ``base_offset``, as a snapshot has it.
+            codec: name or instance; the default codec if None.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: the directory holds a segment, or cannot be written.
+            ValueError: an unknown profile, or a number out of its range.
+        """
+        _check(base_offset, "base_offset", 0, (1 << 63) - 1)
+        _check(segment_bytes, "segment_bytes", 1, LARGEST_SEGMENT)
+        _check(segment_ms, "segment_ms", 1, (1 << 63) - 1)
+        _check(index_interval_bytes, "index_interval_bytes", 0, LARGEST_SEGMENT)
+        _check(segment_index_bytes, "segment_index_bytes", _LEAST_INDEX, LARGEST_SEGMENT)
+        if leader_epoch is not None:
+            _check(leader_epoch, "leader_epoch", 0, (1 << 31) - 1)
+        self.profile = get_profile(profile) if isinstance(profile, str) else profile
+        self.next_offset = base_offset
+        self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
+        self._rules = RollRules(self.profile, segment_bytes, segment_ms)
+        self._interval = index_interval_bytes
+        self._index_bytes = segment_index_bytes
+        self._leader_epoch = leader_epoch
+        self._metadata = None if topic_id is None else partition_metadata.serialize(topic_id)
+        self._producers = ProducerState(self.profile, producer_state or ())
+        self._epochs = LeaderEpochs(self.profile.epoch_file, leader_epoch, base_offset)
+        self._finished: list[WrittenSegment] = []
+        self._names: list[str] = []
+        self._snapshots: list[int] = []
+        self._file: IO[bytes] | None = None
+        self.directory = Path(directory)
+        if self.directory.exists() and Partition(self.directory).segment_paths:
+            raise cannot_write(self.directory, "it holds segments already")
+        self._aside = DirectoryAside(directory, sync=sync)
+        try:
+            if producer_state is not None and base_offset:
+                self._snapshot(base_offset)
+            self._begin(base_offset)
+        except BaseException:
+            self.abort()
+            raise
+
+    # -- what was made ----------------------------------------------------------------------
+
+    @property
+    def segments(self) -> tuple[WrittenSegment, ...]:
+        """The segments so far, the last one still being written."""
+        current = WrittenSegment(self._indexes.base_offset, self._indexes.size)
+        return (*self._finished, current) if self._file else tuple(self._finished)
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` or ``abort`` was called."""
+        return self._file is None
+
+    # -- appending --------------------------------------------------------------------------
+
+    def append(self, data: Buffer, *, together: bool = False) -> None:
+        """Append ready entries as they are, but for the leader epoch.
+
+        What lies before an entry that is refused has been appended, unless they are ``together``;
+        ``next_offset`` says how far.
+
+        Args:
+            data: whole entries of any magic that the profile knows. Offsets must go up.
+            together: they are one append, as a fetched chunk is, or the messages of magic 0 or 1
+                of one request: they come into one segment, and profiles before 3.9.1 make at most
+                one entry in each index of them. Otherwise each entry is an append of its own, as
+                on a leader.
+
+        Raises:
+            TruncatedError: the last entry is cut.
+            ChecksumError: of an entry.
+            KafkaSpecError: an entry cannot be read, offsets go back, or the profile does not know
+                the magic.
+            ValueError: the writer is closed.
+        """
+        self._open_file()
+        segment = Segment(data, codec=self._codec, tail="error")
+        if together:
+            headers = read_all_headers(segment)
+            if headers is None:
+                return
+            refused = first_refused(headers, self.next_offset, self.profile)
+            if refused is not None:
+                raise refused[1]
+            self._append_together(headers)
+            self._indexes.settle()
+            return
+        for headers in read_headers(segment):
+            refused = first_refused(headers, self.next_offset, self.profile)
+            self._append_each(headers, len(headers) if refused is None else refused[0])
+            self._indexes.settle()
+            if refused is not None:
+                raise refused[1]
+
+    def append_records(
+        self,
+        records: Iterable[Record],
+        *,
+        offsets: Literal["keep", "assign"] = "keep",
+        magic: int | None = None,
+        compression: str = "none",
+        **options: Any,
+    ) -> None:
+        """Append records as one batch of magic 2, or as messages of magic 0 or 1.
+
+        Args:
+            records: what to write.
+            offsets: ``keep`` those of the records, or ``assign`` new ones from ``next_offset`` on.
+            magic: the newest that the profile knows if None.
+            compression: ``none``, ``gzip``, ``snappy``, ``lz4`` or ``zstd``.
+            options: what else ``kafkaspec.encode`` takes.
+
+        Raises:
+            KafkaSpecError: as ``encode`` and ``append``.
+            ValueError: as ``encode``; the writer is closed.
+        """
+        self._open_file()
+        items = list(records)
+        if offsets == "assign":
+            items = [
+                record._replace(offset=offset)
+                for offset, record in enumerate(items, self.next_offset)
+            ]
+        magic = self.profile.magic if magic is None else magic
+        options.setdefault("codec", self._codec)
+        data = encode(items, magic=magic, compression=compression, **options)
+        if data:
+            self.append(data, together=True)
+
+    # -- rolling ----------------------------------------------------------------------------
+
+    def _append_each(self, headers: Headers, count: int) -> None:
+        number = 0
+        while number < count:
+            stop = self._rules.fitting(self._indexes, self._first_timestamp, headers, number, count)
+            if stop > number:
+                self._write(headers, number, stop, each=True)
+            if stop < count:
+                self._roll(headers.first_offset[stop], headers.last_offset[stop])
+            number = stop
+
+    def _append_together(self, headers: Headers) -> None:
+        size = headers.end - headers.position[0]
+        if size > LARGEST_SEGMENT:
+            raise refusal(headers, 0, f"an append of {size} bytes fits into no segment")
+        if not self._rules.fits_together(self._indexes, self._first_timestamp, headers):
+            self._roll(headers.first_offset[0], headers.last_offset[-1])
+        self._write(headers, 0, len(headers), each=False)
+
+    def _roll(self, first_offset: int, last_offset: int) -> None:
+        """Begin another segment for an append with these offsets."""
+        base_offset = self._rules.base_offset(self.next_offset, first_offset, last_offset)
+        self._finish()
+        self._snapshot(base_offset)
+        self._begin(base_offset)
+
+    def _write(self, headers: Headers, first: int, last: int, *, each: bool) -> None:
+        """Append entries to the segment that is open; they fit into it."""
+        file = self._open_file()
+        if not self._indexes.size:
+            stop = first + 1 if each else last
+            self._first_timestamp = max(headers.max_timestamp[first:stop])
+        data = headers.data(first, last)
+        if self._leader_epoch is not None:
+            data, headers = self._with_epoch(headers, first, last, data)
+        with writing(self.directory):
+            file.write(data)
+        append = self._indexes.append_each if each else self._indexes.append
+        append(headers, first, last)
+        if self.profile.producer_state:
+            self._aborted += self._producers.append(headers, first, last)
+        self._epochs.append(headers, first, last)
+        self.next_offset = headers.last_offset[last - 1] + 1
+
+    def _with_epoch(
+        self, headers: Headers, first: int, last: int, data: memoryview
+    ) -> tuple[memoryview, Headers]:
+        """The same entries with the leader epoch of the writer."""
+        assert self._leader_epoch is not None
+        epoch = self._leader_epoch.to_bytes(_epoch.size, "big", signed=True)
+        changed = bytearray(data)
+        start = headers.position[first]
+        for number in range(first, last):
+            if headers.magic[number] >= BATCH_MAGIC:
+                at = headers.position[number] - start
+                changed[at + _EPOCH_START : at + _EPOCH_STOP] = epoch
+        epochs = [self._leader_epoch if magic >= BATCH_MAGIC else NONE for magic in headers.magic]
+        return memoryview(changed), headers.with_epochs(epochs)
+
+    # -- files ------------------------------------------------------------------------------
+
+    def _open_file(self) -> IO[bytes]:
+        if self._file is None:
+            raise ValueError("the writer is closed")
+        return self._file
+
+    def _begin(self, base_offset: int) -> None:
+        """Begin a segment."""
+        self._indexes = IndexBuilder(
+            base_offset, self.profile, interval=self._interval, max_bytes=self._index_bytes
+        )
+        self._first_timestamp = NO_TIMESTAMP
+        self._aborted: list[AbortedTransaction] = []
+        path = self._aside.path / self._name(names.LOG)
+        with writing(path):
+            self._file = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115
+
+    def _name(self, kind: str) -> str:
+        return names.SegmentName(self._indexes.base_offset, "").sibling(kind)
+
+    def _finish(self) -> None:
+        """Bring the segment to its end: a broker does this when it rolls, and when it stops."""
+        file = self._open_file()
+        self._indexes.finish()
+        with writing(self.directory):
+            file.flush()
+            self._aside.force(file.fileno())
+            file.close()
+        self._put(self._name(names.OFFSET_INDEX), self._indexes.offset_index())
+        if self.profile.has_time_index:
+            self._put(self._name(names.TIME_INDEX), self._indexes.time_index())
+        if self._aborted:
+            self._put(self._name(names.TRANSACTION_INDEX), transaction_index(self._aborted))
+        self._names.append(self._name(names.LOG))
+        self._finished.append(WrittenSegment(self._indexes.base_offset, self._indexes.size))
+
+    def _put(self, name: str, data: bytes) -> None:
+        self._aside.write(name, data)
+        self._names.append(name)
+
+    def _snapshot(self, offset: int) -> None:
+        """Write the state of the producers at an offset, unless that was done."""
+        if not self.profile.producer_state or offset in self._snapshots[-1:]:
+            return
+        name = names.SegmentName(offset, names.PRODUCER_SNAPSHOT).sibling(names.PRODUCER_SNAPSHOT)
+        self._put(name, self._producers.snapshot(self._codec))
+        self._snapshots.append(offset)
+
+    def _remove_old_snapshots(self) -> None:
+        """Brokers before 2.8 keep no snapshots in front of the last two segments."""
+        if self.profile.snapshot_per_segment or len(self._finished) < 2:
+            return
+        for offset in self._snapshots:
+            if offset < self._finished[-2].base_offset:
+                name = names.SegmentName(offset, "").sibling(names.PRODUCER_SNAPSHOT)
+                self._aside.remove(name)
+                self._names.remove(name)
+
+    # -- end --------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Finish the log, and give all files their final names. A second time does nothing.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: a file cannot be written; then nothing remains.
+        """
+        if self._file is None:
+            return
+        try:
+            self._finish()
+            if self.next_offset > self._finished[0].base_offset:
+                self._snapshot(self.next_offset)
+            self._remove_old_snapshots()
+            checkpoint = self._epochs.checkpoint()
+            if checkpoint is not None:
+                self._put(LEADER_EPOCH_CHECKPOINT, checkpoint)
+            if self._metadata is not None and self.profile.partition_metadata:
+                self._put(PARTITION_METADATA, self._metadata)
+            self._aside.commit(self._names)
+        except BaseException:
+            self.abort()
+            raise
+        self._file = None
+
+    def abort(self) -> None:
+        """Give up: nothing remains. After ``close`` it does nothing."""
+        if self._file is not None:
+            self._file.close()
+        if self._file is not None or not self._finished:
+            self._file = None
+            self._aside.discard()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.abort()
+
+    def __repr__(self) -> str:
+        return f"<SegmentWriter {self.directory}: up to offset {self.next_offset}>"
+
+
+def _check(value: int, name: str, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}; it must be from {least} to {most}")
