@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kafkaspec.log import names
+from kafkaspec.log.checkpoints.log_directory import Checkpoints
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
@@ -53,6 +54,11 @@ class LogDirectory(Columnar):
         """
         found = [Partition(path, **self._options) for path in self._names]
         return sorted(found, key=lambda item: (item.topic or "", item.partition or 0, item.state))
+
+    @cached_property
+    def checkpoints(self) -> Checkpoints:
+        """What the broker has noted: high watermarks, log start offsets, cluster, node ..."""
+        return Checkpoints(self.path)
 
     def find(self, **target: Any) -> Iterator[tuple[Partition, Found]]:
         """``Partition.find`` of each partition; takes what that takes."""

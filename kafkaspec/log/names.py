@@ -16,6 +16,28 @@ PRODUCER_SNAPSHOT: Final = ".snapshot"
 CHECKPOINT: Final = ".checkpoint"
 """A KRaft snapshot: same content as a segment."""
 
+LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
+PARTITION_METADATA: Final = "partition.metadata"
+QUORUM_STATE: Final = "quorum-state"
+HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
+RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
+LOG_START_OFFSETS: Final = "log-start-offset-checkpoint"
+CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
+META_PROPERTIES: Final = "meta.properties"
+CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
+LOCK: Final = ".lock"
+
+OFFSET_CHECKPOINTS: Final = (
+    HIGH_WATERMARKS,
+    RECOVERY_POINTS,
+    LOG_START_OFFSETS,
+    CLEANER_OFFSETS,
+)
+"""The checkpoints with an offset for each partition of a log directory."""
+
+METADATA_TOPIC: Final = "__cluster_metadata"
+"""Topic of the log that KRaft replicates; the checkpoints of its log directory do not list it."""
+
 STATES: Final = (".deleted", ".cleaned", ".swap")
 """What a broker appends to a name: to be deleted, being written, about to replace another."""
 

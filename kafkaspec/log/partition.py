@@ -9,18 +9,20 @@ from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from uuid import UUID
 
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log import lookup, names
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.checkpoint import read_offsets
+from kafkaspec.log.checkpoints import leader_epoch_checkpoint, partition_metadata
+from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.log.checkpoints.log_directory import Checkpoints, Offsets
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.remote import as_path
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.sidecars import ProducerSnapshot
 from kafkaspec.log.source import unreadable
 from kafkaspec.model import Record
-
-LOG_START_OFFSETS = "log-start-offset-checkpoint"
 
 
 class Partition(Columnar):
@@ -96,15 +98,60 @@ class Partition(Columnar):
         """The first offset that a broker delivers; None without a segment.
 
         From ``log-start-offset-checkpoint`` in the directory above, else the name of the first
-        segment: without that file records that were deleted come back.
+        segment: without that file records that were deleted come back, and so they do here and
+        on a broker if it cannot be read. ``batches`` and ``records`` begin with the first that is
+        there all the same; only look-ups by timestamp leave out what lies below.
         """
         if not self.segment_paths:
             return None
         first = self._named(names.LOG)[0][0]
-        if self.topic is None or self.partition is None:
-            return first
-        listed = read_offsets(self.path.absolute().parent / LOG_START_OFFSETS)
-        return max(first, listed.get((self.topic, self.partition), first))
+        try:
+            listed = self._listed(self._checkpoints.log_start_offsets)
+        except KafkaSpecError:
+            listed = None
+        return first if listed is None else max(first, listed)
+
+    @property
+    def high_watermark(self) -> int | None:
+        """First offset that was not known to be on all in-sync replicas.
+
+        From ``replication-offset-checkpoint`` in the directory above; None if it says nothing.
+
+        Raises:
+            KafkaSpecError: the checkpoint cannot be read.
+        """
+        return self._listed(self._checkpoints.high_watermarks)
+
+    @property
+    def recovery_point(self) -> int | None:
+        """First offset that was not known to be flushed to disk.
+
+        From ``recovery-point-offset-checkpoint`` in the directory above; None if it says nothing.
+
+        Raises:
+            KafkaSpecError: the checkpoint cannot be read.
+        """
+        return self._listed(self._checkpoints.recovery_points)
+
+    @cached_property
+    def leader_epochs(self) -> tuple[EpochEntry, ...]:
+        """The epochs and the offsets that they begin at; () without ``leader-epoch-checkpoint``.
+
+        Raises:
+            KafkaSpecError: the checkpoint cannot be read.
+        """
+        path = self.path / names.LEADER_EPOCHS
+        return leader_epoch_checkpoint.read(path) if path.exists() else ()
+
+    @cached_property
+    def topic_id(self) -> UUID | None:
+        """The id of the topic; None without ``partition.metadata``.
+
+        Raises:
+            KafkaSpecError: the file cannot be read.
+        """
+        path = self.path / names.PARTITION_METADATA
+        return partition_metadata.read(path).topic_id if path.exists() else None
 
     def batches(self, *, start_offset: int | None = None) -> Iterator[Batch]:
         """The batches of all segments in order; see ``Segment.batches``."""
@@ -187,6 +234,15 @@ class Partition(Columnar):
 
     def __repr__(self) -> str:
         return f"<Partition {self.path}: {len(self.segment_paths)} segments>"
+
+    @cached_property
+    def _checkpoints(self) -> Checkpoints:
+        return Checkpoints(self.path.absolute().parent)
+
+    def _listed(self, offsets: Offsets) -> int | None:
+        if self.topic is None or self.partition is None:
+            return None
+        return offsets.get((self.topic, self.partition))
 
     def _named(self, kind: str) -> list[tuple[int, Path]]:
         """Base offset and path of the files of a kind in order; those going or coming not."""

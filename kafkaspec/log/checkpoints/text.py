@@ -14,7 +14,7 @@ from os import PathLike
 from typing import NamedTuple
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.log.remote import as_path
+from kafkaspec.log.remote import RemotePath, as_path
 from kafkaspec.log.source import Source, unreadable
 
 MAX_BYTES = 64 << 20
@@ -64,11 +64,11 @@ class Text:
         Raises:
             KafkaSpecError: ``unreadable``, also where it is larger than ``MAX_BYTES``.
         """
-        with Source.of(as_path(path)) as source:
-            if source.size > MAX_BYTES:
-                raise unreadable(
-                    os.fspath(path), f"{source.size} bytes are more than a file of this kind has"
-                )
+        place = as_path(path)
+        if isinstance(place, RemotePath):  # which the next line reads as a whole
+            _check_size(place, place.stat().st_size)
+        with Source.of(place) as source:
+            _check_size(place, source.size)
             source.check()
             return cls(bytes(source.buffer), source.name)
 
@@ -135,6 +135,11 @@ def fields(line: Piece, separator: re.Pattern[str] = _WHITESPACE) -> list[Piece]
         while found and not found[-1].text:
             found.pop()
     return found
+
+
+def _check_size(path: PathLike[str], size: int) -> None:
+    if size > MAX_BYTES:
+        raise unreadable(os.fspath(path), f"{size} bytes are more than a file of this kind has")
 
 
 def fits(value: int, bits: int) -> bool:

@@ -7,13 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.log.checkpoints import leader_epoch_checkpoint
+from kafkaspec.log import names
+from kafkaspec.log.checkpoints import leader_epoch_checkpoint, offset_checkpoint
 from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.log.checkpoints.offset_checkpoint import PartitionOffset
 from tests.goldens import Golden, named
 from tests.log.checkpoints.hostile import parsed
 
-LEADER_EPOCHS = named("leader-epoch-checkpoint")
+LEADER_EPOCHS = named(names.LEADER_EPOCHS)
+OFFSETS = [golden for name in names.OFFSET_CHECKPOINTS for golden in named(name)]
 
+TOPIC = st.text("abcXYZ019._-", min_size=1, max_size=249)
 INT = st.integers(-(2**31), 2**31 - 1)
 LONG = st.integers(-(2**63), 2**63 - 1)
 
@@ -91,3 +95,60 @@ def test_hostile_bytes_raise_our_error_or_nothing(data: bytes) -> None:
     entries = parsed(leader_epoch_checkpoint.parse, data)
     if entries is not None:
         assert leader_epoch_checkpoint.parse(leader_epoch_checkpoint.serialize(entries)) == entries
+
+
+@pytest.mark.parametrize("golden", OFFSETS, ids=str)
+def test_an_offset_checkpoint_of_a_broker_is_written_the_same(golden: Golden) -> None:
+    data = golden.path.read_bytes()
+    entries = offset_checkpoint.read(golden.path)
+    assert offset_checkpoint.serialize(entries) == data
+    assert len(offset_checkpoint.by_partition(entries)) == len(entries)
+    for entry in entries:
+        line = f"{entry.topic} {entry.partition} {entry.offset}\n".encode()
+        assert entry.position is not None
+        assert data[entry.position :].startswith(line)
+
+
+@given(st.lists(st.builds(PartitionOffset, TOPIC, INT, LONG), max_size=20))
+def test_offsets_round_trip(entries: list[PartitionOffset]) -> None:
+    data = offset_checkpoint.serialize(entries)
+    assert offset_checkpoint.parse(data) == tuple(entries)
+    assert offset_checkpoint.parse(data.replace(b"\n", b"\r")) == tuple(entries)
+
+
+def test_of_two_entries_for_a_partition_the_later_counts() -> None:
+    entries = offset_checkpoint.parse(b"0\n3\na 0 1\nb 0 2\na 0 3\n")
+    found = offset_checkpoint.by_partition(entries)
+    assert {key: entry.offset for key, entry in found.items()} == {("a", 0): 3, ("b", 0): 2}
+
+
+@pytest.mark.parametrize("topic", ["", "a b", "a\nb", "\ud800", "\u00e4"])
+def test_what_is_no_topic_is_not_written(topic: str) -> None:
+    with pytest.raises(KafkaSpecError) as caught:
+        offset_checkpoint.serialize([PartitionOffset(topic, 0, 0)])
+    assert caught.value.reason is Reason.UNENCODABLE
+
+
+@pytest.mark.parametrize(
+    ("line", "offset", "path"),
+    [
+        (b"a 0", 4, "/entries/0"),
+        (b"a 0 1 2", 4, "/entries/0"),
+        (b"a x 1", 6, "/entries/0/partition"),
+        (b"a 0 9223372036854775808", 8, "/entries/0/offset"),
+    ],
+)
+def test_offset_lines_that_kafka_refuses(line: bytes, offset: int, path: str) -> None:
+    with pytest.raises(KafkaSpecError) as caught:
+        offset_checkpoint.parse(b"0\n1\n" + line)
+    assert (caught.value.offset, caught.value.path) == (offset, path)
+    assert "line 3" in str(caught.value)
+
+
+@given(st.data())
+def test_mutated_checkpoints_of_brokers(data: st.DataObject) -> None:
+    content = bytearray(data.draw(st.sampled_from(OFFSETS)).path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    parsed(offset_checkpoint.parse, bytes(content))
+    parsed(offset_checkpoint.parse, bytes(content[: data.draw(st.integers(0, len(content)))]))
