@@ -24,6 +24,7 @@ LAYERS = (
     ("kafkaspec.writing",),
     ("kafkaspec.arrow",),
     ("kafkaspec.analysis",),
+    ("kafkaspec.conversion",),
     ("kafkaspec.cli",),
 )
 """Lowest first: a module may import from its own layer and from those before it."""

@@ -1,0 +1,219 @@
+"""Records that will become one batch, or the messages of magic 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kafkaspec import compression as compressions
+from kafkaspec._generated.python.model.recordbatch import (
+    BatchAttributes,
+    CompressionType,
+    Entry,
+    LegacyAttributes,
+    LegacyMessage,
+    RecordBatch,
+    TimestampType,
+)
+from kafkaspec.codecs import Codec
+from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.conversion.offsets import sequence_after
+from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP
+from kafkaspec.log.encoding import NONE, encode
+from kafkaspec.log.framing import ENTRY
+from kafkaspec.model import Record
+
+RECORD_OVERHEAD: Final = 21
+"""What Kafka counts for a record beside its bytes (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
+
+_MOST_DELTA: Final = (1 << 31) - 1
+"""Offsets of a batch reach so far (Kafka: ``MemoryRecordsBuilder``)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What all records of a batch share.
+
+    Attributes:
+        magic: 0, 1 or 2.
+        compression: of the batch or wrapper.
+        append_time: the append time of all records, None for CreateTime.
+        producer_id: -1 for none.
+        producer_epoch: -1 for none.
+        transactional: part of a transaction.
+        control: control records.
+        leader_epoch: -1 unknown.
+        delete_horizon: see ``Batch.delete_horizon``.
+    """
+
+    magic: int
+    compression: CompressionType
+    append_time: int | None = None
+    producer_id: int = NONE
+    producer_epoch: int = NONE
+    transactional: bool = False
+    control: bool = False
+    leader_epoch: int = NONE
+    delete_horizon: int | None = None
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether records of this kind lie together in an entry."""
+        return self.magic == 2 or self.compression is not CompressionType.NONE
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """A batch that is not written yet.
+
+    Attributes:
+        traits: what its records share.
+        records: at least one. In magic 2 their timestamps are those of the records also where the
+            append time is what counts: Kafka keeps them there.
+        base_offset: first offset.
+        last_offset: last offset.
+        base_sequence: sequence number of ``base_offset``, -1 for none.
+        base_timestamp: what timestamps of magic 2 count from.
+        max_timestamp: of the header, None for the largest of the records.
+    """
+
+    traits: Traits
+    records: list[Record]
+    base_offset: int
+    last_offset: int
+    base_sequence: int = NONE
+    base_timestamp: int
+    max_timestamp: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the records, more or less."""
+        return sum(size_of(record) for record in self.records)
+
+    def joins(self, other: Draft) -> bool:
+        """Whether ``other`` may follow in the same batch."""
+        delta = other.base_offset - self.base_offset
+        return (
+            self.traits == other.traits
+            and self.traits.delete_horizon is None
+            and not self.traits.control
+            and other.records[0].offset > self.records[-1].offset
+            and other.base_offset > self.last_offset
+            and other.last_offset - self.base_offset <= _MOST_DELTA
+            and other.base_sequence == sequence_after(self.base_sequence, delta)
+        )
+
+    def add(self, other: Draft) -> None:
+        """Take the records of another, which may follow."""
+        self.records = self.records + other.records
+        self.last_offset = other.last_offset
+        self.max_timestamp = None
+
+    def divided(self, limit: int) -> list[Draft]:
+        """The same in batches of about ``limit`` bytes."""
+        groups: list[list[Record]] = []
+        size = limit
+        for record in self.records:
+            bytes_more = size_of(record)
+            if size + bytes_more > limit:
+                groups.append([])
+                size = 0
+            groups[-1].append(record)
+            size += bytes_more
+        if len(groups) == 1:
+            return [self]
+        made = []
+        for number, group in enumerate(groups):
+            base = group[0].offset if number else self.base_offset
+            final = number == len(groups) - 1
+            made.append(
+                Draft(
+                    traits=self.traits,
+                    records=group,
+                    base_offset=base,
+                    last_offset=self.last_offset if final else group[-1].offset,
+                    base_sequence=sequence_after(self.base_sequence, base - self.base_offset),
+                    base_timestamp=self.base_timestamp,
+                )
+            )
+        return made
+
+
+def size_of(record: Record) -> int:
+    """Bytes that a record takes, more or less."""
+    size = RECORD_OVERHEAD + len(record.key or b"") + len(record.value or b"")
+    for key, value in record.headers:
+        size += len(key) + len(value or b"")
+    return size
+
+
+def write(draft: Draft, codec: Codec, level: int | None) -> bytes:
+    """The entries of a draft.
+
+    Raises:
+        KafkaSpecError: ``unencodable``.
+    """
+    if draft.traits.magic == 2:
+        return _batch(draft, codec, level)
+    return _legacy(draft, codec, level)
+
+
+def _batch(draft: Draft, codec: Codec, level: int | None) -> bytes:
+    traits = draft.traits
+    appended = traits.append_time is not None
+    largest = draft.max_timestamp
+    if largest is None:
+        largest = traits.append_time
+    if largest is None:
+        largest = _largest(draft.records)
+    batch = RecordBatch(
+        base_offset=draft.base_offset,
+        partition_leader_epoch=traits.leader_epoch,
+        attributes=BatchAttributes(
+            has_delete_horizon=traits.delete_horizon is not None,
+            is_control=traits.control,
+            is_transactional=traits.transactional,
+            timestamp_type=TimestampType(appended),
+            compression=traits.compression,
+        ),
+        last_offset_delta=draft.last_offset - draft.base_offset,
+        base_timestamp=draft.base_timestamp,
+        max_timestamp=largest,
+        producer_id=traits.producer_id,
+        producer_epoch=traits.producer_epoch,
+        base_sequence=draft.base_sequence,
+        num_records=len(draft.records),
+        records=b"",
+    )
+    payload = codec.encode_records(batch, draft.records)
+    if traits.compression:
+        payload = compressions.compress(traits.compression, payload, magic=2, level=level)
+    batch.records = payload
+    return codec.serialize(ENTRY, Entry(base_offset=batch.base_offset, message=batch))
+
+
+def _largest(records: Sequence[Record]) -> int:
+    return max((record.timestamp for record in records), default=NO_TIMESTAMP)
+
+
+def _legacy(draft: Draft, codec: Codec, level: int | None) -> bytes:
+    traits = draft.traits
+    if isinstance(codec, NativeCodec) and not traits.compression:
+        appended = traits.append_time is not None
+        header = LegacyMessage(
+            offset=draft.base_offset,
+            magic=traits.magic,
+            attributes=LegacyAttributes(timestamp_type=TimestampType(appended)),
+            timestamp=NO_TIMESTAMP if traits.magic else None,
+        )
+        return codec.encode_records(header, draft.records)
+    return encode(
+        draft.records,
+        magic=traits.magic,
+        compression=traits.compression.name.lower(),
+        level=level,
+        timestamp_type=CREATE_TIME if traits.append_time is None else LOG_APPEND_TIME,
+        max_timestamp=traits.append_time,
+        codec=codec,
+    )

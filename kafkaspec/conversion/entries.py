@@ -1,0 +1,403 @@
+"""Entries to entries: what is done to each batch of a log, one behind the other.
+
+What can stay as bytes does. Where only offset or leader epoch change they are written into a copy;
+where only the compression of magic 2 changes, the records are compressed anew as they are. All else
+goes through records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kafkaspec import compression as compressions
+from kafkaspec._generated.python.model.recordbatch import (
+    CompressionType,
+    LegacyMessage,
+    RecordBatch,
+    TimestampType,
+)
+from kafkaspec.codecs import Buffer, Codec
+from kafkaspec.conversion.choices import PRODUCER_BATCH_BYTES, Choices
+from kafkaspec.conversion.drafts import Draft, Traits, write
+from kafkaspec.conversion.header import put_leader_epoch, put_offset, with_payload
+from kafkaspec.conversion.losses import Loss, Losses
+from kafkaspec.conversion.offsets import Offsets, sequence_after
+from kafkaspec.conversion.transactions import Outcome, Transactions
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
+from kafkaspec.log.encoding import NONE
+from kafkaspec.model import Record
+
+_DEFAULT = 2
+"""The magic of record batches."""
+
+
+class EntryConverter:
+    """Converts the batches of one partition, which come in order.
+
+    Attributes:
+        losses: what did not come through.
+        offsets: which offset became which.
+    """
+
+    def __init__(
+        self,
+        choices: Choices,
+        codec: Codec,
+        *,
+        transactions: Transactions | None = None,
+        log_start_offset: int | None = None,
+    ) -> None:
+        """Convert by a plan.
+
+        Args:
+            choices: the plan.
+            codec: writes.
+            transactions: how the transactions of the log ended; none are known without.
+            log_start_offset: what lies below was deleted, and is left out.
+        """
+        self._choices = choices
+        self._codec = codec
+        self._transactions = transactions
+        self._log_start = log_start_offset
+        bounds = [bound for bound in (choices.start_offset, log_start_offset) if bound is not None]
+        self._low: int | None = max(bounds, default=None)
+        self._high = choices.end_offset
+        self._pending: Draft | None = None
+        self._pending_size = 0
+        self.losses = Losses()
+        self.offsets = Offsets(choices)
+
+    def convert(self, batch: Batch) -> Iterator[Buffer]:
+        """What a batch becomes: entries, perhaps together with those before and behind it.
+
+        Args:
+            batch: of a segment that was opened with ``crc="error"``.
+
+        Raises:
+            KafkaSpecError: the batch cannot be read, or not be written as it shall be. Nothing of
+                it was taken then, and the next one may follow.
+        """
+        if not batch.crc_valid:
+            raise batch.crc_error()
+        magic = batch.magic if self._choices.magic is None else self._choices.magic
+        if self._is_outside(batch) or self._is_left_out(batch, magic):
+            return
+        compression = self._compression(batch, magic)
+        cut = self._is_cut(batch)
+        self.offsets.begin(self._first_offset(batch))
+        if magic == batch.magic and not cut and not self._is_regrouped(batch, magic, compression):
+            data = self._as_bytes(batch, compression)
+            if data is not None:
+                yield from self.flush()
+                yield data
+                return
+        draft = self._draft(batch, magic, compression, cut)
+        if draft is not None:
+            yield from self._put(batch, draft)
+
+    def flush(self) -> Iterator[Buffer]:
+        """Write what waits for more records."""
+        if self._pending is not None:
+            pending, self._pending = self._pending, None
+            self._pending_size = 0
+            yield write(pending, self._codec, self._choices.level)
+
+    # -- what is left out -------------------------------------------------------------------
+
+    def _is_outside(self, batch: Batch) -> bool:
+        """Whether no record of the batch is in the range."""
+        if self._low is not None and batch.last_offset < self._low:
+            deleted = self._log_start is not None and batch.last_offset < self._log_start
+            kind = Loss.DELETED if deleted else Loss.OUT_OF_RANGE
+        elif (
+            self._high is not None
+            and batch.last_offset >= self._high
+            and batch.base_offset >= self._high
+        ):
+            kind = Loss.OUT_OF_RANGE
+        else:
+            return False
+        self.losses.add(kind, batches=1, records=batch.num_records or 0)
+        return True
+
+    def _is_left_out(self, batch: Batch, magic: int) -> bool:
+        records = batch.num_records or 0
+        if batch.magic < _DEFAULT:
+            return False
+        if batch.is_control and magic < _DEFAULT:
+            self.losses.add(Loss.CONTROL_RECORDS, batches=1, records=records)
+            return True
+        if not records and (magic < _DEFAULT or self.offsets.renumbers):
+            self.losses.add(Loss.EMPTY_BATCHES, batches=1)
+            return True
+        if not batch.is_transactional or batch.is_control or self._transactions is None:
+            return False
+        outcome = self._transactions.outcome(batch)
+        if outcome is Outcome.ABORTED and self._choices.aborted == "drop":
+            self.losses.add(Loss.ABORTED_DROPPED, batches=1, records=records)
+            return True
+        if magic < _DEFAULT and outcome is not Outcome.COMMITTED:
+            aborted = outcome is Outcome.ABORTED
+            kind = Loss.ABORTED_KEPT if aborted else Loss.OPEN_KEPT
+            self.losses.add(kind, batches=1, records=records)
+        return False
+
+    def _is_cut(self, batch: Batch) -> bool:
+        """Whether some offsets of the batch are outside of the range."""
+        if self._low is not None and batch.base_offset < self._low:
+            return True
+        return self._high is not None and batch.last_offset >= self._high
+
+    def _first_offset(self, batch: Batch) -> int:
+        if self.offsets.renumbers or self._choices.offsets == "keep":
+            return 0  # nobody asks
+        return batch.base_offset if self._low is None else max(batch.base_offset, self._low)
+
+    def _compression(self, batch: Batch, magic: int) -> CompressionType:
+        wanted = self._choices.codec_id
+        if wanted is None or batch.is_control or batch.num_records == 0:
+            # An unknown id is refused here, before anything is taken from the batch.
+            compressions.name(batch.compression)
+            wanted = CompressionType(batch.compression)
+        if wanted is CompressionType.ZSTD and magic < _DEFAULT:
+            raise make_error(
+                Reason.UNSUPPORTED_COMPRESSION,
+                f"zstd is not allowed in magic {magic}: choose another compression",
+                file=batch.file,
+                offset=batch.position,
+            )
+        return wanted
+
+    def _is_regrouped(self, batch: Batch, magic: int, compression: CompressionType) -> bool:
+        return (
+            self._choices.batch_bytes is not None
+            and (magic == _DEFAULT or compression is not CompressionType.NONE)
+            and not batch.is_control
+            and batch.delete_horizon is None
+            and batch.num_records != 0
+        )
+
+    # -- without a look at records ----------------------------------------------------------
+
+    def _as_bytes(self, batch: Batch, compression: CompressionType) -> Buffer | None:
+        """The entry with its records as they are; None where these must be written anew."""
+        same = compression == batch.compression
+        if self._choices.level is not None and compression and not batch.is_control:
+            same = same and batch.num_records == 0
+        if batch.magic < _DEFAULT:
+            return self._message(batch) if same else None
+        records = batch.num_records or 0
+        renumbers = self.offsets.renumbers
+        if renumbers and batch.last_offset - batch.base_offset + 1 != records:
+            return None
+        base = self.offsets.next if renumbers else self.offsets.moved(batch.base_offset, batch)
+        if not renumbers:
+            self.offsets.moved(batch.last_offset, batch)
+        epoch = self._leader_epoch(batch)
+        if same:
+            data = _edited(batch, base, epoch)
+        else:
+            payload = batch.decompressed(self._choices.max_output)
+            if compression:
+                level = self._choices.level
+                payload = compressions.compress(compression, payload, magic=2, level=level)
+            assert isinstance(batch.message, RecordBatch)
+            data = with_payload(
+                self._codec, batch.message, payload, compression, base_offset=base,
+                leader_epoch=epoch,
+            )  # fmt: skip
+        if renumbers:
+            self.offsets.next += records
+        return data
+
+    def _message(self, batch: Batch) -> Buffer | None:
+        """A message or wrapper as it is but for its offset, None where that is not enough."""
+        if batch.is_compressed:
+            if self.offsets.renumbers or (self.offsets.shift and batch.magic == 0):
+                return None
+            new = self.offsets.moved(batch.last_offset, batch)
+            self.offsets.moved(batch.base_offset, batch)
+            # In a wrapper with offset 0 inner offsets are not relative.
+            if self.offsets.shift and (batch.last_offset == 0 or new == 0):
+                return None
+        elif self.offsets.renumbers:
+            new = self.offsets.next
+            self.offsets.next += 1
+        else:
+            new = self.offsets.moved(batch.last_offset, batch)
+        return _edited(batch, new, NONE)
+
+    def _leader_epoch(self, batch: Batch) -> int:
+        chosen = self._choices.leader_epoch
+        return batch.partition_leader_epoch if chosen is None else chosen
+
+    # -- through records --------------------------------------------------------------------
+
+    def _draft(
+        self, batch: Batch, magic: int, compression: CompressionType, cut: bool
+    ) -> Draft | None:
+        """The records of a batch with their new offsets, None if there are none in the range."""
+        old = self._records(batch, magic)
+        if cut:
+            old = self._in_range(old)
+            if not old:
+                return None
+        elif not old:
+            return None
+        appended = batch.timestamp_type == LOG_APPEND_TIME and magic > 0
+        if appended and batch.magic < _DEFAULT:
+            # A wrapper around messages of magic 0 (KAFKA-4298): they have no time.
+            appended = all(record.timestamp == batch.max_timestamp for record in old)
+        new = self._moved(old, batch)
+        base, last = new[0].offset, new[-1].offset
+        sequence = sequence_after(batch.base_sequence, old[0].offset - batch.base_offset)
+        base_timestamp = old[0].timestamp
+        largest = None
+        if batch.magic == _DEFAULT and magic == _DEFAULT:
+            assert batch.base_timestamp is not None
+            base_timestamp = batch.base_timestamp
+            largest = None if cut else batch.max_timestamp
+            if not self.offsets.renumbers:
+                # Compaction keeps first and last offset even if those records are gone.
+                low, high = self._low, self._high
+                first = batch.base_offset if low is None else max(low, batch.base_offset)
+                final = batch.last_offset if high is None else min(high - 1, batch.last_offset)
+                base, last = self.offsets.moved(first, batch), self.offsets.moved(final, batch)
+                sequence = sequence_after(batch.base_sequence, first - batch.base_offset)
+        traits = Traits(magic=magic, compression=compression)
+        if magic == _DEFAULT:
+            traits = Traits(
+                magic=magic,
+                compression=compression,
+                append_time=batch.max_timestamp if appended else None,
+                producer_id=batch.producer_id,
+                producer_epoch=batch.producer_epoch,
+                transactional=batch.is_transactional,
+                control=batch.is_control,
+                leader_epoch=self._leader_epoch(batch),
+                delete_horizon=batch.delete_horizon,
+            )
+        elif appended:
+            traits = replace(traits, append_time=batch.max_timestamp)
+        self._count(batch, old, magic, appended)
+        if self.offsets.renumbers:
+            self._count_sequences(batch, old)
+            self.offsets.next += len(new)
+        if magic < _DEFAULT:
+            lost = NO_TIMESTAMP if magic == 0 else None
+            new = [
+                Record(r.offset, r.timestamp if lost is None else lost, r.key, r.value) for r in new
+            ]
+        return Draft(
+            traits=traits,
+            records=new,
+            base_offset=base,
+            last_offset=last,
+            base_sequence=sequence if magic == _DEFAULT else NONE,
+            base_timestamp=base_timestamp,
+            max_timestamp=largest,
+        )
+
+    def _records(self, batch: Batch, magic: int) -> list[Record]:
+        records = batch.records(self._choices.max_output)
+        appended = batch.timestamp_type == LOG_APPEND_TIME
+        if not appended or magic < _DEFAULT or batch.magic < _DEFAULT or not records:
+            return records
+        # Under the append time magic 2 still has the times of the records (KAFKA-5353).
+        message = batch.message
+        assert isinstance(message, RecordBatch)
+        attributes = replace(message.attributes, timestamp_type=TimestampType.CREATE_TIME)
+        payload = batch.decompressed(self._choices.max_output)
+        return self._codec.decode_records(replace(message, attributes=attributes), payload)
+
+    def _in_range(self, records: list[Record]) -> list[Record]:
+        low, high, start = self._low, self._high, self._log_start
+        kept = []
+        for record in records:
+            below = low is not None and record.offset < low
+            if not below and (high is None or record.offset < high):
+                kept.append(record)
+                continue
+            deleted = start is not None and record.offset < start
+            self.losses.add(Loss.DELETED if deleted else Loss.OUT_OF_RANGE, records=1)
+        return kept
+
+    def _moved(self, records: list[Record], batch: Batch) -> list[Record]:
+        if self.offsets.renumbers:
+            first = self.offsets.next
+            return [record._replace(offset=first + i) for i, record in enumerate(records)]
+        if not self.offsets.shift:
+            return records
+        return [
+            record._replace(offset=self.offsets.moved(record.offset, batch)) for record in records
+        ]
+
+    def _count(self, batch: Batch, records: list[Record], magic: int, appended: bool) -> None:
+        """What this batch loses on its way to another magic."""
+        number = len(records)
+        add = self.losses.add
+        if isinstance(batch.message, LegacyMessage) and len(batch.message.unused):
+            add(Loss.UNUSED_BYTES, batches=1, records=number)
+        if batch.timestamp_type == LOG_APPEND_TIME and not appended:
+            add(Loss.TIMESTAMP_TYPES, batches=1, records=number)
+        if magic == 0:
+            timed = sum(record.timestamp != NO_TIMESTAMP for record in records)
+            if timed:
+                add(Loss.TIMESTAMPS, batches=1, records=timed)
+        if magic == _DEFAULT or batch.magic < _DEFAULT:
+            return
+        with_headers = sum(bool(record.headers) for record in records)
+        if with_headers:
+            add(Loss.HEADERS, batches=1, records=with_headers)
+        if batch.producer_id != NONE:
+            add(Loss.PRODUCERS, batches=1, records=number)
+        if batch.is_transactional:
+            add(Loss.TRANSACTIONS, batches=1, records=number)
+        if batch.partition_leader_epoch != NONE:
+            add(Loss.LEADER_EPOCHS, batches=1, records=number)
+        if batch.delete_horizon is not None:
+            add(Loss.DELETE_HORIZONS, batches=1, records=number)
+
+    def _count_sequences(self, batch: Batch, records: list[Record]) -> None:
+        if batch.base_sequence == NONE:
+            return
+        first = records[0].offset
+        changed = sum(record.offset - first != i for i, record in enumerate(records))
+        if changed:
+            self.losses.add(Loss.SEQUENCES, batches=1, records=changed)
+
+    def _put(self, batch: Batch, draft: Draft) -> Iterator[Buffer]:
+        """Write a draft, or let it wait for more."""
+        traits = draft.traits
+        limit = self._choices.batch_bytes
+        divides = self._is_regrouped(batch, traits.magic, traits.compression)
+        single = batch.magic < _DEFAULT and not batch.is_compressed and traits.is_grouped
+        if not divides and not single:
+            yield from self.flush()
+            yield write(draft, self._codec, self._choices.level)
+            return
+        limit = PRODUCER_BATCH_BYTES if limit is None else limit
+        for part in draft.divided(limit) if divides else [draft]:
+            size = part.size
+            pending = self._pending
+            if pending is not None and self._pending_size + size <= limit and pending.joins(part):
+                pending.add(part)
+                self._pending_size += size
+                continue
+            yield from self.flush()
+            self._pending, self._pending_size = part, size
+
+
+def _edited(batch: Batch, offset: int, leader_epoch: int) -> Buffer:
+    """The entry with that offset and, in magic 2, that leader epoch; no copy if it has them."""
+    stored = batch.base_offset if batch.magic == _DEFAULT else batch.last_offset
+    new_epoch = batch.magic == _DEFAULT and leader_epoch != batch.partition_leader_epoch
+    if offset == stored and not new_epoch:
+        return batch.data
+    data = bytearray(batch.data)
+    put_offset(data, 0, offset)
+    if new_epoch:
+        put_leader_epoch(data, 0, leader_epoch)
+    return data

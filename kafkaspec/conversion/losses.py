@@ -1,0 +1,89 @@
+"""What did not come through a conversion, or came through as something else: by kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Loss(StrEnum):
+    """A kind of loss or change. The list is closed."""
+
+    HEADERS = "headers"
+    """Magic 0 and 1 have no headers."""
+    TIMESTAMPS = "timestamps"
+    """Magic 0 has no timestamps."""
+    TIMESTAMP_TYPES = "timestamp_types"
+    """LogAppendTime that became none (magic 0), or CreateTime: a batch of magic 2 has one append
+    time for all records, and a wrapper that holds magic 0 (KAFKA-4298) has records without."""
+    PRODUCERS = "producers"
+    """Magic 0 and 1 have neither producer id, nor epoch, nor sequence numbers."""
+    SEQUENCES = "sequences"
+    """Sequence numbers that changed, since the offsets that they count with did."""
+    TRANSACTIONS = "transactions"
+    """Records of transactions that do not show as such any more in magic 0 and 1."""
+    LEADER_EPOCHS = "leader_epochs"
+    """Magic 0 and 1 have no leader epoch."""
+    DELETE_HORIZONS = "delete_horizons"
+    """Magic 0 and 1 have no delete horizon."""
+    CONTROL_RECORDS = "control_records"
+    """Control records left out: magic 0 and 1 have none."""
+    EMPTY_BATCHES = "empty_batches"
+    """Batches without records, which compaction keeps for the state of a producer, left out."""
+    ABORTED_KEPT = "aborted_kept"
+    """Records of aborted transactions that every consumer of magic 0 and 1 will see."""
+    ABORTED_DROPPED = "aborted_dropped"
+    """Records of aborted transactions left out."""
+    OPEN_KEPT = "open_kept"
+    """Records of transactions without an end that every consumer of magic 0 and 1 will see."""
+    DELETED = "deleted"
+    """Below the log start offset, so that no broker delivers them: left out."""
+    OUT_OF_RANGE = "out_of_range"
+    """Outside of the range of offsets that was asked for: left out."""
+    DAMAGED = "damaged"
+    """Cannot be read: left out."""
+    UNUSED_BYTES = "unused_bytes"
+    """Bytes behind the value of a message, which no reader looks at, left out."""
+
+
+@dataclass(slots=True)
+class Count:
+    """How much of a kind.
+
+    Attributes:
+        batches: batches that have something of it.
+        records: records, as far as the header tells their number.
+    """
+
+    batches: int = 0
+    records: int = 0
+
+
+@dataclass(slots=True)
+class Losses:
+    """Counts by kind."""
+
+    counts: dict[Loss, Count] = field(default_factory=dict)
+
+    def add(self, kind: Loss, *, batches: int = 0, records: int = 0) -> None:
+        """Count."""
+        count = self.counts.setdefault(kind, Count())
+        count.batches += batches
+        count.records += records
+
+    def update(self, other: Losses) -> None:
+        """Count what another has counted."""
+        for kind, count in other.counts.items():
+            self.add(kind, batches=count.batches, records=count.records)
+
+    def __getitem__(self, kind: Loss) -> Count:
+        return self.counts.get(kind, Count())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON, in the order of ``Loss``."""
+        return {
+            str(kind): {"batches": self[kind].batches, "records": self[kind].records}
+            for kind in Loss
+            if kind in self.counts
+        }

@@ -1,0 +1,53 @@
+"""Old offsets to new ones."""
+
+from __future__ import annotations
+
+from kafkaspec.conversion.choices import Choices
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.log.batch import Batch
+
+_LARGEST = (1 << 63) - 1
+_LARGEST_SEQUENCE = (1 << 31) - 1
+
+
+class Offsets:
+    """The offsets of one partition, whose batches come in order.
+
+    Attributes:
+        renumbers: whether records get one offset behind the other.
+        shift: what is added to each offset otherwise; 0 before the first batch has come.
+        next: with ``renumbers``, the offset of the next record.
+    """
+
+    def __init__(self, choices: Choices) -> None:
+        """Args: what is asked for."""
+        self.renumbers = choices.offsets == "renumber"
+        self.shift = 0
+        self.next = choices.base_offset
+        self._first: int | None = choices.base_offset if choices.offsets == "shift" else None
+
+    def begin(self, base_offset: int) -> None:
+        """Take the first offset of a batch that will be written; only the first one counts."""
+        if self._first is not None:
+            self.shift, self._first = self._first - base_offset, None
+
+    def moved(self, offset: int, batch: Batch) -> int:
+        """The new offset for one that is not renumbered.
+
+        Raises:
+            KafkaSpecError: ``unencodable``: there is no such offset. A negative one is left as it
+                is if it does not move.
+        """
+        new = offset + self.shift
+        if self.shift and not 0 <= new <= _LARGEST:
+            detail = f"offset {offset} cannot be shifted by {self.shift}"
+            raise make_error(Reason.UNENCODABLE, detail, file=batch.file, offset=batch.position)
+        return new
+
+
+def sequence_after(base_sequence: int, delta: int) -> int:
+    """The sequence number ``delta`` behind another, -1 for none.
+
+    Kafka: ``DefaultRecordBatch.incrementSequence``: behind 2^31 - 1 comes 0.
+    """
+    return base_sequence if base_sequence < 0 else (base_sequence + delta) & _LARGEST_SEQUENCE

@@ -1,0 +1,60 @@
+"""Which transactions of a log were aborted: known from the markers behind their records."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from enum import Enum
+
+from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.batch import Batch
+
+
+class Outcome(Enum):
+    """How a transaction ended."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    OPEN = "open"
+
+
+class Transactions:
+    """The transactions of a partition, from one pass over its batches.
+
+    A producer has one transaction at a time, so that its next marker decides
+    (Kafka: ``ProducerAppendInfo.appendEndTxnMarker``). The epoch does not matter: with transaction
+    version 2 that of the marker is larger by one.
+    """
+
+    def __init__(self, batches: Iterable[Batch | KafkaSpecError]) -> None:
+        """Read the headers of all batches and the markers.
+
+        Args:
+            batches: in order. What cannot be read is passed over: whoever converts it says so.
+        """
+        self._markers: dict[int, list[int]] = {}
+        self._aborts: dict[int, list[bool]] = {}
+        for batch in batches:
+            if isinstance(batch, Batch) and batch.is_control:
+                self._add(batch)
+
+    def outcome(self, batch: Batch) -> Outcome:
+        """How the transaction of a batch ended."""
+        offsets = self._markers.get(batch.producer_id, [])
+        number = bisect_right(offsets, batch.last_offset)
+        if number == len(offsets):
+            return Outcome.OPEN
+        aborted = self._aborts[batch.producer_id][number]
+        return Outcome.ABORTED if aborted else Outcome.COMMITTED
+
+    def _add(self, batch: Batch) -> None:
+        try:
+            records = batch.control_records()
+        except KafkaSpecError:
+            return
+        for record in records:
+            if record.type_name in (ControlRecordType.ABORT.name, ControlRecordType.COMMIT.name):
+                self._markers.setdefault(batch.producer_id, []).append(record.record.offset)
+                aborted = record.type_name == ControlRecordType.ABORT.name
+                self._aborts.setdefault(batch.producer_id, []).append(aborted)
