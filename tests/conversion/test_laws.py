@@ -212,13 +212,13 @@ def test_wrappers_with_offset_0_and_absolute_offsets_inside_are_shifted_right() 
 @pytest.mark.parametrize(
     "choices",
     [
-        {"magic": 3}, {"compression": "brotli"}, {"magic": 1, "compression": "zstd"},
+        {"magic": 3}, {"compression": "brotli"}, {"compression": "zstd", "magic": 1},
         {"level": 3}, {"level": 3, "compression": "snappy"}, {"offsets": "other"},
-        {"base_offset": 5}, {"offsets": "shift", "base_offset": -1}, {"leader_epoch": -2},
+        {"base_offset": 5}, {"base_offset": -1, "offsets": "shift"}, {"leader_epoch": -2},
         {"batch_bytes": 0}, {"segment_bytes": 0}, {"start_offset": 5, "end_offset": 4},
         {"aborted": "hide"}, {"on_error": "ignore"},
     ],
 )  # fmt: skip
 def test_what_cannot_be_asked_for(choices: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=next(iter(choices)).partition("_")[0]):
         Choices(**choices)
