@@ -25,6 +25,7 @@ LAYERS = (
     ("kafkaspec.arrow",),
     ("kafkaspec.analysis",),
     ("kafkaspec.conversion",),
+    ("kafkaspec.conformance",),
     ("kafkaspec.cli",),
 )
 """Lowest first: a module may import from its own layer and from those before it."""

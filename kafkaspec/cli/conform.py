@@ -1,0 +1,169 @@
+"""``kafkaspec conform``: put vectors and real segments to any decoder."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.options import CodecName, format_option
+
+if TYPE_CHECKING:
+    from kafkaspec.conformance.cases import Case
+    from kafkaspec.conformance.runner import Run
+
+_EPILOG = """\b
+What a testee has to do: docs/conformance-protocol.md. Ids of cases begin with
+  structure  types of the specification, by its vectors
+  record     the vectors of records and messages, each in a log of its own
+  segment, control, index, snapshot
+             files that brokers wrote: what the producer's acknowledgements and
+             the dump tool say is in them (with --cases)
+  checksum   such files with one bit changed (with --cases)
+
+\b
+The vectors are part of every installation. Files of brokers are not: a clone
+of the repository has them in tests/golden.
+
+\b
+A list of expected failures has lines of a pattern of case ids, how they fail
+(accepted, refused, wrong, wrong_reason, crashed, timed_out, garbage,
+oversized) and why. Each case that a pattern matches has to fail just so. A
+pattern that matches nothing is an error too, unless --only, or no --cases,
+leaves cases out.
+
+\b
+Output of --format json, one object a line, told apart by "type":
+  case     id, outcome (passed, failed, expected_failure, skipped), failure,
+           detail, why (what the case is about)
+  summary  the last line: as_expected, categories, failures, stale
+
+\b
+Exit codes: 0 all as expected, 1 not, 2 wrong usage or a testee that does not
+start.
+"""
+
+
+@click.command(
+    "conform", epilog=_EPILOG, short_help="Put vectors and real segments to any decoder."
+)
+@click.option(
+    "--testee", metavar="CMD", help="Command that speaks the protocol. No shell interprets it."
+)
+@click.option("--codec", type=CodecName(), help="A codec of this library instead.")
+@click.option(
+    "--cases",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder with VERSION/logs of brokers, such as tests/golden. Can be repeated.",
+)
+@click.option("--only", metavar="PATTERN", multiple=True, help="Cases to put. Can be repeated.")
+@click.option(
+    "--expected-failures",
+    "expected_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="List of failures that are known.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.01, 3600),
+    default=10.0,
+    show_default=True,
+    help="Seconds for one answer.",
+)
+@format_option
+@click.pass_context
+def conform_command(
+    ctx: click.Context,
+    testee: str | None,
+    codec: str | None,
+    cases: tuple[Path, ...],
+    only: tuple[str, ...],
+    expected_file: Path | None,
+    timeout: float,
+    output_format: str,
+) -> None:
+    """Run a decoder over test vectors and segments of real brokers, and say where it is wrong.
+
+    The testee reads one JSON line for each case from its standard input and answers with one. If
+    it crashes, hangs or talks nonsense, that case has failed, and it is started again for the next.
+    """
+    from kafkaspec.conformance.expected import ExpectedFailuresError, read_expected
+    from kafkaspec.conformance.goldens import GoldenError
+    from kafkaspec.conformance.process import StartError, Testee
+    from kafkaspec.conformance.runner import Run
+
+    command = _command(testee, codec)
+    try:
+        expected = read_expected(expected_file) if expected_file else []
+        with Testee(command, timeout=timeout) as process:
+            run = Run(process, expected, partial=bool(only) or not cases)
+            chosen = _chosen(cases, only)
+            if output_format == "json":
+                _print_json(run, chosen)
+            else:
+                _print_text(run, chosen)
+    except (ExpectedFailuresError, GoldenError, StartError) as error:
+        raise click.UsageError(str(error)) from None
+    if not run.results:
+        raise click.UsageError("no case has such an id")
+    ctx.exit(CLEAN if run.as_expected else FINDINGS)
+
+
+def _command(testee: str | None, codec: str | None) -> list[str]:
+    if (testee is None) == (codec is None):
+        raise click.UsageError("either --testee or --codec, please")
+    if codec is not None:
+        return [sys.executable, "-m", "kafkaspec.conformance.testee", codec]
+    try:
+        command = shlex.split(testee or "")
+    except ValueError as error:
+        raise click.UsageError(f"--testee: {error}") from None
+    if not command:
+        raise click.UsageError("--testee is empty")
+    return command
+
+
+def _chosen(folders: tuple[Path, ...], only: tuple[str, ...]) -> Iterator[Case]:
+    from kafkaspec.conformance.goldens import golden_cases
+    from kafkaspec.conformance.vectors import vector_cases
+
+    def all_of_them() -> Iterator[Case]:
+        yield from vector_cases()
+        for folder in folders:
+            yield from golden_cases(folder)
+
+    for case in all_of_them():
+        if not only or any(fnmatchcase(case.id, pattern) for pattern in only):
+            yield case
+
+
+def _print_json(run: Run, cases: Iterator[Case]) -> None:
+    for result in run.all(cases):
+        line = {
+            "type": "case",
+            "id": result.case.id,
+            "outcome": result.outcome.value,
+            "failure": result.failure.value if result.failure else None,
+            "detail": result.detail,
+            "why": result.case.why,
+        }
+        click.echo(json.dumps(line))
+    click.echo(json.dumps(run.summary()))
+
+
+def _print_text(run: Run, cases: Iterator[Case]) -> None:
+    from kafkaspec.cli.conform_text import print_run
+
+    for _ in run.all(cases):
+        pass
+    print_run(run)

@@ -1,0 +1,73 @@
+"""A conformance run as people read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from kafkaspec.cli.console import count_text, stdout_console
+from kafkaspec.conformance.runner import Outcome, Run
+
+_SHOWN = 10
+"""Cases of one category and failure that are shown."""
+
+
+def print_run(run: Run) -> None:
+    """The table of categories, what failed and how, what is stale, and a last line."""
+    console = stdout_console()
+    console.print(_table(run))
+    failed = [result for result in run.results if result.outcome is Outcome.FAILED]
+    groups = Counter((result.case.category, result.failure) for result in failed)
+    for (category, failure), number in groups.items():
+        console.print(f"{category}: {count_text(number, 'case')} {failure}")
+        group = [r for r in failed if (r.case.category, r.failure) == (category, failure)]
+        for result in group[:_SHOWN]:
+            console.print(f"    {result.case.id}: {_printable(result.detail)}")
+            if result.case.why:
+                console.print(f"        {result.case.why}")
+        if number > _SHOWN:
+            console.print(f"    ... {number - _SHOWN:,} more; --format json shows all")
+    for item, problem in run.stale:
+        console.print(
+            f"stale: line {item.line} of the expected failures, {item.pattern}: {problem}"
+        )
+    console.print(_last_line(run))
+
+
+def _table(run: Run) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("category")
+    for name in ("passed", "expected failures", "failed", "skipped"):
+        table.add_column(name, justify="right")
+    order = (Outcome.PASSED, Outcome.EXPECTED_FAILURE, Outcome.FAILED, Outcome.SKIPPED)
+    for category, counts in run.by_category().items():
+        table.add_row(escape(category), *(f"{counts[outcome]:,}" for outcome in order))
+    return table
+
+
+def _last_line(run: Run) -> str:
+    counts = Counter(result.outcome for result in run.results)
+    hello = run.hello
+    who = _printable(f"{hello.name} {hello.version}".strip()) if hello else "the testee"
+    parts = [f"{counts[Outcome.PASSED]:,} of {len(run.results):,} cases passed"]
+    for outcome, text in (
+        (Outcome.EXPECTED_FAILURE, "failed as expected"),
+        (Outcome.FAILED, "failed"),
+        (Outcome.SKIPPED, "skipped"),
+    ):
+        if counts[outcome]:
+            parts.append(f"{counts[outcome]:,} {text}")
+    if run.breakdowns:
+        parts.append(f"started again {count_text(run.breakdowns, 'time')}")
+    if run.stale:
+        parts.append(count_text(len(run.stale), "stale expectation"))
+    verdict = "as expected" if run.as_expected else "not as expected"
+    return f"{who}, {verdict}: {', '.join(parts)}"
+
+
+def _printable(text: str) -> str:
+    """Text of a testee, without what could play with the terminal."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)

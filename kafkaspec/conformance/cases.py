@@ -1,0 +1,218 @@
+"""A case of the conformance kit: bytes, what they are, and what a decoder has to make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kafkaspec.conformance.protocol import (
+    ANSWERS,
+    Failure,
+    Hello,
+    Kind,
+    ProtocolError,
+    decode_bytes,
+    encode_bytes,
+)
+from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.log.segment import Segment
+
+CATEGORIES: Final = {
+    "structure": "types of the specification, by its vectors",
+    "record": "the vectors of records and messages, each in a log of its own",
+    "segment": "segments that brokers wrote",
+    "control": "control records in those",
+    "index": "offset, time and transaction indexes that brokers wrote",
+    "snapshot": "producer snapshots that brokers wrote",
+    "checksum": "the same files with one bit changed",
+}
+"""What the first part of the id of a case stands for."""
+
+_SHORT: Final = frozenset({Reason.TRUNCATED, Reason.OVERRUN})
+"""The difference between these two is where the input ends, which moves when a case is wrapped."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The bytes have to be refused.
+
+    Attributes:
+        reasons: any of these, where the testee says one; empty for all.
+        path: of the failing field, where the testee says one; "" for any.
+        position: byte offset of the failing field, likewise; None for any.
+    """
+
+    reasons: frozenset[str] = frozenset()
+    path: str = ""
+    position: int | None = None
+
+    def failure(self, answer: dict[str, Any], kind: Kind) -> tuple[Failure, str] | None:
+        """Why the answer is not what is expected, None if it is."""
+        if "error" not in answer:
+            found = answer[ANSWERS[kind]]
+            return Failure.ACCEPTED, f"decoded, to {str(found)[:200]}"
+        reason = answer.get("reason")
+        if self.reasons and reason is not None and reason not in self.reasons:
+            wanted = " or ".join(sorted(self.reasons))
+            return Failure.WRONG_REASON, f"refused for {reason!r:.80}, not for {wanted}"
+        for name, wanted_place in (("path", self.path or None), ("position", self.position)):
+            said = answer.get(name)
+            if None not in (wanted_place, said) and said != wanted_place:
+                return Failure.WRONG_REASON, f"{name} is {said!r:.80}, not {wanted_place!r}"
+        return None
+
+
+@dataclass(frozen=True)
+class Items:
+    """The bytes have to be decoded to so many records or entries.
+
+    Attributes:
+        items: what is known of each, by the names of the protocol; None if only that it is to be
+            accepted is known.
+    """
+
+    items: Sequence[dict[str, Any]] | None
+
+    def failure(self, answer: dict[str, Any], kind: Kind) -> tuple[Failure, str] | None:
+        """Why the answer is not what is expected, None if it is."""
+        if "error" in answer:
+            return Failure.REFUSED, answer["error"][:300]
+        found = answer[ANSWERS[kind]]
+        if self.items is None:
+            return None
+        what = ANSWERS[kind].replace("_", " ")
+        if len(found) != len(self.items):
+            return Failure.WRONG, f"{len(found)} {what}, not {len(self.items)}"
+        for index, (item, wanted) in enumerate(zip(found, self.items, strict=True)):
+            for name, value in wanted.items():
+                if not same(name, item.get(name), value):
+                    text = f"{what}[{index}].{name} is {item.get(name)!r:.80}, not {value!r:.80}"
+                    return Failure.WRONG, text
+        return None
+
+
+@dataclass(frozen=True)
+class Value:
+    """The bytes have to be decoded to one value of a type.
+
+    Attributes:
+        end: bytes that it takes up.
+        members: what is known of it: value by dotted name, "" for the value itself.
+    """
+
+    end: int
+    members: dict[str, Any]
+
+    def failure(self, answer: dict[str, Any], kind: Kind) -> tuple[Failure, str] | None:
+        """Why the answer is not what is expected, None if it is."""
+        if "error" in answer:
+            return Failure.REFUSED, answer["error"][:300]
+        if answer.get("end") != self.end:
+            return Failure.WRONG, f"end is {answer.get('end')!r:.40}, not {self.end}"
+        for name, value in self.members.items():
+            found = answer["value"]
+            for part in name.split(".") if name else ():
+                found = found.get(part) if isinstance(found, dict) else None
+            if not same(name, found, value):
+                return Failure.WRONG, f"{name or 'value'} is {found!r:.80}, not {value!r:.80}"
+        return None
+
+
+Expectation = Refusal | Items | Value
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question to a decoder.
+
+    Attributes:
+        id: ``category/...``, unique.
+        kind: what the bytes are.
+        data: the bytes.
+        expected: what has to come out.
+        why: what it is about, for people.
+        extra: further members of the request.
+        checksum: only who verifies checksums can pass.
+    """
+
+    id: str
+    kind: Kind
+    data: bytes
+    expected: Expectation
+    why: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+    checksum: bool = False
+
+    @property
+    def category(self) -> str:
+        """First part of the id, a key of ``CATEGORIES``."""
+        return self.id.split("/", 1)[0]
+
+    def request(self, hello: Hello) -> dict[str, Any]:
+        """The request to a testee that can do what it said."""
+        request: dict[str, Any] = {
+            "id": self.id,
+            "kind": self.kind.value,
+            "data": encode_bytes(self.data),
+        }
+        if self.kind in (Kind.LOG, Kind.CONTROL_RECORDS):
+            given = decompressed(self.data, hello.compression)
+            if any(item is not None for item in given):
+                request["decompressed"] = given
+        return request | self.extra
+
+
+def decompressed(data: bytes, codecs: frozenset[str]) -> list[str | None]:
+    """The payload of each entry that a testee cannot decompress, in base64; None for the others."""
+    if not {"gzip", "snappy", "lz4", "zstd"} - codecs:
+        return []
+    given: list[str | None] = []
+    try:
+        for batch in Segment(data, crc="ignore").batches():
+            needed = batch.is_compressed and batch.compression_name not in codecs
+            given.append(encode_bytes(batch.decompressed()) if needed else None)
+    except KafkaSpecError:  # a case that is to be refused anyway
+        pass
+    return given
+
+
+def reasons_of(reason: str) -> frozenset[str]:
+    """The reasons that may be given for this one when its bytes lie inside of others."""
+    return frozenset(_SHORT) if reason in _SHORT else frozenset({reason})
+
+
+def same(name: str, found: Any, wanted: Any) -> bool:
+    """Whether a value is the one that is wanted.
+
+    No timestamp is -1 or null. A header key may be the bytes, or the text that a Java consumer
+    shows for bytes that are no UTF-8.
+    """
+    if name == "timestamp" and wanted == -1:
+        return found in (None, -1) and not isinstance(found, bool)
+    if name == "headers" and isinstance(found, list) and len(found) == len(wanted):
+        return all(map(_same_header, found, wanted))
+    if isinstance(wanted, int) and not isinstance(found, int):
+        return False
+    return bool(found == wanted)
+
+
+def _same_header(found: Any, wanted: Sequence[str | None]) -> bool:
+    if not isinstance(found, list) or len(found) != len(wanted) or found[1] != wanted[1]:
+        return False
+    try:
+        key, wanted_key = decode_bytes(found[0]), decode_bytes(wanted[0])
+    except ProtocolError:
+        return False
+    if key is None or wanted_key is None:
+        return False
+    return shown(key) == shown(wanted_key)
+
+
+def shown(key: bytes) -> str:
+    """As text; how many replacement characters stand for bytes that are none is not the same
+    everywhere."""
+    parts = key.decode("utf-8", "replace").split("\ufffd")
+    return "\ufffd".join(
+        part for index, part in enumerate(parts) if part or index in (0, len(parts) - 1)
+    )

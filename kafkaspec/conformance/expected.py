@@ -1,0 +1,78 @@
+"""Lists of failures that are known, which cannot go stale.
+
+A line is a pattern of case ids, how those cases fail, and why::
+
+    record/recordbatch.record/attributes.minimum  wrong  reads the attributes as a varint
+
+A pattern may hold ``*``, ``?`` and ``[...]``. Every case that it matches has to fail just so: one
+that passes, fails otherwise or is skipped is an error, and so is a pattern that matches no case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from kafkaspec.conformance.protocol import Failure
+
+
+@dataclass(frozen=True)
+class ExpectedFailure:
+    """One line of a list.
+
+    Attributes:
+        pattern: of ids of cases.
+        failure: how they fail.
+        why: for people.
+        line: number of the line in its file.
+    """
+
+    pattern: str
+    failure: Failure
+    why: str
+    line: int = 0
+
+    def matches(self, case_id: str) -> bool:
+        """Whether the case is one of those."""
+        return fnmatchcase(case_id, self.pattern)
+
+
+class ExpectedFailuresError(Exception):
+    """The list cannot be understood; the text says which line and why."""
+
+
+def parse_expected(lines: Iterable[str]) -> list[ExpectedFailure]:
+    """The lines of a list; empty ones and those with ``#`` in front are comments.
+
+    Raises:
+        ExpectedFailuresError: a line is none of a list.
+    """
+    found = []
+    for number, text in enumerate(lines, 1):
+        if not text.strip() or text.lstrip().startswith("#"):
+            continue
+        parts = text.split(maxsplit=2)
+        if len(parts) != 3:
+            raise ExpectedFailuresError(f"line {number}: a pattern, a failure and a reason, please")
+        pattern, failure, why = parts
+        if failure not in set(Failure):
+            raise ExpectedFailuresError(f"line {number}: {failure} is none of {', '.join(Failure)}")
+        found.append(ExpectedFailure(pattern, Failure(failure), why.strip(), number))
+    return found
+
+
+def read_expected(path: Path) -> list[ExpectedFailure]:
+    """The list in a file.
+
+    Raises:
+        ExpectedFailuresError: a line is none of a list, or it is no text.
+        OSError: it cannot be read.
+    """
+    try:
+        return parse_expected(path.read_text(encoding="utf-8").splitlines())
+    except UnicodeDecodeError as error:
+        raise ExpectedFailuresError(f"{path} is no text: {error}") from None
+    except ExpectedFailuresError as error:
+        raise ExpectedFailuresError(f"{path}, {error}") from None

@@ -1,0 +1,319 @@
+"""Cases from log directories that real brokers wrote, laid out as ``tests/golden/README.md`` says.
+
+What has to come out is what the broker acknowledged to the producer, and what the dump tool of that
+version prints about the file. No codec of ours is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.conformance.cases import Case, Items, Refusal
+from kafkaspec.conformance.protocol import Kind, ProtocolError, decode_bytes, record
+from kafkaspec.errors import Reason
+from kafkaspec.log import names
+from kafkaspec.log.batch import NO_TIMESTAMP
+
+_BAR: Final = "| "
+"""In front of the line of a record since 2.2, which prints lines about batches too, without it."""
+_RECORD: Final = re.compile(r"(?:\| )?offset: (-?\d+) ")
+_BATCH: Final = re.compile(r"baseOffset: -?\d+ .*? isControl: (true|false) ")
+_TIMESTAMP: Final = re.compile(r"(?:CreateTime|LogAppendTime|NoTimestampType): (-?\d+)")
+_MARKER: Final = re.compile(r"endTxnMarker: (\w+) coordinatorEpoch: (-?\d+)")
+_DATA: Final = re.compile(r" (?:key|payload): ")
+_PAIR: Final = re.compile(r"(\w+): (\S+)")
+# What the tool complains about comes last.
+_COMPLAINT: Final = re.compile(r"Non-(con)?secutive|Mismatches in|The following indexed|Found ")
+
+_ENTRY_NAMES: Final = {
+    "offset": "offset",
+    "position": "position",
+    "timestamp": "timestamp",
+    "lastTimestamp": "timestamp",
+    "version": "version",
+    "producerId": "producer_id",
+    "producerEpoch": "producer_epoch",
+    "coordinatorEpoch": "coordinator_epoch",
+    "currentTxnFirstOffset": "current_txn_first_offset",
+    "firstOffset": "first_offset",
+    "lastOffset": "last_offset",
+    "lastStableOffset": "last_stable_offset",
+    "lastSequence": "last_sequence",
+    "offsetDelta": "offset_delta",
+}
+"""Names of the dump tool, and those of the specification."""
+
+_ABSENT: Final = frozenset({"None", "OptionalLong.empty"})
+"""What Scala and Java print for a number that is not there, which the file has as -1."""
+
+
+MAX_EVIDENCE: Final = 1 << 28
+"""Bytes that the texts of one version may decompress to; the largest has a hundredth of that."""
+
+
+_DUMP: Final = "dump.tar.xz"
+_PRODUCED: Final = "produced.jsonl.xz"
+
+
+class GoldenError(Exception):
+    """A folder does not hold what it should; the text says what is missing."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What the dump tool says about a record."""
+
+    offset: int
+    timestamp: int | None
+    control: bool
+    marker: tuple[str, int] | None
+
+
+def golden_cases(folder: Path) -> Iterator[Case]:
+    """All cases of a folder of versions, or of the folder of one version.
+
+    Raises:
+        GoldenError: the folder holds no log directory of a broker with its texts.
+    """
+    versions = [folder] if (folder / "logs").is_dir() else _versions(folder)
+    if not versions:
+        raise GoldenError(f"{folder} holds no VERSION/logs")
+    for version in versions:
+        yield from _Version(version).cases()
+
+
+def _versions(folder: Path) -> list[Path]:
+    def key(path: Path) -> tuple[tuple[int, int | str], ...]:
+        return tuple((0, int(p)) if p.isdigit() else (1, p) for p in re.split(r"[.-]", path.name))
+
+    return sorted((path.parent for path in folder.glob("*/logs")), key=key)
+
+
+class _Version:
+    """The folder of one version."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._logs = folder / "logs"
+        self._makers: dict[str, Callable[[Path], Iterator[Case]]] = {
+            ".log": self._log,
+            ".checkpoint": self._log,
+            ".index": self._index,
+            ".timeindex": self._index,
+            ".txnindex": self._index,
+            ".snapshot": self._snapshot,
+        }
+
+    def cases(self) -> Iterator[Case]:
+        """The cases of every file, in order."""
+        damaged: set[tuple[Path, str]] = set()
+        for path in sorted(self._logs.rglob("*")):
+            maker = self._makers.get(path.suffix)
+            if maker is None or not path.is_file():
+                continue
+            for case in maker(path):
+                yield case
+                if case.kind in _CHECKED and _has_items(case) and self._is_first(path, damaged):
+                    yield self._damaged(case, path)
+
+    def _is_first(self, path: Path, damaged: set[tuple[Path, str]]) -> bool:
+        key = (path.parent, path.suffix)
+        if path.suffix == ".checkpoint" or key in damaged:
+            return False
+        damaged.add(key)
+        return True
+
+    def _damaged(self, case: Case, path: Path) -> Case:
+        data = case.data[:-1] + bytes([case.data[-1] ^ 1])
+        return Case(
+            f"checksum/{self._name(path)}",
+            case.kind,
+            data,
+            Refusal(frozenset({Reason.CHECKSUM_MISMATCH})),
+            "The last bit is another.",
+            checksum=True,
+        )
+
+    def _name(self, path: Path) -> str:
+        return f"{self._folder.name}/{path.relative_to(self._logs).as_posix()}"
+
+    def _text(self, path: Path) -> str:
+        name = f"{path.relative_to(self._logs).as_posix()}.txt"
+        if name not in self._texts:
+            raise GoldenError(f"{self._folder / _DUMP} has no {name}")
+        return self._texts[name]
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        """What the dump tool says, by path below ``logs``."""
+        path = self._folder / _DUMP
+        found: dict[str, str] = {}
+        left = MAX_EVIDENCE
+        try:
+            with tarfile.open(path, "r:xz") as archive:
+                for member in archive:
+                    left -= member.size
+                    if left < 0:
+                        raise GoldenError(f"{path} holds more than {MAX_EVIDENCE} bytes")
+                    if (file := archive.extractfile(member)) is not None:
+                        found[member.name] = file.read().decode("utf-8", "replace")
+        except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
+            raise GoldenError(f"{path}: {error}") from None
+        return found
+
+    # -- logs --------------------------------------------------------------------------------
+
+    @cached_property
+    def _acknowledged(self) -> dict[str, dict[int, dict[str, Any]]]:
+        """Records by partition directory and offset, as the protocol has them."""
+        path = self._folder / _PRODUCED
+        found: dict[str, dict[int, dict[str, Any]]] = {}
+        try:
+            with lzma.open(path) as file:
+                data = file.read(MAX_EVIDENCE + 1)
+            if len(data) > MAX_EVIDENCE:
+                raise GoldenError(f"{path} holds more than {MAX_EVIDENCE} bytes")
+            for line in data.splitlines():
+                item = json.loads(line)
+                directory = f"{item['topic']}-{item['partition']}"
+                found.setdefault(directory, {})[item["offset"]] = _sent(item)
+        except (OSError, EOFError, lzma.LZMAError) as error:
+            raise GoldenError(f"{path}: {error}") from None
+        except (ValueError, TypeError, KeyError, AttributeError, ProtocolError) as error:
+            raise GoldenError(f"{path} is not what it should be: {error!r}") from None
+        return found
+
+    def _log(self, path: Path) -> Iterator[Case]:
+        data = path.read_bytes()
+        lines = _record_lines(self._text(path))
+        sent = self._acknowledged.get(path.parent.name, {})
+        items = [
+            # Of internal topics only this is known.
+            sent.get(line.offset) or {"offset": line.offset, "timestamp": line.timestamp}
+            for line in lines
+            if not line.control
+        ]
+        name = self._name(path)
+        yield Case(f"segment/{name}", Kind.LOG, data, Items(items))
+        controls = [_control(line) for line in lines if line.control]
+        if controls:
+            yield Case(f"control/{name}", Kind.CONTROL_RECORDS, data, Items(controls))
+
+    # -- what lies beside them ---------------------------------------------------------------
+
+    def _index(self, path: Path) -> Iterator[Case]:
+        data = path.read_bytes()
+        # For an empty file the tool prints what its own look-up of nothing gives.
+        items = _entries(self._text(path)) if data else []
+        segment = names.parse_segment(path.name)
+        base = {} if segment is None else {"base_offset": segment.base_offset}
+        kind = _INDEXES[path.suffix]
+        extra = {} if kind is Kind.TRANSACTION_INDEX else base
+        yield Case(f"index/{self._name(path)}", kind, data, Items(items), extra=extra)
+
+    def _snapshot(self, path: Path) -> Iterator[Case]:
+        items = [item for item in _entries(self._text(path)) if "producer_id" in item]
+        yield Case(
+            f"snapshot/{self._name(path)}",
+            Kind.PRODUCER_SNAPSHOT,
+            path.read_bytes(),
+            Items(items),
+        )
+
+
+_INDEXES: Final = {
+    ".index": Kind.OFFSET_INDEX,
+    ".timeindex": Kind.TIME_INDEX,
+    ".txnindex": Kind.TRANSACTION_INDEX,
+}
+
+_CHECKED: Final = frozenset({Kind.LOG, Kind.PRODUCER_SNAPSHOT})
+"""Files with checksums."""
+
+
+def _sent(item: dict[str, Any]) -> dict[str, Any]:
+    """An acknowledged record as an answer holds it."""
+    timestamp = item["timestamp"]
+    return record(
+        item["offset"],
+        NO_TIMESTAMP if timestamp is None else timestamp,
+        decode_bytes(item["key"]),
+        decode_bytes(item["value"]),
+        [(key.encode("utf-8"), decode_bytes(value)) for key, value in item["headers"]],
+    )
+
+
+def _has_items(case: Case) -> bool:
+    return isinstance(case.expected, Items) and bool(case.expected.items)
+
+
+def _record_lines(text: str) -> list[_Line]:
+    """The records in the dump of a segment."""
+    found = []
+    bars = f"\n{_BAR}" in text
+    control = False
+    for line in text.split("\n"):
+        if _COMPLAINT.match(line):
+            break
+        start = _RECORD.match(line)
+        if bars and not line.startswith(_BAR):
+            batch = _BATCH.match(line)
+            if batch or start:  # a message of magic 0 or 1 has a line of its own, and no marker
+                control = batch is not None and batch[1] == "true"
+            continue
+        if start:
+            data = _DATA.search(line)
+            head = line[: data.start()] if data else line
+            timestamp = _TIMESTAMP.search(head)
+            marker = _MARKER.search(head)
+            found.append(
+                _Line(
+                    int(start[1]),
+                    int(timestamp[1]) if timestamp else NO_TIMESTAMP,
+                    # Versions that print no line about batches know no other control records.
+                    control if bars else marker is not None,
+                    (marker[1], int(marker[2])) if marker else None,
+                )
+            )
+    return found
+
+
+def _control(line: _Line) -> dict[str, Any]:
+    if line.marker is None:  # one of KRaft's, whose text differs by version
+        return {"offset": line.offset}
+    name, epoch = line.marker
+    kind = ControlRecordType[name]
+    return {"offset": line.offset, "type": int(kind), "coordinator_epoch": epoch}
+
+
+def _entries(text: str) -> list[dict[str, Any]]:
+    """The entries in the dump of an index or snapshot, by the names of the specification."""
+    found = []
+    for line in text.split("\n"):
+        if _COMPLAINT.match(line):
+            break
+        if line.startswith("Dumping"):
+            continue
+        entry = {
+            _ENTRY_NAMES[name]: _number(value)
+            for name, value in _PAIR.findall(line)
+            if name in _ENTRY_NAMES
+        }
+        if entry:
+            found.append(entry)
+    return found
+
+
+def _number(text: str) -> int:
+    if text in _ABSENT:
+        return -1
+    return int(text.removeprefix("Some(").removeprefix("OptionalLong[").rstrip(")]"))

@@ -1,0 +1,241 @@
+"""A testee as a child process: asked one line at a time, never waited for without a limit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import IO, Any, Final
+
+from kafkaspec.conformance.protocol import (
+    HELLO,
+    PROTOCOL,
+    Failure,
+    Hello,
+    Kind,
+    ProtocolError,
+    check_answer,
+    line,
+    parse_hello,
+    parse_line,
+)
+
+DEFAULT_TIMEOUT: Final = 10.0
+"""Seconds that a testee may take for one answer."""
+
+START_TIMEOUT: Final = 60.0
+"""Seconds that it may take for its first one, which includes the start of its runtime."""
+
+MAX_ANSWER: Final = 64 << 20
+"""Bytes that an answer may have; the largest golden segment needs a fraction of that."""
+
+_LAST_WORDS = 400  # bytes of stderr that an error shows
+
+
+class BreakdownError(Exception):
+    """The testee gave no answer that can be used.
+
+    Attributes:
+        failure: how it failed.
+    """
+
+    def __init__(self, failure: Failure, detail: str) -> None:
+        super().__init__(detail)
+        self.failure = failure
+
+
+class StartError(Exception):
+    """The testee cannot be started, or does not say hello."""
+
+
+class Testee:
+    """A command that speaks the protocol. It is started when it is first asked, and after each
+    breakdown again. Leaving the context ends it."""
+
+    __test__ = False  # its name is no invitation to pytest
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        timeout: float = DEFAULT_TIMEOUT,
+        max_answer: int = MAX_ANSWER,
+    ) -> None:
+        """
+        Args:
+            command: program and arguments; no shell is involved.
+            timeout: seconds for one answer.
+            max_answer: bytes that one answer may have.
+        """
+        self._command = list(command)
+        self._timeout = timeout
+        self._max_answer = max_answer
+        self._conversation: _Conversation | None = None
+        self._hello: Hello | None = None
+
+    @property
+    def hello(self) -> Hello:
+        """What it says of itself, from its first start.
+
+        Raises:
+            StartError: it does not start, or says nothing that can be understood.
+        """
+        if self._hello is None:
+            self._start()
+        assert self._hello is not None
+        return self._hello
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a request.
+
+        Raises:
+            BreakdownError: there is none, or none that can be used. The testee has been ended.
+            StartError: it does not start.
+        """
+        if self._conversation is None:
+            self._start()
+        try:
+            answer = self._exchange(request, self._timeout)
+            check = Kind(request["kind"])
+            try:
+                check_answer(answer, check)
+            except ProtocolError as error:
+                raise BreakdownError(Failure.GARBAGE, str(error)) from None
+        except BreakdownError:
+            self.close()
+            raise
+        return answer
+
+    def _start(self) -> None:
+        try:
+            self._conversation = _Conversation(self._command, self._max_answer)
+        except OSError as error:
+            raise StartError(f"{self._command[0]} cannot be started: {error.strerror}") from None
+        request = {"id": HELLO, "kind": HELLO, "protocol": PROTOCOL}
+        try:
+            self._hello = parse_hello(self._exchange(request, max(START_TIMEOUT, self._timeout)))
+        except (BreakdownError, ProtocolError) as error:
+            self.close()
+            raise StartError(f"the testee does not say hello: {error}") from None
+
+    def _exchange(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+        assert self._conversation is not None
+        data = self._conversation.exchange(line(request), timeout)
+        try:
+            answer = parse_line(data)
+        except ProtocolError as error:
+            raise BreakdownError(Failure.GARBAGE, str(error)) from None
+        if answer.get("id") != request["id"]:
+            detail = f"id is {answer.get('id')!r:.80}, not {request['id']!r}"
+            raise BreakdownError(Failure.GARBAGE, detail)
+        return answer
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._conversation is not None:
+            self._conversation.end()
+            self._conversation = None
+
+    def __enter__(self) -> Testee:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Conversation:
+    """One life of the process.
+
+    A thread writes and reads, since a testee that does neither would block whoever does it; when
+    the process is ended both come back with an error or an end of file.
+    """
+
+    def __init__(self, command: list[str], max_answer: int) -> None:
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=os.name == "posix",  # so that its own children end with it
+        )
+        self._max_answer = max_answer
+        self._requests: SimpleQueue[bytes | None] = SimpleQueue()
+        self._answers: SimpleQueue[bytes] = SimpleQueue()
+        self._stderr = bytearray()
+        self._threads = [
+            Thread(target=self._pump, daemon=True),
+            Thread(target=self._drain, daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def exchange(self, request: bytes, timeout: float) -> bytes:
+        """The line that answers a line."""
+        self._requests.put(request)
+        try:
+            answer = self._answers.get(timeout=timeout)
+        except Empty:
+            detail = f"no answer in {timeout:g} seconds"
+            raise BreakdownError(Failure.TIMED_OUT, detail) from None
+        if len(answer) > self._max_answer:
+            raise BreakdownError(Failure.OVERSIZED, f"more than {self._max_answer} bytes")
+        if not answer.endswith(b"\n"):
+            raise BreakdownError(Failure.CRASHED, self._obituary())
+        return answer
+
+    def end(self) -> None:
+        """Kill the process and what it has started, and wait for it."""
+        self._kill()
+        self._process.wait()
+        self._requests.put(None)
+        for thread in self._threads:
+            thread.join(timeout=1)
+        # A pipe that a thread still reads, since some grandchild holds its other end, stays open.
+        if not any(thread.is_alive() for thread in self._threads):
+            for pipe in self._pipes():
+                with suppress(OSError):  # unsent bytes that nobody wants any more
+                    pipe.close()
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            if os.name == "posix":
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
+
+    def _pump(self) -> None:
+        stdin, stdout, _ = self._pipes()
+        while (request := self._requests.get()) is not None:
+            try:
+                stdin.write(request)
+                stdin.flush()
+                answer = stdout.readline(self._max_answer + 1)
+            except (OSError, ValueError):  # it has ended
+                answer = b""
+            self._answers.put(answer)
+
+    def _drain(self) -> None:
+        """Keep the last words, so that no testee waits for a reader of its complaints."""
+        stderr = self._pipes()[2]
+        while data := os.read(stderr.fileno(), 1 << 16):
+            self._stderr = (self._stderr + data)[-_LAST_WORDS:]
+
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        return process.stdin, process.stdout, process.stderr
+
+    def _obituary(self) -> str:
+        try:
+            code = self._process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            return "it closed its output"
+        self._threads[1].join(timeout=1)
+        words = " ".join(bytes(self._stderr).decode("utf-8", "replace").split())
+        return f"exit code {code}" + (f": {words}" if words else "")

@@ -1,0 +1,159 @@
+"""Puts all cases to a testee and compares the failures with those that are expected."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from kafkaspec.conformance.cases import Case
+from kafkaspec.conformance.expected import ExpectedFailure
+from kafkaspec.conformance.process import BreakdownError, StartError, Testee
+from kafkaspec.conformance.protocol import Failure, Hello
+
+MAX_BREAKDOWNS: Final = 100
+"""Restarts after which the rest is not run: each may take the whole time that an answer has."""
+
+
+class Outcome(StrEnum):
+    """What became of a case."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    EXPECTED_FAILURE = "expected_failure"
+    """It failed as the list says."""
+    SKIPPED = "skipped"
+    """The testee does not do this, and says so."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one case.
+
+    Attributes:
+        case: the case.
+        outcome: what became of it.
+        failure: how it failed, expected or not; None if it did not.
+        detail: what came instead, or why it was skipped.
+        expected: the line of the list that expects it.
+    """
+
+    case: Case
+    outcome: Outcome
+    failure: Failure | None = None
+    detail: str = ""
+    expected: ExpectedFailure | None = None
+
+
+@dataclass
+class Run:
+    """One run of a testee over cases.
+
+    Attributes:
+        partial: not all cases are put: a line of the list that matches none of them is no error.
+        hello: what the testee says of itself; None before it was started.
+        results: of all cases so far.
+        breakdowns: how often it had to be ended.
+    """
+
+    testee: Testee
+    expected: Sequence[ExpectedFailure] = ()
+    partial: bool = False
+    max_breakdowns: int = MAX_BREAKDOWNS
+    hello: Hello | None = None
+    results: list[Result] = field(default_factory=list)
+    breakdowns: int = 0
+
+    def all(self, cases: Iterable[Case]) -> Iterator[Result]:
+        """Put the cases, one after the other.
+
+        Raises:
+            StartError: the testee cannot be started at all.
+        """
+        self.hello = self.testee.hello
+        for case in cases:
+            result = self._judged(case, *self._one(case, self.hello))
+            self.results.append(result)
+            yield result
+
+    def _one(self, case: Case, hello: Hello) -> tuple[Outcome, Failure | None, str]:
+        if case.kind not in hello.kinds:
+            return Outcome.SKIPPED, None, f"does not read {case.kind}"
+        if case.checksum and not hello.checksums:
+            return Outcome.SKIPPED, None, "does not verify checksums"
+        if self.breakdowns > self.max_breakdowns:
+            detail = f"broken down more than {self.max_breakdowns} times"
+            return Outcome.FAILED, Failure.NOT_RUN, detail
+        try:
+            answer = self.testee.ask(case.request(hello))
+        except BreakdownError as error:
+            self.breakdowns += 1
+            return Outcome.FAILED, error.failure, str(error)
+        except StartError as error:
+            self.breakdowns += 1
+            return Outcome.FAILED, Failure.NOT_RUN, str(error)
+        if "skipped" in answer:
+            return Outcome.SKIPPED, None, str(answer["skipped"])[:200]
+        found = case.expected.failure(answer, case.kind)
+        return (Outcome.PASSED, None, "") if found is None else (Outcome.FAILED, *found)
+
+    def _judged(self, case: Case, outcome: Outcome, failure: Failure | None, detail: str) -> Result:
+        if failure is not None:
+            for item in self.expected:
+                if item.failure is failure and item.matches(case.id):
+                    return Result(case, Outcome.EXPECTED_FAILURE, failure, detail, item)
+        return Result(case, outcome, failure, detail)
+
+    @property
+    def stale(self) -> list[tuple[ExpectedFailure, str]]:
+        """Lines of the list that are not, or no longer, true, and what is wrong with each."""
+        found = []
+        for item in self.expected:
+            matched = [result for result in self.results if item.matches(result.case.id)]
+            others = [result for result in matched if result.failure is not item.failure]
+            if not matched and not self.partial:
+                found.append((item, "matches no case"))
+            elif others:
+                first = others[0]
+                became = first.failure or first.outcome
+                text = f"{len(others)} of {len(matched)} do not fail so: {first.case.id} {became}"
+                found.append((item, text))
+        return found
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether nothing failed that was not to, and the list is true."""
+        return not self.stale and not any(
+            result.outcome is Outcome.FAILED for result in self.results
+        )
+
+    def by_category(self) -> dict[str, Counter[str]]:
+        """Numbers of results by outcome, for each category, in the order of the cases."""
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for result in self.results:
+            counts[result.case.category][result.outcome] += 1
+        return dict(counts)
+
+    def summary(self) -> dict[str, Any]:
+        """The sums, as ``--format json`` prints them last."""
+        hello = self.hello
+        return {
+            "type": "summary",
+            "testee": hello.name if hello else None,
+            "version": hello.version if hello else None,
+            "as_expected": self.as_expected,
+            "breakdowns": self.breakdowns,
+            "categories": {
+                category: {outcome.value: counts[outcome] for outcome in Outcome}
+                for category, counts in self.by_category().items()
+            },
+            "failures": dict(
+                sorted(Counter(r.failure.value for r in self.results if r.failure).items())
+            ),
+            "stale": [
+                {"pattern": item.pattern, "line": item.line, "problem": problem}
+                for item, problem in self.stale
+            ],
+        }

@@ -1,0 +1,90 @@
+"""The other side of the protocol, for testees in Python."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import IO, Any
+
+from kafkaspec.conformance.protocol import (
+    ANSWERS,
+    HELLO,
+    PROTOCOL,
+    Kind,
+    decode_bytes,
+    line,
+    parse_line,
+)
+
+Handler = Callable[[bytes, dict[str, Any]], Any]
+"""Takes the bytes and the whole request. Gives what was decoded, or raises."""
+
+
+class SkippedError(Exception):
+    """A handler does not do this; the text says why."""
+
+
+def serve(
+    name: str,
+    version: str,
+    handlers: Mapping[Kind, Handler],
+    *,
+    compression: Iterable[str] = ("none",),
+    checksums: bool = False,
+    stdin: IO[bytes] | None = None,
+    stdout: IO[bytes] | None = None,
+) -> None:
+    """Answer requests until the input ends. Whatever a handler raises means that it refuses.
+
+    A handler of kind ``type`` gives a pair of value and end, all others a list.
+
+    Args:
+        name: of the decoder.
+        version: of the decoder.
+        handlers: one for each kind that it decodes.
+        compression: what it decompresses.
+        checksums: whether it verifies checksums.
+        stdin: requests; the standard input by default.
+        stdout: answers; the standard output by default. Nothing else may be written there.
+    """
+    requests = stdin or sys.stdin.buffer
+    answers = stdout or sys.stdout.buffer
+    hello = {
+        "id": HELLO,
+        "protocol": PROTOCOL,
+        "name": name,
+        "version": version,
+        "kinds": [kind.value for kind in handlers],
+        "compression": list(compression),
+        "checksums": checksums,
+    }
+    for data in requests:
+        request = parse_line(data)
+        answer = hello if request["kind"] == HELLO else _answer(request, handlers)
+        answers.write(line(answer))
+        answers.flush()
+
+
+def _answer(request: dict[str, Any], handlers: Mapping[Kind, Handler]) -> dict[str, Any]:
+    answer: dict[str, Any] = {"id": request["id"]}
+    kind = Kind(request["kind"])
+    try:
+        decoded = handlers[kind](decode_bytes(request["data"]) or b"", request)
+    except SkippedError as skipped:
+        return answer | {"skipped": str(skipped)}
+    except Exception as error:
+        return answer | _refusal(error)
+    if kind is Kind.TYPE:
+        value, end = decoded
+        return answer | {"value": value, "end": end}
+    return answer | {ANSWERS[kind]: decoded}
+
+
+def _refusal(error: Exception) -> dict[str, Any]:
+    """The error, with reason and place where it is one of ours."""
+    found: dict[str, Any] = {"error": f"{type(error).__name__}: {error}"}
+    for member, attribute in (("reason", "reason"), ("path", "path"), ("position", "offset")):
+        value = getattr(error, attribute, None)
+        if isinstance(value, str) or (member == "position" and isinstance(value, int)):
+            found[member] = str(value) if isinstance(value, str) else value
+    return found

@@ -1,0 +1,140 @@
+"""A codec of this library as a testee: ``python -m kafkaspec.conformance.testee CODEC``."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.codecs import Codec, get_codec
+from kafkaspec.conformance.protocol import Kind, decode_bytes, encode_bytes, record
+from kafkaspec.conformance.serving import serve
+from kafkaspec.layout import Kind as FieldKind
+from kafkaspec.layout import TypeLayout
+from kafkaspec.log.control import ControlRecord
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.sidecars import ABORTED_TRANSACTION, ProducerSnapshot
+from kafkaspec.model import Record
+
+_INDEXES = {
+    Kind.OFFSET_INDEX: "index.offset_index",
+    Kind.TIME_INDEX: "index.time_index",
+}
+
+
+def main() -> None:
+    """Serve with the codec that the argument names, else the default one."""
+    codec = get_codec(sys.argv[1] if len(sys.argv) > 1 else None)
+    try:
+        number = version("kafkaspec")
+    except PackageNotFoundError:
+        number = ""
+    serve(
+        f"kafkaspec {codec.name}",
+        number,
+        {
+            Kind.LOG: partial(_log, codec),
+            Kind.CONTROL_RECORDS: partial(_control_records, codec),
+            Kind.OFFSET_INDEX: partial(_index, codec),
+            Kind.TIME_INDEX: partial(_index, codec),
+            Kind.TRANSACTION_INDEX: partial(_transaction_index, codec),
+            Kind.PRODUCER_SNAPSHOT: partial(_producer_snapshot, codec),
+            Kind.TYPE: partial(_type, codec),
+        },
+        compression=("none", "gzip", "snappy", "lz4", "zstd"),
+        checksums=True,
+    )
+
+
+def _log(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    for batch in Segment(data, codec=codec).batches():
+        records = batch.records()
+        if not batch.is_control:  # those were read and verified too, as a consumer does
+            found += [_record(item) for item in records]
+    return found
+
+
+def _record(item: Record) -> dict[str, Any]:
+    headers = ((key.encode("utf-8", "surrogateescape"), value) for key, value in item.headers)
+    return record(item.offset, item.timestamp, item.key, item.value, headers)
+
+
+def _control_records(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        _control(item)
+        for batch in Segment(data, codec=codec).batches()
+        for item in batch.control_records()
+    ]
+
+
+def _control(item: ControlRecord) -> dict[str, Any]:
+    found = {"offset": item.record.offset, "type": int(item.key.type)}
+    epoch = getattr(item.body, "coordinator_epoch", None)
+    return found if epoch is None else found | {"coordinator_epoch": epoch}
+
+
+def _index(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
+    parameters = (request.get("base_offset", 0),)
+    type_key = _INDEXES[Kind(request["kind"])]
+    index, _ = codec.parse(type_key, data, parameters=parameters, complete=True)
+    return [_tree(entry) for entry in index.entries]
+
+
+def _transaction_index(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
+    entries, position = [], 0
+    size = LAYOUTS[ABORTED_TRANSACTION].minimum_size
+    while position + size <= len(data):  # a part of an entry at the end is ignored
+        entry, position = codec.parse(ABORTED_TRANSACTION, data, position, position + size)
+        entries.append(_tree(entry))
+    return entries
+
+
+def _producer_snapshot(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory(prefix="kafkaspec-") as folder:
+        path = Path(folder) / f"{0:020}.snapshot"
+        path.write_bytes(data)
+        snapshot = ProducerSnapshot(path, codec=codec)
+        if not snapshot.crc_valid:
+            raise snapshot.crc_error()
+        return [_tree(entry) for entry in snapshot.entries]
+
+
+def _type(codec: Codec, data: bytes, request: dict[str, Any]) -> tuple[Any, int]:
+    parameters = [_parameter(codec, item) for item in request["parameters"]]
+    value, end = codec.parse(request["type"], data, parameters=parameters)
+    return _tree(value), end
+
+
+def _parameter(codec: Codec, item: Any) -> Any:
+    if not isinstance(item, dict):
+        return item
+    parameters = [_parameter(codec, inner) for inner in item["parameters"]]
+    data = decode_bytes(item["data"]) or b""
+    return codec.parse(item["type"], data, parameters=parameters)[0]
+
+
+def _tree(value: Any) -> Any:
+    """A value as JSON has it: structures as objects, by the names of the specification."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return encode_bytes(value)
+    if isinstance(value, list | tuple):
+        return [_tree(item) for item in value]
+    if value is None or isinstance(value, int):
+        return value if value is None else int(value)
+    layout = _layouts()[type(value).__module__.rsplit(".", 1)[-1], type(value).__name__]
+    names = [item.id for item in layout.fields if item.kind is not FieldKind.GUARD]
+    return {name: _tree(getattr(value, name, None)) for name in [*names, *layout.instances]}
+
+
+@cache
+def _layouts() -> dict[tuple[str, str], TypeLayout]:
+    return {(key.split(".")[0], item.class_name): item for key, item in LAYOUTS.items()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Cases from the vectors that are generated from the specification, which every wheel holds.
+
+Each vector is a case of its own, for testees that parse types of the specification. Vectors of
+records and of legacy messages are put into a log besides, with a sound header around them, for
+those that only read logs. Verdicts and values come from the vectors, never from a codec.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any, Final
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.python.model.recordbatch import Entry, RecordBatch
+from kafkaspec._generated.python.model.recordbatch import Record as RecordStructure
+from kafkaspec.checksum import crc32
+from kafkaspec.codecs import get_codec
+from kafkaspec.conformance.cases import Case, Items, Refusal, Value, reasons_of
+from kafkaspec.conformance.protocol import Kind, encode_bytes
+from kafkaspec.errors import Reason
+from kafkaspec.layout import Kind as FieldKind
+from kafkaspec.log.framing import (
+    ENTRY,
+    LEGACY_MESSAGE,
+    MINIMUM_MESSAGE,
+    RECORD_BATCH,
+    field_of,
+)
+
+_RECORD: Final = "recordbatch.record"
+_HEADER: Final = "recordbatch.header"
+_VARINT: Final = "varint.varint32"
+
+_OFFSET: Final = 100
+"""Of the legacy messages. Where a record lies follows from the header that its vector names."""
+
+_CODEC: Final = get_codec("python")
+"""Writes what stands around a vector; any would do."""
+
+
+def vector_cases() -> Iterator[Case]:
+    """All cases that the vectors give, in their order."""
+    vectors = _vectors()
+    for vector in vectors:
+        yield _structure(vector)
+    header = next(item for item in vectors if item["type"] == _RECORD)["parameters"][0]
+    for vector in vectors:
+        wrapped = _wrapped(vector, header)
+        if wrapped is not None:
+            yield wrapped
+
+
+def _vectors() -> list[dict[str, Any]]:
+    folder = files("kafkaspec._generated") / "vectors"
+    texts = {
+        item.name: item.read_text(encoding="utf-8")
+        for item in folder.iterdir()
+        if item.name.endswith(".json")
+    }
+    return [vector for name in sorted(texts) for vector in json.loads(texts[name])["vectors"]]
+
+
+def _structure(vector: dict[str, Any]) -> Case:
+    expected: Refusal | Value
+    if vector["verdict"] == "reject":
+        reasons = frozenset({vector["reason"]})
+        expected = Refusal(reasons, vector["path"], vector["offset"])
+    else:
+        members = dict(vector.get("instances", {}))
+        if "field" in vector:
+            members[vector["field"]] = _plain(vector)
+        expected = Value(vector["end"], members)
+    return Case(
+        f"structure/{vector['type']}/{vector['name']}",
+        Kind.TYPE,
+        bytes.fromhex(vector["hex"]),
+        expected,
+        vector["why"],
+        {
+            "type": vector["type"],
+            "parameters": [_parameter(item) for item in vector["parameters"]],
+        },
+    )
+
+
+def _plain(vector: dict[str, Any]) -> int | str | None:
+    """The value of the field; vectors have bytes in hexadecimal, the protocol in base64."""
+    value: int | str | None = vector["value"]
+    return encode_bytes(bytes.fromhex(value)) if isinstance(value, str) else value
+
+
+def _parameter(item: Any) -> Any:
+    if not isinstance(item, dict):
+        return item
+    return {
+        "type": item["type"],
+        "parameters": [_parameter(inner) for inner in item["parameters"]],
+        "data": encode_bytes(bytes.fromhex(item["hex"])),
+    }
+
+
+# -- in a log ------------------------------------------------------------------------------------
+
+
+def _wrapped(vector: dict[str, Any], header: dict[str, Any]) -> Case | None:
+    """The vector in a log, None where it says nothing about logs."""
+    data = bytes.fromhex(vector["hex"])
+    if vector["verdict"] == "accept" and vector["end"] not in (len(data), 0):
+        return None  # what follows is part of the same log, and would be refused there
+    items: list[dict[str, Any]] = [{}]
+    match vector["type"]:
+        case "recordbatch.legacy_message":
+            if not _sound(vector, data):
+                return None
+            log = _framing(len(data)) + data
+            items = [{"offset": _OFFSET} | _members(vector, ("timestamp", "key", "value"))]
+        case "recordbatch.record_set":
+            batch = _batch(vector["parameters"][0])
+            log, items = _log(batch, data), [{}] * batch.num_records
+        case "recordbatch.framed_record":
+            log = _log(_batch(header), data)
+        case "recordbatch.record":
+            log = _log(_batch(header), _varint(len(data)) + data)
+            items = [
+                {name: vector["instances"][name] for name in ("offset", "timestamp")}
+                | _members(vector, ("key", "value"))
+                if vector["verdict"] == "accept"
+                else {}
+            ]
+        case "recordbatch.header":
+            body = _record_up_to_headers(header) + _varint(1) + data
+            log = _log(_batch(header), _varint(len(body)) + body)
+        case _:
+            return None
+    expected: Refusal | Items = Items(items)
+    if vector["verdict"] == "reject":
+        expected = Refusal(reasons_of(vector["reason"]) | _also(vector))
+    return Case(f"record/{vector['type']}/{vector['name']}", Kind.LOG, log, expected, vector["why"])
+
+
+def _also(vector: dict[str, Any]) -> frozenset[str]:
+    """Other reasons, for bytes that break another rule too when they lie in a record."""
+    short = vector["reason"] == Reason.TRUNCATED
+    return frozenset({Reason.INVALID_VALUE}) if short and vector["type"] == _HEADER else frozenset()
+
+
+def _sound(vector: dict[str, Any], data: bytes) -> bool:
+    """Whether a legacy message is one for every reader: not compressed, with a right checksum."""
+    if len(data) < MINIMUM_MESSAGE or "compression" in vector["name"]:
+        return False
+    if vector["path"] == "/magic":  # then it is another layout
+        return False
+    checksum = LAYOUTS[LEGACY_MESSAGE].checksum
+    assert checksum is not None
+    end = checksum.position + field_of(LEGACY_MESSAGE, checksum.field).size
+    return int.from_bytes(data[checksum.position : end], "big") == crc32(data[checksum.start :])
+
+
+def _members(vector: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {vector["field"]: _plain(vector)} if vector.get("field") in names else {}
+
+
+def _framing(size: int) -> bytes:
+    """What an entry has in front of its message."""
+    offset, length = (item for item in LAYOUTS[ENTRY].fields if item.kind is FieldKind.INTEGER)
+    return _OFFSET.to_bytes(offset.size, "big", signed=offset.signed) + size.to_bytes(
+        length.size, "big", signed=length.signed
+    )
+
+
+def _batch(parameter: dict[str, Any]) -> RecordBatch:
+    """The header that belongs to the records of a vector."""
+    data = bytes.fromhex(parameter["hex"])
+    batch, _ = _CODEC.parse(RECORD_BATCH, data, parameters=parameter["parameters"])
+    assert isinstance(batch, RecordBatch)
+    return batch
+
+
+def _log(batch: RecordBatch, records: bytes) -> bytes:
+    """A log of one batch with these records, checksum and sizes as they should be."""
+    batch.records = records
+    entry = Entry(base_offset=batch.base_offset, message=batch)
+    return _CODEC.serialize(ENTRY, entry)
+
+
+def _record_up_to_headers(header: dict[str, Any]) -> bytes:
+    """A record without the number of its headers and all that follows."""
+    batch = _batch(header)
+    record = RecordStructure(batch=batch, timestamp_delta=0, offset_delta=0)
+    return _CODEC.serialize(_RECORD, record, parameters=(batch,))[: -len(_varint(0))]
+
+
+def _varint(value: int) -> bytes:
+    return _CODEC.serialize(_VARINT, value)

@@ -1,0 +1,205 @@
+"""The cases: all codecs pass them, and a decoder that is wrong does not."""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkaspec.codecs import codec_names
+from kafkaspec.conformance.cases import CATEGORIES, Case, Items, Refusal, Value, same, shown
+from kafkaspec.conformance.goldens import GoldenError, golden_cases
+from kafkaspec.conformance.process import Testee
+from kafkaspec.conformance.protocol import ANSWERS, Failure, Hello, Kind, encode_bytes
+from kafkaspec.conformance.runner import Outcome, Run
+from kafkaspec.conformance.vectors import vector_cases
+from tests.goldens import GOLDEN, VERSIONS, files, produced
+
+VECTORS = list(vector_cases())
+
+
+@pytest.mark.parametrize("codec", codec_names())
+def test_our_codecs_pass_all_cases(codec: str) -> None:
+    """The last version only with the slow ones: ``make conformance`` takes all."""
+    versions = VERSIONS if codec == "native" else VERSIONS[-1:]
+    cases = [*VECTORS, *(case for version in versions for case in golden_cases(GOLDEN / version))]
+    with Testee([sys.executable, "-m", "kafkaspec.conformance.testee", codec]) as testee:
+        run = Run(testee)
+        bad = [result for result in run.all(cases) if result.outcome is not Outcome.PASSED]
+    assert bad == []
+    assert set(run.by_category()) == set(CATEGORIES)
+
+
+def test_ids_are_unique_and_begin_with_a_category() -> None:
+    cases = [*VECTORS, *golden_cases(GOLDEN)]
+    assert max(Counter(case.id for case in cases).values()) == 1
+    assert {case.category for case in cases} == set(CATEGORIES)
+
+
+def test_every_golden_file_is_a_case() -> None:
+    found = Counter(case.category for case in golden_cases(GOLDEN))
+    assert found["segment"] == len(files(".log", ".checkpoint"))
+    assert found["index"] == len(files(".index", ".timeindex", ".txnindex"))
+    assert found["snapshot"] == len(files(".snapshot"))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_acknowledged_record_is_asked_for(version: str) -> None:
+    """But those that the cleaner has removed, which no file and no dump has."""
+    asked: set[tuple[str, int]] = set()
+    for case in golden_cases(GOLDEN / version):
+        if case.category == "segment":
+            assert isinstance(case.expected, Items)
+            directory = case.id.split("/")[2]
+            asked |= {(directory, item["offset"]) for item in case.expected.items or ()}
+    for directory, records in produced(version).items():
+        there = {item["offset"] for item in records if (directory, item["offset"]) in asked}
+        if "compacted" not in directory:
+            assert there == {item["offset"] for item in records}
+        assert there
+
+
+def test_what_a_testee_cannot_decompress_is_given_along() -> None:
+    """One item for each entry, and nothing where it is not needed."""
+    path = f"segment/{VERSIONS[-1]}/codec-mixed-0/{0:020}.log"
+    case = next(case for case in golden_cases(GOLDEN / VERSIONS[-1]) if case.id == path)
+    able = Hello(
+        "a", "", frozenset(Kind), frozenset({"none", "gzip", "snappy", "lz4", "zstd"}), True
+    )
+    assert "decompressed" not in case.request(able)
+    given = case.request(Hello("a", "", frozenset(Kind), frozenset({"none", "gzip"}), True))
+    some = given["decompressed"]
+    everything = case.request(Hello("a", "", frozenset(Kind), frozenset({"none"}), True))
+    all_of_them = everything["decompressed"]
+    assert len(some) == len(all_of_them)
+    assert 0 < sum(item is not None for item in some) < sum(i is not None for i in all_of_them)
+
+
+# -- judging ---------------------------------------------------------------------------------------
+
+
+def perfect(case: Case) -> dict[str, Any]:
+    """The answer that the case wants."""
+    match case.expected:
+        case Refusal():
+            return {"error": "no"}
+        case Items(items):
+            return {ANSWERS[case.kind]: [dict(item) for item in items or ()]}
+        case Value(end, members):
+            value: Any = {}
+            for name, wanted in members.items():
+                if not name:
+                    value = wanted
+                    continue
+                *parents, last = name.split(".")
+                inner = value
+                for parent in parents:
+                    inner = inner.setdefault(parent, {})
+                inner[last] = wanted
+            return {"value": value, "end": end}
+
+
+@pytest.mark.parametrize("case", VECTORS[::7], ids=lambda case: case.id)
+def test_a_case_is_passed_by_its_answer_and_by_no_other(case: Case) -> None:
+    answer = perfect(case)
+    assert case.expected.failure(answer, case.kind) is None
+    if isinstance(case.expected, Refusal):
+        found = case.expected.failure({ANSWERS[case.kind]: []}, case.kind)
+        assert found is not None
+        assert found[0] is Failure.ACCEPTED
+        found = case.expected.failure({"error": "no", "reason": "unreadable"}, case.kind)
+        assert found is not None
+        assert found[0] is Failure.WRONG_REASON
+        return
+    found = case.expected.failure({"error": "no"}, case.kind)
+    assert found is not None
+    assert found[0] is Failure.REFUSED
+    if isinstance(case.expected, Value):
+        found = case.expected.failure(answer | {"end": case.expected.end + 1}, case.kind)
+    else:
+        found = case.expected.failure({"records": [{}, {}, {}, {}]}, case.kind)
+    assert found is not None
+    assert found[0] is Failure.WRONG
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "wanted", "equal"),
+    [
+        ("timestamp", None, -1, True),
+        ("timestamp", -1, -1, True),
+        ("timestamp", None, 0, False),
+        ("offset", "1", 1, False),
+        ("offset", 1.0, 1, False),
+        ("is_control", True, 1, True),
+        ("key", None, "", False),
+        ("headers", [["a2V5", None]], [["a2V5", None]], True),
+        ("headers", [["a2V5", ""]], [["a2V5", None]], False),
+        ("headers", [["a2V", None]], [["a2V5", None]], False),
+        ("headers", [[None, None]], [["a2V5", None]], False),
+        ("headers", [["a2V5"]], [["a2V5", None]], False),
+        ("headers", [7], [["a2V5", None]], False),
+        ("headers", [], [["a2V5", None]], False),
+    ],
+)
+def test_what_is_the_same(name: str, found: Any, wanted: Any, equal: bool) -> None:
+    assert same(name, found, wanted) is equal
+
+
+def test_header_keys_that_are_no_text_may_come_as_a_consumer_shows_them() -> None:
+    key = b"a\xff\xfeb"
+    java = "a\ufffd\ufffdb".encode()
+    other = "a\ufffdb".encode()
+    for text in (key, java, other):
+        assert same("headers", [[encode_bytes(text), None]], [[encode_bytes(key), None]])
+    assert shown(b"\xff") == "\ufffd"
+    assert shown(b"\xffa") != shown(b"a\xff")
+
+
+# -- folders that are none -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small version: one partition of a real one."""
+    source = GOLDEN / VERSIONS[-1]
+    target = tmp_path / VERSIONS[-1]
+    shutil.copytree(source / "logs" / "plain-0", target / "logs" / "plain-0")
+    for path in source.glob("*.xz"):
+        shutil.copy(path, target)
+    return target
+
+
+def test_a_folder_of_versions_and_the_folder_of_one(folder: Path) -> None:
+    one = [case.id for case in golden_cases(folder)]
+    assert one
+    assert one == [case.id for case in golden_cases(folder.parent)]
+
+
+@pytest.mark.parametrize("name", ["dump.tar.xz", "produced.jsonl.xz"])
+@pytest.mark.parametrize("damage", ["missing", "cut", "no_xz", "nothing", "other"])
+def test_damaged_evidence_is_an_error_that_says_so(folder: Path, name: str, damage: str) -> None:
+    path = folder / name
+    data = path.read_bytes()
+    match damage:
+        case "missing":
+            path.unlink()
+        case "cut":
+            path.write_bytes(data[: len(data) // 2])
+        case "no_xz":
+            path.write_bytes(b"something else")
+        case "nothing":
+            path.write_bytes(b"")
+        case _:
+            path.write_bytes(lzma.compress(b'{"topic": []}\nsomething else\n' * 99))
+    with pytest.raises(GoldenError, match=name):
+        list(golden_cases(folder))
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    with pytest.raises(GoldenError):
+        list(golden_cases(tmp_path))

@@ -1,0 +1,186 @@
+"""The runner against testees that behave, lie, hang, die and talk nonsense."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafkaspec.conformance.cases import Case, Items, Refusal
+from kafkaspec.conformance.expected import (
+    ExpectedFailure,
+    ExpectedFailuresError,
+    parse_expected,
+    read_expected,
+)
+from kafkaspec.conformance.process import StartError, Testee
+from kafkaspec.conformance.protocol import Failure, Kind
+from kafkaspec.conformance.runner import Outcome, Run
+
+FAKE = Path(__file__).parent / "fake_testee.py"
+
+GOOD = Items([{"producer_id": 4}])
+CASES = [
+    Case("index/first", Kind.TRANSACTION_INDEX, b"1", GOOD),
+    Case("index/second", Kind.TRANSACTION_INDEX, b"2", GOOD),
+    Case("index/third", Kind.TRANSACTION_INDEX, b"3", GOOD),
+    Case("segment/refused", Kind.LOG, b"no log", Refusal()),
+]
+
+
+def run(mode: str, *expected: ExpectedFailure, timeout: float = 20.0, partial: bool = False) -> Run:
+    """All cases, with a testee that does this on the second one."""
+    command = [sys.executable, str(FAKE), mode, "second"]
+    with Testee(command, timeout=timeout, max_answer=1 << 20) as testee:
+        done = Run(testee, expected, partial=partial)
+        list(done.all(CASES))
+    assert [result.case for result in done.results] == CASES
+    return done
+
+
+def outcomes(done: Run) -> list[Outcome]:
+    return [result.outcome for result in done.results]
+
+
+@pytest.mark.parametrize("mode", ["good", "complains"])
+def test_a_testee_that_knows_the_answers(mode: str) -> None:
+    done = run(mode)
+    assert outcomes(done) == [Outcome.PASSED] * 4
+    assert done.as_expected
+    assert done.hello is not None
+    assert done.hello.name == "fake"
+
+
+@pytest.mark.parametrize(
+    ("mode", "failure", "detail"),
+    [
+        ("lies", Failure.WRONG, "producer_id is 5, not 4"),
+        ("dies", Failure.CRASHED, "exit code 3: my last words"),
+        ("dies_half_way", Failure.CRASHED, "exit code 0"),
+        ("babbles", Failure.GARBAGE, "no JSON"),
+        ("nests", Failure.GARBAGE, "no JSON"),
+        ("other_id", Failure.GARBAGE, "id is 'another', not 'index/second'"),
+        ("no_answer", Failure.GARBAGE, "there is none"),
+        ("two_answers", Failure.GARBAGE, "there is error, entries"),
+        ("no_list", Failure.GARBAGE, "entries is no list of objects"),
+        ("floods", Failure.OVERSIZED, "more than 1048576 bytes"),
+    ],
+)
+def test_one_bad_answer_is_one_failure(mode: str, failure: Failure, detail: str) -> None:
+    """The others are asked as if nothing had happened."""
+    done = run(mode)
+    assert outcomes(done) == [Outcome.PASSED, Outcome.FAILED, Outcome.PASSED, Outcome.PASSED]
+    assert done.results[1].failure is failure
+    assert detail in done.results[1].detail
+    assert done.breakdowns == (mode != "lies")
+    assert not done.as_expected
+
+
+def test_a_testee_that_hangs_is_not_waited_for() -> None:
+    """The limit is generous for the others, which have to start Python, and none sleeps so long."""
+    done = run("hangs", timeout=3.0)
+    assert outcomes(done) == [Outcome.PASSED, Outcome.FAILED, Outcome.PASSED, Outcome.PASSED]
+    assert done.results[1].failure is Failure.TIMED_OUT
+
+
+def test_what_is_skipped_has_not_passed() -> None:
+    done = run("skips")
+    assert outcomes(done)[1] is Outcome.SKIPPED
+    assert done.results[1].detail == "not today"
+    assert done.by_category()["index"] == {Outcome.PASSED: 2, Outcome.SKIPPED: 1}
+
+
+def test_kinds_and_checksums_that_a_testee_does_not_have_are_skipped() -> None:
+    cases = [
+        Case("index/none", Kind.TIME_INDEX, b"", GOOD),
+        Case("checksum/none", Kind.LOG, b"", Refusal(), checksum=True),
+    ]
+    with Testee([sys.executable, str(FAKE)]) as testee:
+        results = list(Run(testee).all(cases))
+    assert [result.detail for result in results] == [
+        "does not read time_index",
+        "does not verify checksums",
+    ]
+
+
+def test_a_testee_that_always_dies_is_given_up_at_last() -> None:
+    with Testee([sys.executable, str(FAKE), "dies", ""]) as testee:
+        done = Run(testee, max_breakdowns=1)
+        list(done.all(CASES))
+    crashed, not_run = Failure.CRASHED, Failure.NOT_RUN
+    assert [result.failure for result in done.results] == [crashed, crashed, not_run, not_run]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["/no/such/program"],
+        [sys.executable, "-c", ""],
+        [sys.executable, "-c", "print('hi')"],
+        [sys.executable, str(FAKE), "other_protocol"],
+    ],
+    ids=["missing", "silent", "greeting", "other_protocol"],
+)
+def test_a_testee_that_does_not_start(command: list[str]) -> None:
+    with Testee(command) as testee, pytest.raises(StartError):
+        list(Run(testee).all(CASES))
+
+
+# -- expected failures -----------------------------------------------------------------------------
+
+
+def known(pattern: str, failure: Failure = Failure.WRONG) -> ExpectedFailure:
+    return ExpectedFailure(pattern, failure, "known", 1)
+
+
+@pytest.mark.parametrize("pattern", ["index/second", "index/s*", "*/second"])
+def test_a_failure_that_is_expected(pattern: str) -> None:
+    done = run("lies", known(pattern))
+    assert outcomes(done)[1] is Outcome.EXPECTED_FAILURE
+    assert done.results[1].expected == known(pattern)
+    assert done.as_expected
+
+
+@pytest.mark.parametrize(
+    ("mode", "line", "problem"),
+    [
+        ("good", known("index/second"), "index/second passed"),
+        ("lies", known("index/*"), "2 of 3 do not fail so: index/first passed"),
+        ("lies", known("index/none"), "matches no case"),
+        ("lies", known("index/second", Failure.CRASHED), "index/second wrong"),
+        ("skips", known("index/second"), "index/second skipped"),
+    ],
+    ids=["passes", "glob", "no_case", "otherwise", "skipped"],
+)
+def test_a_list_cannot_go_stale(mode: str, line: ExpectedFailure, problem: str) -> None:
+    done = run(mode, line)
+    assert not done.as_expected
+    assert len(done.stale) == 1
+    assert problem in done.stale[0][1]
+
+
+def test_a_partial_run_does_not_judge_what_it_leaves_out() -> None:
+    assert run("good", known("segment/none"), partial=True).as_expected
+    assert not run("good", known("index/second"), partial=True).as_expected
+
+
+def test_the_lines_of_a_list() -> None:
+    text = "# known\n\nindex/s*  wrong   it is   so\n  segment/a[1]b refused why\n"
+    assert parse_expected(text.splitlines()) == [
+        ExpectedFailure("index/s*", Failure.WRONG, "it is   so", 3),
+        ExpectedFailure("segment/a[1]b", Failure.REFUSED, "why", 4),
+    ]
+
+
+@pytest.mark.parametrize("text", ["one", "one wrong", "one never why"])
+def test_lines_that_are_none(text: str) -> None:
+    with pytest.raises(ExpectedFailuresError, match="line 2"):
+        parse_expected(["", text])
+
+
+def test_a_list_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ExpectedFailuresError):
+        read_expected(path)
