@@ -4,10 +4,10 @@ BIN := $(VENV)/bin
 LOGS ?= tests/golden
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check generate format bench fuzz sanitize golden clean
+.PHONY: help run test test-kafka compatibility check generate format bench fuzz sanitize golden clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 run:  ## Set up and verify segments of real Kafka (LOGS=/path/to/kafka-logs: your own)
 	@tools/setup/venv.sh $(VENV) construct
@@ -16,6 +16,14 @@ run:  ## Set up and verify segments of real Kafka (LOGS=/path/to/kafka-logs: you
 test:  ## Set up and run all tests
 	@tools/setup/venv.sh $(VENV) construct,test
 	@$(BIN)/python -m pytest
+
+test-kafka:  ## Kafka itself as the judge: readers and brokers (Java, Maven; VERSIONS="2.8.2 4.3.1")
+	@tools/setup/venv.sh $(VENV) construct,test
+	@KAFKA_VERSIONS="$(VERSIONS)" $(BIN)/python -m pytest -m kafka tests/kafka
+
+compatibility:  ## Make the pages about Kafka's versions and quirks again
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.kafka.pages
 
 check:  ## Formatting, lint, types, and generated code against the specification
 	@tools/setup/venv.sh $(VENV) construct,test

@@ -1,0 +1,167 @@
+"""Logs that nobody broke: what ``encode`` writes, and the vectors put where they belong."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import kafkaspec as ks
+from tests.kafka.damage import signed
+from tests.log import forge
+
+VECTORS = Path(__file__).parents[2] / "generated" / "vectors" / "recordbatch.json"
+_CODECS = {0: ("none", "gzip", "snappy", "lz4"), 2: ("none", "gzip", "snappy", "lz4", "zstd")}
+
+
+def _bytes(chance: random.Random) -> bytes | None:
+    size = chance.choice((None, 0, 1, 63, 64, 65, 200, 9000))
+    if size is None:
+        return None
+    return chance.randbytes(size) if chance.random() < 0.5 else (b"kafka " * size)[:size]
+
+
+def _records(chance: random.Random, magic: int, base: int) -> list[ks.Record]:
+    found = []
+    offset = base
+    for _ in range(chance.choice((1, 1, 2, 3, 10, 40))):
+        time = chance.choice((0, 1, 1_700_000_000_000 + chance.randrange(-(10**6), 10**6)))
+        headers: tuple[tuple[str, bytes | None], ...] = ()
+        if magic == 2:
+            count = chance.choice((0, 0, 1, 3))
+            headers = tuple(
+                (chance.choice(("", "k", "schlüssel", "k" * 70)), _bytes(chance))
+                for _ in range(count)
+            )
+        found.append(
+            ks.Record(offset, -1 if magic == 0 else time, _bytes(chance), _bytes(chance), headers)
+        )
+        offset += chance.choice((1, 1, 1, 2, 70, 9000))
+    return found
+
+
+def written(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
+    """Names and logs that ``encode`` wrote: all magics and compressions, one to three batches."""
+    chance = random.Random(seed)
+    for number in range(count):
+        data, base = b"", chance.choice((0, 1, 100, 2**40))
+        for _ in range(chance.randint(1, 3)):
+            magic = chance.choice((0, 1, 2, 2))
+            records = _records(chance, magic, base)
+            options: dict[str, Any] = {"compression": chance.choice(_CODECS[magic & 2])}
+            if magic and chance.random() < 0.3:
+                options |= {"timestamp_type": "LogAppendTime", "max_timestamp": 1_700_000_000_500}
+            if magic == 2:
+                options["partition_leader_epoch"] = chance.choice((-1, 0, 7))
+                if chance.random() < 0.3:
+                    options |= {"producer_id": 4000, "producer_epoch": 2, "base_sequence": 5}
+                    options["transactional"] = chance.random() < 0.5
+                if chance.random() < 0.2:
+                    options["delete_horizon"] = 1_700_000_001_000
+            data += ks.encode(records, magic=magic, **options)
+            base = records[-1].offset + 1
+        yield f"written {number}", data
+
+
+def vectors() -> Iterator[tuple[str, bytes]]:
+    """The vectors of ``recordbatch``, as they are or inside of a log that is otherwise sound.
+
+    A checksum follows the vector's bytes, as otherwise nothing else would ever be judged.
+    """
+    for vector in json.loads(VECTORS.read_text(encoding="utf-8"))["vectors"]:
+        data = bytes.fromhex(vector["hex"])
+        kind = vector["type"].removeprefix("recordbatch.")
+        name = f"vector {kind} {vector['name']}"
+        match kind:
+            case "recordbatch" | "entry":
+                yield name, data
+                for magic in (0, 2):
+                    yield f"{name}, signed as magic {magic}", signed(data, magic)
+            case "message" | "legacy_message" | "record_batch":
+                for magic in (0, 2):
+                    yield f"{name}, signed as magic {magic}", signed(forge.framed(7, data), magic)
+            case "framed_record":
+                yield name, forge.batch(0, data, count=1, last_offset_delta=0)
+            case "record_set":
+                for count in range(4):
+                    yield f"{name}, {count}", forge.batch(0, data, count=count, last_offset_delta=0)
+            case "record":
+                yield name, forge.batch(0, [forge.sized(data)])
+            case "header":
+                body = b"\0" + forge.zigzag(0) * 2 + forge.sized(b"k") + forge.sized(b"v")
+                yield name, forge.batch(0, [forge.sized(body + forge.zigzag(1) + data)])
+            case "nullable_bytes":
+                body = b"\0" + forge.zigzag(0) * 2 + forge.sized(b"k") + data + forge.zigzag(0)
+                yield name, forge.batch(0, [forge.sized(body)])
+            case "nullable_bytes_s4":
+                message = b"\0\0\0\0\0\0" + forge.nullable(b"k") + data
+                yield name, signed(forge.framed(7, message), 0)
+
+
+def odd_records(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
+    """Batches whose records have wide varints, wrong sizes and wrong counts."""
+    chance = random.Random(seed)
+    for number in range(count):
+        records = [_odd_record(chance, delta) for delta in range(chance.randint(1, 3))]
+        lie = chance.choice((0, 0, 0, 0, -1, 1, 2, -len(records), 2**31 - 1))
+        count_field = min(len(records) + lie, 2**31 - 1)
+        data = forge.batch(50, records, count=count_field)
+        yield f"odd records {number}", data + forge.batch(90, [forge.record(0, b"v")])
+
+
+def _wide(chance: random.Random, value: int, most: int) -> bytes:
+    """A signed varint, sometimes longer than needed, sometimes too long."""
+    code = bytearray(forge.zigzag(value))
+    if chance.random() < 0.15:
+        code[-1] |= 0x80
+        code += b"\x80" * chance.randint(0, most - len(code) if most > len(code) else 0)
+        code.append(chance.choice((0, 0, 0, 1, 0x0F, 0x10, 0x7F)))
+    return bytes(code)
+
+
+def _odd_bytes(chance: random.Random, *, key: bool = False) -> bytes:
+    size = chance.choice((0, 1, 3, 70) if key else (-1, 0, 1, 3, 70))
+    lie = chance.choice((0,) * 12 + (1, -1, 2**31 - 1, -(2**31)))
+    shown = lie if abs(lie) > 1 else size + lie
+    return _wide(chance, shown, 5) + b"x" * max(size, 0)
+
+
+def _odd_record(chance: random.Random, delta: int) -> bytes:
+    count = chance.choice((0, 0, 1, 2))
+    shown = count + chance.choice((0,) * 10 + (1, -1, 1000, 2**31 - 1, -(2**31)))
+    shown = min(shown, 2**31 - 1)
+    body = bytes((chance.choice((0, 0, 0, 0xFF)),))
+    body += _wide(chance, chance.choice((0, 5, -5, 2**40, -(2**63), 2**63 - 1)), 10)
+    body += _wide(chance, chance.choice((delta, delta, -1, 2**31 - 1, -(2**31))), 5)
+    body += _odd_bytes(chance) + _odd_bytes(chance) + _wide(chance, max(shown, -(2**31)), 5)
+    for _ in range(count):
+        body += _odd_bytes(chance, key=True) + _odd_bytes(chance)
+    size = len(body) + chance.choice((0,) * 12 + (1, -1, -len(body), 2**31 - 1 - len(body)))
+    return _wide(chance, size, 5) + body
+
+
+def wrappers(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
+    """Gzip wrappers of magic 0 and 1 with odd inner entries."""
+    chance = random.Random(seed)
+    for number in range(count):
+        magic = chance.choice((0, 1))
+        inner = []
+        for at in range(chance.choice((0, 1, 2, 3))):
+            attributes = chance.choice((0,) * 10 + (1, 8, 0xF8 - 256))
+            crc = chance.choice((None,) * 12 + (7,))
+            inner.append(
+                forge.legacy(
+                    chance.choice((at, at, at, 0, -1, 900)), b"v" * at,
+                    magic=chance.choice((magic,) * 9 + (1 - magic,)), attributes=attributes,
+                    crc=crc, slack=b"s" * chance.choice((0,) * 9 + (3,)),
+                )
+            )  # fmt: skip
+        data = forge.wrapper(
+            chance.choice((0, 2, 100, 2**40)), inner, magic=magic,
+            attributes=chance.choice((0, 0, 0, 8, 0x70)), key=chance.choice((None, b"k")),
+            cut=chance.choice((0,) * 6 + (1, 11, 12, 20)),
+            behind=chance.choice((b"",) * 6 + (b"\0" * 11, b"\0" * 12, b"\xff" * 30, b"\0" * 17)),
+        )  # fmt: skip
+        yield f"wrapper {number}", data + forge.legacy(2**41, b"behind", magic=magic)

@@ -1,0 +1,25 @@
+"""The pages in ``docs/`` that are made from data: ``python -m tools.kafka.pages``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools.kafka import quirks
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def pages() -> dict[str, str]:
+    """File names and their text."""
+    return {"kafka-quirks.md": quirks.page()}
+
+
+def main() -> None:
+    """Write all pages."""
+    DOCS.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (DOCS / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Ask Kafka's readers, and ours, about the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kafkaspec.codecs import Codec
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.segment import Segment
+from kafkaspec.model import Record
+from tools.golden.maven import ToolError
+from tools.golden.processes import java_command
+from tools.golden.versions import Version
+from tools.kafka.programs import compile_programs
+
+_SECONDS = 600
+MAX_OUTPUT = 16 << 20
+"""Bytes that a batch of a case may decompress to; the JVM's heap is of that order too."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a reader made of a case.
+
+    Attributes:
+        batches: read to their end before the error, or in all.
+        records: in these batches.
+        end: byte offset behind the last of these batches.
+        digest: over offsets, timestamps, keys, values and headers of these records.
+        error: class of the error, or our reason; "" if the case was read to its end.
+        message: what it says; for Kafka's errors its last cause is given in ``cause``.
+    """
+
+    batches: int
+    records: int
+    end: int
+    digest: str
+    error: str = ""
+    message: str = ""
+    cause: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the reader came to the end of the log without an error."""
+        return not self.error
+
+    @property
+    def content(self) -> tuple[int, int, int, str]:
+        """All but the error, for comparisons."""
+        return self.batches, self.records, self.end, self.digest
+
+
+def judge(
+    version: Version, jars: Path, work: Path, cases: Iterable[bytes]
+) -> list[tuple[Verdict, Verdict]]:
+    """What the readers of that release say: of each case as a file, and as a buffer.
+
+    Raises:
+        ToolError: the program cannot be compiled or ends early.
+    """
+    classes = compile_programs(version, jars, "ReaderJudge")
+    flags = ("-Xmx512m", *version.jvm_flags)
+    data = b"".join(struct.pack(">i", len(case)) + case for case in cases)
+    done = subprocess.run(
+        [*java_command(work, [classes, f"{jars}/*"], flags), "ReaderJudge", str(work / "case.log")],
+        input=data, capture_output=True, timeout=_SECONDS, cwd=work,
+    )  # fmt: skip
+    if done.returncode:
+        raise ToolError(f"ReaderJudge {version.name}:\n{done.stderr.decode()[-4000:]}")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return [(_verdict(line["file"]), _verdict(line["buffer"])) for line in lines]
+
+
+def _verdict(answer: dict[str, Any]) -> Verdict:
+    return Verdict(
+        answer["batches"],
+        answer["records"],
+        answer["end"],
+        answer["hash"],
+        answer.get("error", ""),
+        answer.get("message", ""),
+        f"{answer['cause']}: {answer['cause_message']}" if "cause" in answer else "",
+    )
+
+
+def ours(data: bytes, codec: Codec | str) -> Verdict:
+    """What kafkaspec says of a case."""
+    segment = Segment(data, codec=codec, max_output=MAX_OUTPUT)
+    batches = count = end = 0
+    chain = hashlib.sha256()
+    digest = chain.hexdigest()
+    try:
+        for batch in segment.batches():
+            records = batch.records()
+            _add(chain, records)
+            batches, count, end = batches + 1, count + len(records), batch.end
+            digest = chain.hexdigest()
+            chain = hashlib.sha256(digest.encode("ascii"))
+    except KafkaSpecError as error:
+        return Verdict(batches, count, end, digest, error.reason.value, str(error))
+    return Verdict(batches, count, end, digest)
+
+
+def _add(chain: hashlib._Hash, records: Iterable[Record]) -> None:
+    for record in records:
+        chain.update(struct.pack(">qq", record.offset, record.timestamp))
+        chain.update(_sized(record.key) + _sized(record.value))
+        chain.update(struct.pack(">i", len(record.headers)))
+        for key, value in record.headers:
+            # Java shows each malformed sequence of a key as U+FFFD.
+            shown = key.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            chain.update(_sized(shown.encode("utf-8")) + _sized(value))
+
+
+def _sized(data: bytes | None) -> bytes:
+    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data
