@@ -5,8 +5,10 @@ The classes are written by hand, the tables (``LAYOUTS``) are generated from the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Form(StrEnum):
@@ -140,3 +142,49 @@ class TypeLayout:
     fixed_size: int | None = None
     checksum: Checksum | None = None
     doc: str = ""
+
+
+class HeaderInteger(NamedTuple):
+    """An integer of a header: where it begins, bytes in it, and whether it has a sign."""
+
+    position: int
+    size: int
+    signed: bool
+
+
+class HeaderBits(NamedTuple):
+    """Bits of an integer of a header, which begins at ``position``."""
+
+    position: int
+    size: int
+    shift: int
+    width: int
+
+
+Column = Callable[[str], Sequence[int]]
+"""Gives a column by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderColumns:
+    """Where the columns of a kind of entry come from, whose header has one size.
+
+    Attributes:
+        key: of the type.
+        size: bytes of the header, framing included.
+        hop: called with a buffer, a position, the end of the input, which may lie behind that of
+            the buffer, and how many entries are wanted at most; gives where regular entries of
+            the kind begin, one behind the other, with the end of the last one, and their headers.
+        integers: columns that are stored.
+        bits: columns that are stored in parts of integers.
+        made: columns that follow from others.
+        conditions: for columns that not every entry has, whether it does.
+    """
+
+    key: str
+    size: int
+    hop: Callable[[bytes | bytearray | memoryview, int, int, int], tuple[list[int], bytes]]
+    integers: Mapping[str, HeaderInteger]
+    bits: Mapping[str, HeaderBits]
+    made: Mapping[str, Callable[[Column], Sequence[int]]]
+    conditions: Mapping[str, Callable[[Column], Sequence[int]]]

@@ -23,6 +23,7 @@ TESTS = (
     "test_native_differential",
     "test_native_chunks",
 )
+IGNORED = shutil.ignore_patterns("__pycache__", "*.so", ".git", ".*_cache", ".venv*", "build")
 FLAGS = (
     "-std=gnu99", "-O1", "-g", "-fno-omit-frame-pointer", "-fPIC", "-shared",
     "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined",
@@ -49,10 +50,7 @@ def main(arguments: list[str]) -> int:
     """Copy, build, test."""
     with tempfile.TemporaryDirectory(prefix="kafkaspec-sanitize-") as directory:
         copy = Path(directory)
-        ignore = shutil.ignore_patterns("__pycache__", "*.so")
-        for name in ("kafkaspec", "generated", "tools", "tests", "spec"):
-            shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=ignore)
-        shutil.copy(ROOT / "pyproject.toml", copy)
+        shutil.copytree(ROOT, copy, symlinks=True, dirs_exist_ok=True, ignore=IGNORED)
         compile_extension(copy / "kafkaspec" / "_native.abi3.so")
         environment = os.environ | {
             "LD_PRELOAD": runtime(),

@@ -11,6 +11,7 @@ from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, Times, measure
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.codecs.native.scan import scan
+from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.source import Source
 
@@ -18,6 +19,7 @@ _FULL = 1024 * MIB
 _NATIVE_GATE, _PYTHON_GATE = 20.0, 60.0
 _SCAN = "native scan, columns, segment mapped before"
 _FRESH = "native scan, columns"
+_PYTHON = "plain Python scan, all columns, segment mapped before"
 _TABLE = "`Segment.batch_table()`"
 _OBJECTS = {name: f"`Segment.batches()`, codec `{name}`" for name in ("native", "python")}
 
@@ -46,6 +48,17 @@ def _scan(codec: NativeCodec, path: Path) -> int:
         memoryview(mapped) as view,
     ):
         return scan(codec.core, view).count
+
+
+def _python(buffer: memoryview) -> int:
+    codec = PythonCodec()
+    count = position = 0
+    while table := codec.scan(buffer, position):
+        for name in table.names:
+            table.column(name)
+        count += table.count
+        position = table.position
+    return count
 
 
 def _table(path: Path) -> int:
@@ -82,6 +95,7 @@ def run(settings: Settings) -> Outcome:
             Candidate(_SCAN, lambda: scan(codec.core, opened.buffer).count, count),
             Candidate(_FRESH, lambda: _scan(codec, path), count),
             Candidate(_TABLE, lambda: _table(path), count),
+            Candidate(_PYTHON, lambda: _python(opened.buffer), count),
         ],
         settings.rounds(15),
     )
@@ -111,14 +125,14 @@ def run(settings: Settings) -> Outcome:
         (scans, _SCAN),
         (scans, _FRESH),
         (scans, _TABLE),
+        (scans, _PYTHON),
         *((objects, name) for name in _OBJECTS.values()),
     ):
         table.rows.append((name, number(milliseconds(found, name)), number(found.median(name))))
     figures = [
         Figure("headers of 1 GiB, native", milliseconds(scans, _SCAN), _NATIVE_GATE, True, "ms"),
         Figure(
-            "headers of 1 GiB, Python", milliseconds(objects, _OBJECTS["python"]), _PYTHON_GATE,
-            True, "ms",
+            "headers of 1 GiB, Python", milliseconds(scans, _PYTHON), _PYTHON_GATE, True, "ms"
         ),
     ]  # fmt: skip
     return Outcome([table], figures)

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from kafkaspec.arrow import arrays
 from kafkaspec.arrow.schema import COMPRESSIONS, SIMPLE, TIMESTAMP, TIMESTAMP_TYPES, Place
-from kafkaspec.codecs.native import Core
-from kafkaspec.codecs.native.scan import EntryTable, scan
+from kafkaspec.codecs import HeaderTable
 from kafkaspec.log.batch import Batch
+from kafkaspec.log.headers import header_tables
 from kafkaspec.log.segment import Segment
 
 _TEXT: Final = SIMPLE["compression"][0]
@@ -85,6 +85,7 @@ _FOR_NONE: Final = {"transactional": 0, "control": 0}
 """What entries without such a field have; -1 else."""
 
 _DEFAULT: Final = 2
+_FEW_ROWS: Final = 16
 _ROWS_AT_ONCE: Final = 1 << 14
 
 
@@ -103,29 +104,25 @@ def with_place(table: pa.Table, place: Place, file: str | None) -> pa.Table:
 
 
 def _batches(segment: Segment) -> Iterator[pa.RecordBatch]:
-    native = segment.codec.name == "native"
-    core: Core | None = segment.codec.core if native else None  # type: ignore[attr-defined]
-    cursor = segment.cursor()
     position = 0
+    most = _FEW_ROWS
     while position < segment.size:
-        segment.check()
-        if core is not None:
-            buffer, base = segment.around(cursor, position)
-            table = scan(core, buffer, position - base)
-            if table.count:
-                yield _from_scan(table, base)
-                position = base + table.position
-                continue
+        for table, base in header_tables(segment, position):
+            yield _from_scan(table, base)
+            position = base + table.position
+            most = _FEW_ROWS
+        # What the codec does not scan; behind some of it there may be something that it does.
         rows = []
         for batch in segment.batches(position):
             rows.append(batch)
             position = batch.end
-            if core is not None or len(rows) == _ROWS_AT_ONCE:
+            if len(rows) == most:
                 break
         else:
             position = segment.size
         if rows:
             yield _from_python(rows)
+        most = min(2 * most, _ROWS_AT_ONCE)
 
 
 def _from_python(batches: list[Batch]) -> pa.RecordBatch:
@@ -154,7 +151,7 @@ def _typed(field: pa.Field, values: pa.Array) -> pa.Array:
     return values.cast(field.type, safe=False)
 
 
-def _from_scan(table: EntryTable, base: int) -> pa.RecordBatch:
+def _from_scan(table: HeaderTable, base: int) -> pa.RecordBatch:
     def column(name: str) -> pa.Array:
         values = pa.py_buffer(table.column(name))
         return pa.Array.from_buffers(pa.int64(), table.count, [None, values])

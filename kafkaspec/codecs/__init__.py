@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin
+from kafkaspec.codecs.headers import HeaderTable
 
 _CODECS = {
     "native": ("kafkaspec.codecs.native", "NativeCodec", "kafkaspec._native"),
@@ -34,7 +35,16 @@ def _is_there(name: str) -> bool:
 DEFAULT_CODEC = default_codec()
 """``default_codec()`` when the package was imported."""
 
-__all__ = ["DEFAULT_CODEC", "NOWHERE", "Buffer", "Codec", "Origin", "codec_names", "get_codec"]
+__all__ = [
+    "DEFAULT_CODEC",
+    "NOWHERE",
+    "Buffer",
+    "Codec",
+    "HeaderTable",
+    "Origin",
+    "codec_names",
+    "get_codec",
+]
 
 
 def codec_names() -> tuple[str, ...]:

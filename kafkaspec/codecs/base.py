@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from kafkaspec._generated.python.runtime import signed64
+from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.model import Record
 
@@ -103,6 +104,31 @@ class Codec(ABC):
         Raises:
             KafkaSpecError: reason ``unencodable``, with the path of the field.
         """
+
+    def scan(
+        self,
+        buffer: Buffer,
+        start: int = 0,
+        *,
+        limit: int | None = None,
+        capacity: int | None = None,
+    ) -> HeaderTable | None:
+        """Headers of the entries from ``start`` on, by columns, as far as they are regular.
+
+        For planning: whatever is odd about an entry ends it, and is left to ``parse``, which finds
+        the exact result or error. A codec need not know all kinds of entries here, or any.
+
+        Args:
+            buffer: entries.
+            start: where the first one begins.
+            limit: where the input ends that the buffer is the beginning of. Then headers are
+                enough: an entry may reach beyond the buffer.
+            capacity: entries at most.
+
+        Returns:
+            None if there is no such entry at ``start``.
+        """
+        return None
 
     def plain_records(
         self, buffer: Buffer, start: int, verify: bool

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin
+from kafkaspec.codecs.headers import Headers
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import HeaderColumns
 from kafkaspec.model import Record
+
+_MOST_HEADERS: Final = 1 << 16
+"""Headers that one scan gives unless the caller says otherwise."""
 
 
 class PythonCodec(Codec):
@@ -25,6 +30,7 @@ class PythonCodec(Codec):
         self._package = f"{package}.python"
         self._parsers: dict[str, Callable[..., tuple[Any, int]]] = {}
         self._serializers: dict[str, tuple[Callable[..., None], tuple[int, ...]]] = {}
+        self._kinds: tuple[HeaderColumns, ...] | None = None
         self._decode: Callable[[Any, bytes], list[Record] | None] | None = None
 
     def parse(
@@ -61,6 +67,25 @@ class PythonCodec(Codec):
         out = bytearray()
         serializer(out, value, raw, *(parameters[index] for index in taken))
         return bytes(out)
+
+    def scan(
+        self,
+        buffer: Buffer,
+        start: int = 0,
+        *,
+        limit: int | None = None,
+        capacity: int | None = None,
+    ) -> Headers | None:
+        """As in ``Codec``: entries of one kind, of those kinds whose header has one size."""
+        if self._kinds is None:
+            self._kinds = import_module(f"{self._package}.headers").KINDS
+        stop = len(buffer) if limit is None else limit
+        most = _MOST_HEADERS if capacity is None else capacity
+        for kind in self._kinds:
+            positions, data = kind.hop(buffer, start, stop, most)
+            if data:
+                return Headers(kind, positions, data)
+        return None
 
     def decode_records(
         self, batch: Any, payload: Buffer, *, origin: Origin = NOWHERE

@@ -59,6 +59,11 @@ MINIMUM_MESSAGE: Final = _message.minimum_size
 HEADER_UP_TO_MAGIC: Final = FRAMING + _magic.position + _magic.size
 """With no more bytes left a log ends (Kafka: ``Records.HEADER_SIZE_UP_TO_MAGIC``)."""
 
+LARGEST_HEADER: Final = FRAMING + max(
+    LAYOUTS[key].minimum_size for _, key in _message.fields[0].cases
+)
+"""Bytes with which an entry has said what it is, but for strings of a legacy message."""
+
 MESSAGE_PATH: Final = f"/{_entry.fields[-1].id}/{_message.fields[0].id}"
 """Path of the structure behind the framing."""
 

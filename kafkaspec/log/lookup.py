@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.headers import skip
 from kafkaspec.model import Record
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def find_offset(segment: Segment, offset: int, *, use_index: bool = True) -> Fou
     """See ``Segment.find``."""
     position, entry, rejected = start_position(segment, offset) if use_index else (0, None, False)
     found = Found("offset", offset, segment.path, index_answer=entry, index_rejected=rejected)
-    scanned = 0
+    position, scanned = skip(segment, position, offset)
     for batch in segment.batches(position):
         scanned += 1
         if batch.last_offset >= offset:

@@ -25,6 +25,7 @@ from kafkaspec.log.batch import Batch, Context, CrcPolicy
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
+from kafkaspec.log.headers import skip
 from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.reading import open_source
@@ -143,7 +144,9 @@ class Segment(Columnar):
 
         Args:
             start_position: byte offset of an entry to start at.
-            start_offset: skip batches that end below this offset; found through the index.
+            start_offset: skip batches that end below this offset. The offset index leads close to
+                it; without one, the headers in front of it are passed over, and nothing else of
+                those batches is read (behind a URL: where that is less than reading on).
             use_index: whether ``start_offset`` may be looked up in the offset index. The batches
                 are the same; an entry that cannot be right is not followed.
 
@@ -153,6 +156,8 @@ class Segment(Columnar):
         """
         if start_offset is not None and use_index:
             start_position = max(start_position, lookup.start_position(self, start_offset)[0])
+        if start_offset is not None:
+            start_position, _ = skip(self, start_position, start_offset)
         for item in self._scan(start_position, stop=self._tail_policy == "stop"):
             if isinstance(item, KafkaSpecError):
                 raise item
@@ -325,14 +330,17 @@ class Segment(Columnar):
         """Bytes that the payload of one batch may decompress to."""
         return self._context.max_output
 
-    def cursor(self, allocate: Allocate = bytearray, most: int = MOST_AHEAD) -> Cursor:
+    def cursor(
+        self, allocate: Allocate = bytearray, most: int = MOST_AHEAD, *, sparse: bool = False
+    ) -> Cursor:
         """The bytes of the segment for one pass.
 
         Args:
             allocate: where memory for windows of a file that is not mapped comes from.
             most: bytes of a window.
+            sparse: the pass only wants headers: windows begin small and leave out large batches.
         """
-        return self._source.cursor(allocate, most)
+        return self._source.cursor(allocate, most, sparse=sparse)
 
     def around(self, cursor: Cursor, position: int) -> tuple[memoryview, int]:
         """A buffer with all of the entry at ``position`` that the input has, and its position."""

@@ -83,7 +83,9 @@ class Source:
         source.modified = None
         return source
 
-    def cursor(self, allocate: Allocate = bytearray, most: int = MOST_AHEAD) -> Cursor:
+    def cursor(
+        self, allocate: Allocate = bytearray, most: int = MOST_AHEAD, *, sparse: bool = False
+    ) -> Cursor:
         """A cursor: all is in memory, so that it needs none."""
         return WholeCursor(self.buffer)
 

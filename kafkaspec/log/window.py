@@ -20,6 +20,10 @@ MOST_AHEAD: Final = 8 << 20
 """Bytes of a window at most, unless a single entry needs more."""
 
 
+LEAST_SPARSE: Final = 16 << 10
+"""Bytes of the first window of a pass that only wants headers."""
+
+
 class Cursor(Protocol):
     """What one pass over an input holds of it. Each thread and each pass has its own."""
 
@@ -56,9 +60,12 @@ class Reading(ABC):
         name: path or URL as it was given.
         size: bytes at the time of opening.
         modified: modification time in ms since the Unix epoch, None if that is not known.
+        request_bytes: bytes that take as long to read as it takes to begin. A pass that only wants
+            headers reads over batches that are not larger, and hops over those that are.
     """
 
     mapped = False
+    request_bytes = 64 << 10
 
     name: str
     size: int
@@ -79,8 +86,18 @@ class Reading(ABC):
     def close(self) -> None:
         """Give back what the input holds."""
 
-    def cursor(self, allocate: Allocate = bytearray, most: int = MOST_AHEAD) -> Cursor:
-        """A cursor with windows in memory of ``allocate``."""
+    def cursor(
+        self, allocate: Allocate = bytearray, most: int = MOST_AHEAD, *, sparse: bool = False
+    ) -> Cursor:
+        """A cursor with windows in memory of ``allocate``.
+
+        Args:
+            allocate: where memory for windows comes from.
+            most: bytes of a window.
+            sparse: the pass only wants headers.
+        """
+        if sparse:
+            return WindowCursor(self, allocate, most, LEAST_SPARSE, self.request_bytes)
         return WindowCursor(self, allocate, most)
 
     def read(self, position: int, size: int, allocate: Allocate = bytearray) -> memoryview:
@@ -128,14 +145,31 @@ class Reading(ABC):
 class WindowCursor:
     """A cursor that reads ahead, the further the longer a pass goes on."""
 
-    __slots__ = ("_ahead", "_allocate", "_most", "_source", "_start", "_window")
+    __slots__ = ("_ahead", "_allocate", "_gap", "_least", "_most", "_source", "_start", "_window")
 
-    def __init__(self, source: Reading, allocate: Allocate, most: int) -> None:
-        """Args: as ``Reading.cursor``."""
+    def __init__(
+        self,
+        source: Reading,
+        allocate: Allocate,
+        most: int,
+        least: int = LEAST_AHEAD,
+        gap: int = 0,
+    ) -> None:
+        """Make a cursor that has read nothing.
+
+        Args:
+            source: what it reads.
+            allocate: where memory for windows comes from.
+            most: bytes of a window.
+            least: bytes of the first one, and of the first one behind a gap.
+            gap: bytes left out between windows that are no gap: reading more at once is better.
+        """
         self._source = source
         self._allocate = allocate
         self._most = most
-        self._ahead = min(LEAST_AHEAD, most)
+        self._gap = gap
+        self._least = min(least, most)
+        self._ahead = self._least
         self._start = 0
         self._window: Any = memoryview(b"")
 
@@ -147,7 +181,8 @@ class WindowCursor:
         """
         stop = self._start + len(self._window)
         if not self._start <= position <= stop:
-            self._ahead = min(LEAST_AHEAD, self._most)
+            if not stop < position <= stop + self._gap:
+                self._ahead = self._least
             self._window, stop = memoryview(b""), position
             self._start = position
         if min(position + size, self._source.size) > stop:

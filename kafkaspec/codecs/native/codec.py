@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin
+from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
 from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
@@ -98,6 +99,20 @@ class NativeCodec(Codec):
             )
             self._by_class[type(message)] = kind
         return kind
+
+    def scan(
+        self,
+        buffer: Buffer,
+        start: int = 0,
+        *,
+        limit: int | None = None,
+        capacity: int | None = None,
+    ) -> HeaderTable | None:
+        """As ``Codec.scan``: every kind of entry, all in one table."""
+        if limit is not None and limit > len(buffer):
+            return self.reference.scan(buffer, start, limit=limit, capacity=capacity)
+        table = scan(self.core, buffer, start, capacity=capacity)
+        return table if table.count else None
 
     def plain_records(
         self, buffer: Buffer, start: int, verify: bool

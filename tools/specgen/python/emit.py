@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tools.specgen.model import Model
 from tools.specgen.output import Output
+from tools.specgen.python import headers, parse, records, runtime, serialize
 from tools.specgen.python import model as model_emitter
-from tools.specgen.python import parse, records, runtime, serialize
 
 
 def emit(model: Model) -> list[Output]:
@@ -18,6 +18,7 @@ def emit(model: Model) -> list[Output]:
         *parse.emit(model),
         *serialize.emit(model),
         *records.emit(model),
+        *headers.emit(model),
     ]
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 
 Buffer = bytes | bytearray | memoryview
@@ -10,6 +14,37 @@ Buffer = bytes | bytearray | memoryview
 def signed64(value: int) -> int:
     """``value`` modulo 2**64 as a signed integer: sums and products wrap around as in Java."""
     return ((value + 0x8000_0000_0000_0000) & 0xFFFF_FFFF_FFFF_FFFF) - 0x8000_0000_0000_0000
+
+
+_LANE = 8
+_LOW, _HIGH = 0x7FFF_FFFF_FFFF_FFFF, 0x8000_0000_0000_0000
+
+
+def sums(column: Sequence[int], other: Sequence[int] | int) -> memoryview:
+    """A column of signed 64-bit integers plus another one, or plus a number, modulo 2**64.
+
+    All rows are one large integer each, so that no row costs an object. The highest bits of the
+    rows are added apart, without a carry into the next row.
+    """
+    data = bytes(memoryview(column))  # type: ignore[arg-type]
+    rows = len(data) // _LANE
+    if isinstance(other, int):
+        added = other.to_bytes(_LANE, sys.byteorder, signed=True) * rows
+    else:
+        added = bytes(memoryview(other))  # type: ignore[arg-type]
+    low, high = _masks(rows)
+    left, right = (int.from_bytes(part, sys.byteorder) for part in (data, added))
+    total = ((left & low) + (right & low)) ^ ((left ^ right) & high)
+    return memoryview(total.to_bytes(len(data), sys.byteorder)).cast("q")
+
+
+@lru_cache(maxsize=2)
+def _masks(rows: int) -> tuple[int, int]:
+    low, high = (
+        int.from_bytes(mask.to_bytes(_LANE, sys.byteorder) * rows, sys.byteorder)
+        for mask in (_LOW, _HIGH)
+    )
+    return low, high
 
 
 def missing(offset: int, complete: bool, path: str, spec: str) -> KafkaSpecError:

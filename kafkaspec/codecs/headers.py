@@ -1,0 +1,118 @@
+"""Headers of entries by columns in plain Python: bytes of all rows at once, no object for any."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from kafkaspec.layout import HeaderBits, HeaderColumns, HeaderInteger
+
+_WIDTH: Final = 8
+"""Bytes of a value in a column, a signed 64-bit integer of this machine."""
+_SIGNS: Final = bytes(128) + b"\xff" * 128
+"""What stands above the highest byte of a number, by that byte."""
+
+
+class HeaderTable(Protocol):
+    """Headers of entries that lie one behind the other, as a codec reads them.
+
+    Attributes:
+        count: number of entries.
+        position: byte behind the last one.
+    """
+
+    count: int
+    position: int
+
+    def column(self, name: str) -> Sequence[int]:
+        """A column, signed 64-bit integers: ``position`` or ``size`` of the entry, or dotted ids
+        of the specification. What an entry does not have is undefined."""
+
+    def has(self, name: str, entry: int) -> bool:
+        """Whether the entry has that column."""
+
+
+class Headers:
+    """Headers of one kind of entry. A column is made when it is first asked for.
+
+    Attributes: as ``HeaderTable``, and
+        names: the columns that entries of the kind may have.
+    """
+
+    def __init__(self, layout: HeaderColumns, positions: list[int], data: bytes) -> None:
+        """Keep the headers.
+
+        Args:
+            layout: where columns are.
+            positions: where the entries begin, and where the last one ends.
+            data: their headers.
+        """
+        self.position = positions.pop()
+        self.count = len(positions)
+        self._layout = layout
+        self._data = data
+        self.names = ("position", *layout.integers, *layout.bits, *layout.made)
+        self._columns: dict[str, Sequence[int]] = {"position": array("q", positions)}
+
+    def column(self, name: str) -> Sequence[int]:
+        """See ``HeaderTable.column``. A column that the kind does not have is a ``KeyError``."""
+        column = self._columns.get(name)
+        if column is None:
+            column = self._columns[name] = self._make(name)
+        return column
+
+    def has(self, name: str, entry: int) -> bool:
+        """See ``HeaderTable.has``."""
+        condition = self._layout.conditions.get(name)
+        return bool(condition(self.column)[entry]) if condition else name in self.names
+
+    def _make(self, name: str) -> Sequence[int]:
+        layout = self._layout
+        if name in layout.integers:
+            return self._integers(layout.integers[name])
+        if name in layout.bits:
+            return self._bits(layout.bits[name])
+        return layout.made[name](self.column)
+
+    def _integers(self, field: HeaderInteger) -> memoryview:
+        """One byte after the other, each of all rows; the input is big-endian."""
+        column = bytearray(_WIDTH * self.count)
+        for index in range(field.size):
+            column[_byte(field.size - 1 - index) :: _WIDTH] = self._bytes(field.position + index)
+        if field.signed and field.size < _WIDTH:
+            signs = self._bytes(field.position).translate(_SIGNS)
+            for index in range(field.size, _WIDTH):
+                column[_byte(index) :: _WIDTH] = signs
+        return memoryview(column).cast("q")
+
+    def _bits(self, field: HeaderBits) -> memoryview:
+        """Each byte of the value is the upper part of a stored one and the lower of the next."""
+        column = bytearray(_WIDTH * self.count)
+        last = field.position + field.size - 1
+        place, shift = divmod(field.shift, 8)
+        for index in range((field.width + 7) // 8):
+            mask = (1 << min(8, field.width - 8 * index)) - 1
+            lower = self._bytes(last - place - index)
+            values = lower.translate(bytes(byte >> shift & mask for byte in range(256)))
+            if shift and place + index + 1 < field.size:
+                upper = self._bytes(last - place - index - 1)
+                table = bytes(byte << (8 - shift) & mask for byte in range(256))
+                values = _either(values, upper.translate(table))
+            column[_byte(index) :: _WIDTH] = values
+        return memoryview(column).cast("q")
+
+    def _bytes(self, position: int) -> bytes:
+        return self._data[position :: self._layout.size]
+
+
+def _byte(index: int) -> int:
+    """Where byte ``index`` of a value, the lowest being 0, lies in memory."""
+    return index if sys.byteorder == "little" else _WIDTH - 1 - index
+
+
+def _either(one: bytes, other: bytes) -> bytes:
+    """The bits of both."""
+    both = int.from_bytes(one, "big") | int.from_bytes(other, "big")
+    return both.to_bytes(len(one), "big")

@@ -1,0 +1,317 @@
+"""Emits ``generated/python/headers.py``: headers of entries by columns, without objects.
+
+One loop goes from entry to entry and looks only at what can make an entry irregular. Everything
+else is a table of places: ``kafkaspec.codecs.headers`` cuts columns out of the headers, all rows
+at once. This is for kinds of entries whose fields have fixed places, but for bytes up to the end;
+any other kind has no columns here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tools.specgen.expression import (
+    Attribute,
+    Binary,
+    Expression,
+    Int,
+    Name,
+    Ternary,
+    Unary,
+)
+from tools.specgen.model import BytesType, Field, Model, Type, TypeReference
+from tools.specgen.native.shapes import Member, Segment, members, segments
+from tools.specgen.output import Output
+from tools.specgen.python.checks import lower_bound, violated
+from tools.specgen.python.expressions import Translator
+from tools.specgen.python.runs import Leaf, Run, Structs, run_of
+from tools.specgen.python.runs import segments as parts_of
+from tools.specgen.writer import CodeWriter
+
+_HEAD = '''"""Headers of entries by columns: from one to the next, and where fields are."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from itertools import repeat
+from struct import Struct, error
+
+from kafkaspec.layout import Column, HeaderBits, HeaderColumns, HeaderInteger
+
+from .runtime import Buffer, signed64, sums
+'''
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of entry whose header has one size: framing, a run, and bytes up to the end."""
+
+    type: Type
+    framing: Run
+    run: Run
+    rest: Field | None
+
+    @property
+    def size(self) -> int:
+        return self.framing.size + self.run.size
+
+    def leaves(self) -> Iterator[tuple[int, Leaf]]:
+        """All numbers with their places in the entry."""
+        for leaf in self.framing.leaves:
+            yield leaf.offset, leaf
+        for leaf in self.run.leaves:
+            yield self.framing.size + leaf.offset, leaf
+
+
+def emit(model: Model) -> list[Output]:
+    """The module; none without a segment."""
+    return [
+        Output("python/headers.py", (segment.type.spec_id,), _Module(segment).text())
+        for segment in segments(model)[:1]
+    ]
+
+
+class _Module:
+    def __init__(self, segment: Segment) -> None:
+        self.segment = segment
+        self.model = segment.model
+        self.structs = Structs()
+
+    def text(self) -> str:
+        body = CodeWriter()
+        kinds = [kind for type_ in self.segment.kinds if (kind := self._kind(type_))]
+        for kind in kinds:
+            self._hop(kind, body)
+        tables = [self._tables(kind, body) for kind in kinds]
+        with body.block("KINDS: tuple[HeaderColumns, ...] = (", ")"):
+            for table in tables:
+                body.lines(*table)
+        body.line('"""The kinds of entries whose header has a fixed size."""')
+        head = CodeWriter()
+        head.lines(*_HEAD.split("\n"), *self.structs.lines(), "", "")
+        return head.text() + body.text()
+
+    def _kind(self, type_: Type) -> _Kind | None:
+        entry = self.segment.entry
+        before = entry.fields[: entry.fields.index(self.segment.body)]
+        parts = parts_of(self.model, type_)
+        run, rest = parts[0], parts[1:]
+        if not isinstance(run, Run) or len(rest) > 1:
+            return None
+        last = rest[0] if rest else None
+        if isinstance(last, Run) or not (last is None or _is_open(last)):
+            return None
+        return _Kind(type_, run_of(self.model, entry, before), run, last)
+
+    # -- from entry to entry ----------------------------------------------------------------
+
+    def _hop(self, kind: _Kind, out: CodeWriter) -> None:
+        length = self._length()
+        looked, tests = self._tests(kind)
+        name = self.structs.name(_format(looked, kind.size))
+        header = self.structs.name(f"{kind.size}s")
+        with out.block(
+            f"def hop_{kind.type.name}(\n"
+            "    buffer: Buffer, pos: int, limit: int, capacity: int\n"
+            ") -> tuple[list[int], bytes]:"
+        ):
+            out.line('"""See ``HeaderColumns.hop``."""')
+            out.lines("positions = [pos]", "headers = []")
+            out.lines("append, keep = positions.append, headers.append")
+            out.line(f"cut, unpack = {header}.unpack_from, {name}.unpack")
+            with out.block("try:"), out.block("for _ in repeat(None, capacity):"):
+                out.line("(header,) = cut(buffer, pos)")
+                variables = ", ".join(leaf.fields[0].id for _, leaf in looked)
+                out.line(f"({variables},) = unpack(header)")
+                with out.block(f"if {' or '.join(tests)}:"):
+                    out.line("break")
+                out.line("keep(header)")
+                out.line(f"pos += {length} + {kind.framing.size}")
+                out.line("append(pos)")
+            with out.block("except error:"):
+                out.line("pass  # fewer bytes are left than a header has")
+            with out.block("if headers and pos > limit:"):
+                out.lines("positions.pop()", "headers.pop()")
+            out.line('return positions, b"".join(headers)')
+        out.lines("", "")
+
+    def _length(self) -> str:
+        body = self.segment.body.type
+        assert isinstance(body, TypeReference)
+        assert body.size is not None
+        return Translator(self.model, self.segment.entry, str).text(body.size)
+
+    def _tests(self, kind: _Kind) -> tuple[list[tuple[int, Leaf]], list[str]]:
+        """What the loop looks at, and the conditions that end it."""
+        length = self.segment.length.field
+        peek = self.segment.peek
+        assert isinstance(peek.position, Int)
+        selector = kind.framing.size + peek.position.value
+        looked, tests = [], [f"{self._length()} < {kind.run.size}"]
+        for place, leaf in kind.leaves():
+            item = leaf.fields[0]
+            wanted = [field for field in leaf.fields if field.valid]
+            if place == selector:
+                tests.append(self._wrong_kind(kind, item.id))
+            elif item.id == length.id:
+                if (lower_bound(item) or 0) > kind.run.size or lower_bound(item) is None:
+                    tests += self._violations(item, self.segment.entry)
+            elif leaf.is_bits and wanted:
+                raise ValueError(f"{item.location}: bits with bounds have no place here")
+            elif wanted:
+                tests += self._violations(item, leaf.owner)
+            else:
+                continue
+            looked.append((place, leaf))
+        return looked, tests
+
+    def _violations(self, item: Field, owner: Type) -> list[str]:
+        if item.valid is None:
+            return []
+        return [
+            f"({test})" if " or " in test else test
+            for test in violated(Translator(self.model, owner, str, value=item.id), owner, item)
+        ]
+
+    def _wrong_kind(self, kind: _Kind, name: str) -> str:
+        cases = [
+            case
+            for case, reference in self.segment.switch.cases
+            if self.model.type(reference) == kind.type and case is not None
+        ]
+        if len(cases) == 1:
+            return f"{name} != {cases[0]}"
+        return f"{name} not in {tuple(cases)}"
+
+    # -- columns ----------------------------------------------------------------------------
+
+    def _tables(self, kind: _Kind, out: CodeWriter) -> list[str]:
+        integers, bits = [], []
+        for place, leaf in kind.leaves():
+            if not leaf.is_bits:
+                signed = leaf.code.islower()
+                integers.append(f'"{_path(leaf)}": HeaderInteger({place}, {leaf.size}, {signed}),')
+                continue
+            prefix = "".join(f"{step.id}." for step in leaf.parents)
+            for field, shift, mask in leaf.shifted():
+                arguments = f"{place}, {leaf.size}, {shift}, {mask.bit_length()}"
+                bits.append(f'"{prefix}{field.id}": HeaderBits({arguments}),')
+        made, conditions = [], []
+        for path, expression, owner in self._made(kind):
+            function = f"_{kind.type.name}_{path.replace('.', '_')}"
+            self._function(function, owner, expression, out)
+            made.append(f'"{path}": {function},')
+        for member in members(self.model, kind.type):
+            if member.condition is not None:
+                function = f"_{kind.type.name}_has_{member.c_name}"
+                self._function(function, member.owner, member.condition, out)
+                conditions.append(f'"{member.path}": {function},')
+        return [
+            "HeaderColumns(",
+            f'    key="{kind.type.key}",',
+            f"    size={kind.size},",
+            f"    hop=hop_{kind.type.name},",
+            *(f"    {name}={{{' '.join(table)}}}," for name, table in (
+                ("integers", integers), ("bits", bits), ("made", made), ("conditions", conditions)
+            )),
+            "),",
+        ]  # fmt: skip
+
+    def _made(self, kind: _Kind) -> Iterator[tuple[str, Expression, Type]]:
+        """What follows from fields, with expressions over the names of columns."""
+        length, framing = Name(self.segment.length.field.id), kind.framing.size
+        yield "size", _sum(length, framing), self.segment.entry
+        if kind.rest is not None:
+            yield f"{kind.rest.id}.position", _sum(Name("position"), kind.size), kind.type
+            yield f"{kind.rest.id}.size", _sum(length, -kind.run.size), self.segment.entry
+        known = {_path(leaf) for _, leaf in kind.leaves()}
+        for member in members(self.model, kind.type):
+            if member.instance is not None:
+                yield member.path, member.instance.value, kind.type
+            elif _is_parameter(kind.type, member) and member.path not in known:
+                raise ValueError(f"{kind.type.location}: {member.path} is no field of an entry")
+
+    def _function(self, name: str, owner: Type, value: Expression, out: CodeWriter) -> None:
+        used = list(dict.fromkeys(_paths(value)))
+        paths = {expression: path for path, expression in used}
+        names_ = {expression: path.replace(".", "_") for expression, path in paths.items()}
+        plain = Translator(self.model, owner, str, overrides=names_)
+        wrapped = replace(plain, wrap=True).text(value)
+        columns = ", ".join(f'column("{path}")' for path, _ in used)
+        variables = ", ".join(names_.values())
+        rows = f"zip({columns}, strict=True)" if len(used) > 1 else columns
+        with out.block(f"def {name}(column: Column) -> Sequence[int]:"):
+            if value in names_:
+                out.line(f"return {columns}")
+            elif _is_sum(value):
+                assert isinstance(value, Binary)
+                left, right = (
+                    str(side.value) if isinstance(side, Int) else f'column("{paths[side]}")'
+                    for side in (value.left, value.right)
+                )
+                out.line(f"return sums({left}, {right})")
+            else:
+                out.line(f'return array("q", [{wrapped} for {variables} in {rows}])')
+        out.lines("", "")
+
+
+def _is_open(field: Field) -> bool:
+    return (
+        isinstance(field.type, BytesType)
+        and field.type.size is None
+        and field.condition is None
+        and field.repeat is None
+        and field.valid is None
+        and not field.is_guard
+    )
+
+
+def _is_parameter(type_: Type, member: Member) -> bool:
+    return member.path in {parameter.id for parameter in type_.parameters}
+
+
+def _path(leaf: Leaf) -> str:
+    return ".".join(step.id for step in (*leaf.parents, leaf.fields[0]))
+
+
+def _format(looked: list[tuple[int, Leaf]], size: int) -> str:
+    text, place = ">", 0
+    for start, leaf in looked:
+        text += f"{start - place}x" if start > place else ""
+        text += leaf.code
+        place = start + leaf.size
+    return f"{text}{size - place}x" if size > place else text
+
+
+def _sum(name: Name, number: int) -> Expression:
+    return Binary("+", name, Int(number))
+
+
+def _is_sum(value: Expression) -> bool:
+    """Whether it is a column and a column or number: added for all rows at once."""
+    return (
+        isinstance(value, Binary)
+        and value.operator == "+"
+        and isinstance(value.left, Name)
+        and isinstance(value.right, Name | Int)
+    )
+
+
+def _paths(value: Expression) -> Iterator[tuple[str, Expression]]:
+    """The columns that an expression names, dotted ids, each with the part of it that does."""
+    match value:
+        case Name(name):
+            yield name, value
+        case Attribute():
+            for path, _ in _paths(value.value):
+                yield f"{path}.{value.name}", value
+        case Unary(_, operand):
+            yield from _paths(operand)
+        case Binary(_, left, right):
+            yield from _paths(left)
+            yield from _paths(right)
+        case Ternary(condition, then, otherwise):
+            for part in (condition, then, otherwise):
+                yield from _paths(part)
