@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kafkaspec.log.partition import Partition
     from kafkaspec.log.segment import Segment
     from kafkaspec.model import Record
+    from kafkaspec.writing.rebuild import rebuild_indexes
     from kafkaspec.writing.segment_writer import SegmentWriter
 
 _HOMES = {
@@ -45,6 +46,7 @@ _HOMES = {
     "decode": ("log.encoding", "decode"),
     "encode": ("log.encoding", "encode"),
     "open": ("log.opening", "open_log"),
+    "rebuild_indexes": ("writing.rebuild", "rebuild_indexes"),
     "verify": ("analysis.verification", "verify"),
 }
 
@@ -64,6 +66,7 @@ __all__ = [
     "decode",
     "encode",
     "open",
+    "rebuild_indexes",
     "verify",
 ]
 

@@ -38,19 +38,25 @@ class DirectoryAside:
         self.target = Path(os.path.abspath(target))
         self.path = self.target.with_name(f"{self.target.name}.{uuid.uuid4().hex}{_ASIDE}")
         self._sync = sync
+        self._made: list[Path] = []
         with writing(self.target):
             self.path.mkdir()
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a whole file.
+        """Write a whole file; directories in front of its name are made.
 
         Raises:
             KafkaSpecError: ``unreadable``: it cannot be written.
         """
-        with writing(self.path / name), open(self.path / name, "xb") as file:
-            file.write(data)
-            file.flush()
-            self.force(file.fileno())
+        path = self.path / name
+        with writing(path):
+            if path.parent != self.path and not path.parent.exists():
+                path.parent.mkdir()
+                self._made.append(path.parent)
+            with open(path, "xb") as file:
+                file.write(data)
+                file.flush()
+                self.force(file.fileno())
 
     def remove(self, name: str) -> None:
         """Remove a file that was written."""
@@ -75,7 +81,8 @@ class DirectoryAside:
             KafkaSpecError: ``unreadable``: a name is taken, or cannot be given.
         """
         with writing(self.target):
-            self._force_directory(self.path)
+            for directory in (*self._made, self.path):
+                self._force_directory(directory)
             if not self.target.exists() or not any(self.target.iterdir()):
                 os.rename(self.path, self.target)
             else:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,31 +11,27 @@ import kafkaspec as ks
 from kafkaspec.log.checkpoints import partition_metadata
 from kafkaspec.log.sidecars import ProducerSnapshot
 from tests import goldens
+from tests.writing.golden_settings import index_interval, is_modern, partitions, segment_bytes
 
-MIXED = "format-mixed"
-"""Topics that went back to magic 0: the broker removes the epochs then."""
-
-METADATA = "__cluster_metadata-0"
 FOREVER = 1 << 60
+WITHOUT_RESTART = (
+    "plain", "empty", "large", "codec", "blocks", "recompressed", "headers", "create-time",
+    "log-append-time", "time-types", "idempotent", "transaction", "segments", "format",
+)  # fmt: skip
+"""Scenarios whose log one leader wrote in one run, and from which nothing was removed."""
 
 
-@cache
-def scenarios(version: str) -> dict[str, dict[str, Any]]:
-    text = (goldens.GOLDEN / version / "manifest.json").read_text(encoding="utf-8")
-    return {f"{item['topic']}-{item['partition']}": item for item in json.loads(text)["scenarios"]}
-
-
-def partitions() -> list[Path]:
+def written() -> list[Path]:
     return [
         path
-        for version in goldens.VERSIONS
-        for path in goldens.partitions(version)
-        if path.name not in goldens.compacted(version) and not path.name.startswith("__")
+        for path in partitions()
+        if path.name.startswith(WITHOUT_RESTART)
+        and path.name not in goldens.compacted(path.parts[-3])
     ]
 
 
-def appends(version: str, log: Path) -> Iterator[bytes]:
-    """The bytes of a segment as the leader appended them: batches, or the messages of a request."""
+def appends(log: Path) -> Iterator[bytes]:
+    """The bytes of a segment as a leader appends them: batch by batch."""
     data = log.read_bytes()
     with ks.Segment(log) as segment:
         for batch in segment.batches():
@@ -54,35 +47,26 @@ def same(name: str, theirs: Path, ours: Path) -> bool:
     return (theirs / name).read_bytes() == (ours / name).read_bytes()
 
 
-def is_modern(path: Path) -> bool:
-    with ks.Partition(path) as partition:
-        return all(batch.magic == 2 for batch in partition.batches())
-
-
 @pytest.mark.parametrize(
     "path",
-    [path for path in partitions() if is_modern(path)],
-    ids=lambda p: "-".join(p.parts[-3::2]),
+    [path for path in written() if is_modern(path)],
+    ids=lambda path: f"{path.parts[-3]}-{path.name}",
 )
 def test_a_partition_of_batches_comes_out_as_the_broker_left_it(path: Path, tmp_path: Path) -> None:
-    version = path.parts[-3]
-    settings = scenarios(version)[path.name]["topic_settings"]
     metadata = path / "partition.metadata"
     out = tmp_path / path.name
     with ks.SegmentWriter(
         out,
-        profile=version,
-        segment_bytes=int(
-            settings.get("segment.bytes") or settings.get("internal.segment.bytes") or 1 << 30
-        ),
+        profile=path.parts[-3],
+        segment_bytes=segment_bytes(path),
         segment_ms=FOREVER,
-        index_interval_bytes=int(settings.get("index.interval.bytes", 4096)),
+        index_interval_bytes=index_interval(path),
         leader_epoch=0,
         topic_id=partition_metadata.read(metadata).topic_id if metadata.exists() else None,
         sync=False,
     ) as writer:
         for log in sorted(path.glob("*.log")):
-            for data in appends(version, log):
+            for data in appends(log):
                 writer.append(data)
     theirs, ours = ({item.name for item in place.iterdir()} for place in (path, out))
     assert ours == theirs

@@ -1,0 +1,156 @@
+"""``kafkaspec index``: the indexes of segments, made anew beside the data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.options import format_option
+
+if TYPE_CHECKING:
+    from kafkaspec.writing.rebuild import RebuildReport, RebuiltSegment
+
+_EPILOG = """\b
+Compared with the file beside the log:
+  equal         byte for byte
+  preallocated  byte for byte, with zeros behind it
+  reordered     the same entries, in the order of a hash map
+  different     with what is known of why
+  missing       there is none
+  not_made      there is one, and the log gives no cause for it
+\b
+Exit codes: 0 all logs are sound, 1 one is damaged: what lies before the damage
+was taken, 2 wrong usage or unreadable, and nothing was written.
+"""
+
+
+@click.command("index", epilog=_EPILOG, short_help="Make indexes anew from their logs.")
+@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    metavar="OUT",
+    help="A new directory.",
+)
+@click.option(
+    "--rule",
+    type=click.Choice(["recovery", "append"]),
+    default="recovery",
+    show_default=True,
+    help="As a starting broker that does not trust its indexes, or as a leader that appends.",
+)
+@click.option(
+    "--profile",
+    default="4.3",
+    show_default=True,
+    metavar="VERSION",
+    help="Version of Kafka whose rules are followed.",
+)
+@click.option(
+    "--interval",
+    type=click.IntRange(0, (1 << 31) - 1),
+    default=4096,
+    show_default=True,
+    metavar="BYTES",
+    help="index.interval.bytes of the topic.",
+)
+@format_option
+@click.pass_context
+def index_command(
+    ctx: click.Context,
+    path: Path,
+    output: Path,
+    rule: str,
+    profile: str,
+    interval: int,
+    output_format: str,
+) -> None:
+    """Make the indexes and producer snapshots of PATH in a new directory, and compare them.
+
+    PATH is a segment (.log), a partition directory or a whole log directory. Nothing is written
+    beside it.
+    """
+    from kafkaspec.cli.console import progress_bar
+    from kafkaspec.cli.inputs import log_files
+    from kafkaspec.log.opening import open_log
+    from kafkaspec.writing.profiles import get_profile
+    from kafkaspec.writing.rebuild import rebuild_indexes
+
+    try:
+        rules = get_profile(profile)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--profile") from None
+    with open_log(path) as opened:
+        size = sum(file.stat().st_size for file in log_files(opened))
+        with progress_bar("index", size) as bar:
+            report = rebuild_indexes(
+                opened,
+                output,
+                rule=rule,
+                profile=rules,
+                index_interval_bytes=interval,
+                progress=bar,
+            )
+    if output_format == "json":
+        for segment in report.segments:
+            click.echo(json.dumps(_as_json(segment)))
+    else:
+        _as_text(report)
+    ctx.exit(CLEAN if report.is_sound else FINDINGS)
+
+
+def _as_json(segment: RebuiltSegment) -> dict[str, object]:
+    return {
+        "file": segment.path,
+        "size": segment.size,
+        "valid_bytes": segment.valid_bytes,
+        "error": None if segment.error is None else str(segment.error),
+        "note": segment.note or None,
+        "files": [
+            {
+                "name": file.name,
+                "size": file.size,
+                "entries": file.entries,
+                "compared": str(file.comparison),
+                "why": file.why or None,
+            }
+            for file in segment.files
+        ],
+    }
+
+
+def _as_text(report: RebuildReport) -> None:
+    from collections import Counter
+
+    from rich import box
+    from rich.table import Table
+
+    from kafkaspec.cli.console import count_text, size_text, stdout_console
+
+    console = stdout_console()
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=True)
+    for title in ("file", "entries", "size", "compared"):
+        table.add_column(title, justify="right" if title in ("entries", "size") else "left")
+    for file in report.files:
+        table.add_row(file.name, f"{file.entries:,}", size_text(file.size), str(file.comparison))
+    console.print(table)
+    reasons = Counter(
+        (str(file.comparison), Path(file.name).suffix, file.why)
+        for file in report.files
+        if file.why
+    )
+    for (comparison, kind, why), count in sorted(reasons.items()):
+        console.print(f"{comparison} ({count_text(count, f'{kind} file')}): {why}")
+    for segment in report.segments:
+        for text in filter(None, (segment.error and str(segment.error), segment.note)):
+            console.print(f"{segment.path}: {text}")
+    totals = Counter(str(file.comparison) for file in report.files)
+    parts = ", ".join(f"{count:,} {name}" for name, count in sorted(totals.items()))
+    made = sum(1 for file in report.files if file.comparison != "not_made")
+    console.print(f"{count_text(made, 'file')} made by the rule of {report.rule}: {parts}")

@@ -1,0 +1,189 @@
+"""A file that was made against the one that lies beside the log, and what explains a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from kafkaspec.codecs import get_codec
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log import names, sidecars
+from kafkaspec.log.framing import fixed_size
+from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
+from kafkaspec.log.sidecars import ProducerSnapshot
+from kafkaspec.log.source import Source
+from kafkaspec.writing.index_rules import Rule
+from kafkaspec.writing.profiles import Profile, Unit
+
+
+class Comparison(StrEnum):
+    """How what was made compares with what was there."""
+
+    EQUAL = "equal"
+    """Byte for byte."""
+    PREALLOCATED = "preallocated"
+    """Byte for byte, with zeros behind it: the broker was not stopped cleanly."""
+    REORDERED = "reordered"
+    """The same entries: a broker writes those of a producer snapshot in the order of a hash map."""
+    DIFFERENT = "different"
+    MISSING = "missing"
+    """There was none."""
+    NOT_MADE = "not_made"
+    """There was one, and the log gives no cause for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known of how a file was made.
+
+    Attributes:
+        rule: that was followed.
+        profile: version whose rules they are.
+        producers_known: whether the state of the producers in front of the segment is known.
+        messages: whether the log has messages of magic 0 or 1.
+        producers: whether it has batches of producers with an id.
+        whole: whether the log is sound up to its end.
+    """
+
+    rule: Rule
+    profile: Profile
+    producers_known: bool = True
+    messages: bool = False
+    producers: bool = False
+    whole: bool = True
+
+
+TYPE_KEYS: Final = {
+    names.OFFSET_INDEX: OffsetIndex.type_key,
+    names.TIME_INDEX: TimeIndex.type_key,
+    names.TRANSACTION_INDEX: sidecars.ABORTED_TRANSACTION,
+}
+"""Types of the entries of files that consist of nothing else."""
+
+_CUT = "the log is not sound up to its end"
+_INTERVAL = "it was made with another index.interval.bytes perhaps, which no file tells"
+
+
+def entries_of(kind: str, data: bytes, snapshot_entries: int) -> int:
+    """Number of entries in a file that was made."""
+    if kind == names.PRODUCER_SNAPSHOT:
+        return snapshot_entries
+    return len(data) // fixed_size(TYPE_KEYS[kind])
+
+
+def compare(
+    beside: Path, kind: str, data: bytes | None, circumstances: Circumstances
+) -> tuple[Comparison, str]:
+    """Compare with a file that may be there.
+
+    Args:
+        beside: its path.
+        kind: ``.index`` and so on.
+        data: what was made, None for nothing.
+        circumstances: of that.
+
+    Returns:
+        How they compare, and what explains it, "" if nothing does.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    if not beside.exists():
+        return Comparison.MISSING, _why_missing(kind, circumstances)
+    with Source(beside) as source:
+        theirs = source.buffer
+        if data is None:
+            return Comparison.NOT_MADE, _why_not_made(circumstances)
+        if theirs[: len(data)] == data:
+            if len(theirs) == len(data):
+                return Comparison.EQUAL, ""
+            if kind in (names.OFFSET_INDEX, names.TIME_INDEX) and is_zero(theirs[len(data) :]):
+                return Comparison.PREALLOCATED, "the broker was not stopped cleanly"
+        if kind == names.PRODUCER_SNAPSHOT:
+            return _compare_snapshots(beside, data, circumstances)
+        reasons = list(_why_different(kind, bytes(theirs), data, circumstances))
+        return Comparison.DIFFERENT, "; ".join(reasons)
+
+
+def _compare_snapshots(
+    beside: Path, data: bytes, circumstances: Circumstances
+) -> tuple[Comparison, str]:
+    theirs = ProducerSnapshot(beside)
+    try:
+        if not theirs.crc_valid:
+            return Comparison.DIFFERENT, "its checksum is wrong"
+        entries = theirs.entries
+    except KafkaSpecError as error:
+        return Comparison.DIFFERENT, f"it cannot be read: {error.detail}"
+    ours = get_codec().parse(sidecars.SNAPSHOT, data, complete=True)[0].entries
+    if sorted(map(repr, entries)) == sorted(map(repr, ours)):
+        return Comparison.REORDERED, "entries are in the order of a hash map there"
+    if not circumstances.whole:
+        return Comparison.DIFFERENT, _CUT
+    ids = {entry.producer_id for entry in entries}
+    gone = len({entry.producer_id for entry in ours} - ids)
+    more = len(ids - {entry.producer_id for entry in ours})
+    reasons = []
+    if gone:
+        reasons.append(f"{gone} producers are not in it: a broker forgets those that are idle")
+    if more:
+        reasons.append(f"{more} more producers are in it: their batches are no longer in the log")
+    if not reasons:
+        reasons.append("batches or markers that it speaks of are no longer in the log")
+    return Comparison.DIFFERENT, "; ".join(reasons)
+
+
+def _why_missing(kind: str, circumstances: Circumstances) -> str:
+    if kind == names.PRODUCER_SNAPSHOT and not circumstances.profile.snapshot_per_segment:
+        return "brokers before 2.8 keep those of the last two segments"
+    return ""
+
+
+def _why_not_made(circumstances: Circumstances) -> str:
+    if not circumstances.producers_known:
+        return "transactions that began before the segment are not known"
+    return "the cleaner keeps entries of transactions whose batches it removes"
+
+
+def _why_different(
+    kind: str, theirs: bytes, ours: bytes, circumstances: Circumstances
+) -> Iterator[str]:
+    if not circumstances.whole:
+        yield _CUT
+        return
+    if kind == names.TRANSACTION_INDEX:
+        yield _why_not_made(circumstances)
+        return
+    profile, rule = circumstances.profile, circumstances.rule
+    by_append = profile.index_unit is Unit.APPEND
+    if by_append and rule is Rule.RECOVERY:
+        yield "a leader of that version makes entries by another rule than recovery"
+    if by_append and rule is Rule.APPEND:
+        if circumstances.messages:
+            yield (
+                "an entry stands for a whole request, and messages of magic 0 and 1 do not show"
+                " where one begins"
+            )
+        else:
+            yield (
+                "an entry stands for all that was appended at once; of a follower and of the"
+                " cleaner that is a chunk of batches, and nothing shows where one begins"
+            )
+    if kind == names.TIME_INDEX and not by_append:
+        size = fixed_size(TYPE_KEYS[kind])
+        have, made = _slots(theirs, size), _slots(ours, size)
+        if made < have:
+            yield (
+                "entries more are in it: a broker that stops makes one in the segment that is open,"
+                " and goes on with it later"
+            )
+            return
+    if not by_append:
+        yield _INTERVAL
+
+
+def _slots(data: bytes, size: int) -> set[bytes]:
+    return {data[start : start + size] for start in range(0, len(data) - size + 1, size)}

@@ -1,0 +1,82 @@
+"""``kafkaspec index``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kafkaspec.cli.main import main
+from tests import goldens
+
+SEGMENTS = goldens.GOLDEN / "4.3.1/logs/transactions-segments-0"
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["index", *map(str, arguments)])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.output
+
+
+def test_the_table_names_each_file_and_what_equals(tmp_path: Path) -> None:
+    code, text = run(SEGMENTS, "-o", tmp_path / "out", "--interval", 200)
+    assert code == 0
+    for item in (tmp_path / "out").iterdir():
+        assert item.name in text
+    assert "15 files made by the rule of recovery: 15 equal" in text
+
+
+def test_json_says_the_same(tmp_path: Path) -> None:
+    code, text = run(SEGMENTS, "-o", tmp_path / "out", "--interval", 200, "--format", "json")
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert code == 0
+    assert len(rows) == 4
+    for row in rows:
+        assert row["valid_bytes"] == row["size"]
+        assert row["error"] is None
+        for file in row["files"]:
+            assert file["compared"] == "equal"
+            assert (tmp_path / "out" / file["name"]).stat().st_size == file["size"]
+
+
+def test_a_difference_comes_with_its_cause(tmp_path: Path) -> None:
+    code, text = run(SEGMENTS, "-o", tmp_path / "out")
+    assert code == 0
+    assert "index.interval.bytes" in text
+
+
+def test_damage_is_a_finding(tmp_path: Path) -> None:
+    source = tmp_path / "plain-0"
+    shutil.copytree(goldens.GOLDEN / "4.3.1/logs/plain-0", source)
+    log = source / "00000000000000000000.log"
+    data = bytearray(log.read_bytes())
+    data[-1] ^= 1
+    log.write_bytes(data)
+    code, text = run(source, "-o", tmp_path / "out")
+    assert code == 1
+    assert "recovery cuts the log at byte" in text
+    assert log.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("/nowhere", "-o", "OUT"),
+        (SEGMENTS,),
+        (SEGMENTS, "-o", "OUT", "--profile", "9.9"),
+        (SEGMENTS, "-o", "OUT", "--profile", "x"),
+        (SEGMENTS, "-o", "OUT", "--interval", "-1"),
+        (SEGMENTS, "-o", "OUT", "--rule", "guess"),
+        (SEGMENTS, "-o", SEGMENTS),
+    ],
+    ids=str,
+)
+def test_wrong_usage(arguments: tuple[object, ...], tmp_path: Path) -> None:
+    before = sorted(SEGMENTS.iterdir())
+    code, _ = run(*(tmp_path / "out" if item == "OUT" else item for item in arguments))
+    assert code == 2
+    assert list(tmp_path.iterdir()) == []
+    assert sorted(SEGMENTS.iterdir()) == before

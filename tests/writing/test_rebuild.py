@@ -1,0 +1,162 @@
+"""Indexes made anew from logs of real brokers, against the indexes of those brokers."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import kafkaspec as ks
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log import names
+from kafkaspec.writing.comparison import Comparison
+from kafkaspec.writing.rebuild import RebuildReport, RebuiltFile
+from tests import goldens
+from tests.writing.golden_settings import index_interval, is_modern, numbers, partitions
+
+PER_BATCH = (3, 9, 1)
+"""From this version on indexes that are made anew are those of the broker."""
+
+MODERN = [path for path in partitions() if is_modern(path)]
+CLEANED = "compacted"
+RESTARTED = ("leader-epochs",)
+"""Scenarios whose broker was stopped and started while a segment was open."""
+
+
+def rebuild(path: Path, rule: str, out: Path | None = None) -> RebuildReport:
+    version = path.parts[-3]
+    return ks.rebuild_indexes(
+        path, out, rule=rule, profile=version, index_interval_bytes=index_interval(path), sync=False
+    )
+
+
+def of_kind(report: RebuildReport, *kinds: str) -> list[RebuiltFile]:
+    return [file for file in report.files if Path(file.name).suffix in kinds]
+
+
+def unequal(files: list[RebuiltFile]) -> list[tuple[str, str]]:
+    fine = (Comparison.EQUAL, Comparison.PREALLOCATED)
+    return [(file.name, str(file.comparison)) for file in files if file.comparison not in fine]
+
+
+@pytest.mark.parametrize("rule", ["recovery", "append"])
+@pytest.mark.parametrize(
+    "path",
+    [path for path in partitions() if numbers(path.parts[-3]) >= PER_BATCH],
+    ids=lambda path: f"{path.parts[-3]}-{path.name}",
+)
+def test_indexes_from_3_9_1_on_are_those_of_the_broker(path: Path, rule: str) -> None:
+    report = rebuild(path, rule)
+    wrong = unequal(of_kind(report, names.OFFSET_INDEX, names.TIME_INDEX))
+    if path.name.startswith(RESTARTED):
+        wrong = [item for item in wrong if not item[0].endswith(names.TIME_INDEX)]
+    assert wrong == []
+    for file in of_kind(report, names.TRANSACTION_INDEX):
+        gone = CLEANED in path.name and file.comparison is Comparison.NOT_MADE
+        assert gone or file.comparison is Comparison.EQUAL
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in MODERN if path.name not in goldens.compacted(path.parts[-3])],
+    ids=lambda path: f"{path.parts[-3]}-{path.name}",
+)
+def test_a_leader_of_any_version_made_the_same_of_batches(path: Path) -> None:
+    """Each batch was one append, so that nothing is unknown."""
+    report = rebuild(path, "append")
+    restarted = path.name.startswith(RESTARTED)
+    kinds = [names.OFFSET_INDEX, names.TRANSACTION_INDEX]
+    kinds += [] if restarted else [names.TIME_INDEX]
+    assert unequal(of_kind(report, *kinds)) == []
+    for file in of_kind(report, names.PRODUCER_SNAPSHOT):
+        if file.comparison is Comparison.MISSING:
+            assert "before 2.8" in file.why
+        else:
+            assert file.comparison in (Comparison.EQUAL, Comparison.REORDERED), file
+
+
+def test_what_is_written_is_what_was_compared(tmp_path: Path) -> None:
+    path = goldens.GOLDEN / "4.3.1/logs/transactions-segments-0"
+    report = rebuild(path, "recovery", tmp_path / "out")
+    made = sorted((tmp_path / "out").iterdir())
+    assert [item.name for item in made] == sorted(file.name for file in report.files)
+    assert len(made) == 15
+    for item in made:
+        assert item.read_bytes() == (path / item.name).read_bytes()
+
+
+def test_a_log_directory_keeps_its_shape(tmp_path: Path) -> None:
+    logs = goldens.GOLDEN / "4.3.1/logs"
+    before = {item: item.stat().st_mtime_ns for item in logs.rglob("*")}
+    report = ks.rebuild_indexes(logs, tmp_path / "out", profile="4.3", sync=False)
+    assert {item: item.stat().st_mtime_ns for item in logs.rglob("*")} == before
+    found = {str(item.relative_to(tmp_path / "out")) for item in (tmp_path / "out").rglob("*.*")}
+    assert found == {file.name for file in report.files if file.comparison != "not_made"}
+
+
+def test_a_segment_without_the_state_before_it_says_so(tmp_path: Path) -> None:
+    source = goldens.GOLDEN / "4.3.1/logs/transactions-segments-0"
+    log = shutil.copy(source / "00000000000000000018.log", tmp_path)
+    (segment,) = ks.rebuild_indexes(log, profile="4.3", index_interval_bytes=200).segments
+    assert "no producer snapshot" in segment.note
+    shutil.copy(source / "00000000000000000018.snapshot", tmp_path)
+    shutil.copy(source / "00000000000000000018.txnindex", tmp_path)
+    (segment,) = ks.rebuild_indexes(log, profile="4.3", index_interval_bytes=200).segments
+    assert segment.note == ""
+    found = {Path(file.name).suffix: file.comparison for file in segment.files}
+    assert found[names.TRANSACTION_INDEX] is Comparison.EQUAL
+
+
+def test_damage_ends_it_where_recovery_cuts(tmp_path: Path) -> None:
+    source = goldens.GOLDEN / "4.3.1/logs/segments-0"
+    target = Path(shutil.copytree(source, tmp_path / "segments-0"))
+    log = sorted(target.glob("*.log"))[1]
+    with ks.Segment(log) as segment:
+        third = list(segment.batches())[2]
+        position, middle = third.position, third.position + third.size // 2
+    data = bytearray(log.read_bytes())
+    data[middle] ^= 1
+    log.write_bytes(data)
+    report = ks.rebuild_indexes(target, index_interval_bytes=250)
+    first, second, *others = report.segments
+    assert not report.is_sound
+    assert first.valid_bytes == first.size
+    assert first.error is None
+    assert second.valid_bytes == position
+    assert isinstance(second.error, KafkaSpecError)
+    assert second.error.reason == "checksum_mismatch"
+    assert all(item.files == () and "removes it" in item.note for item in others)
+    by_append = ks.rebuild_indexes(target, rule="append", index_interval_bytes=250)
+    assert all(item.files for item in by_append.segments)
+
+
+def test_a_torn_tail_is_where_recovery_cuts(tmp_path: Path) -> None:
+    source = goldens.GOLDEN / "4.3.1/logs/plain-0/00000000000000000000.log"
+    log = tmp_path / source.name
+    log.write_bytes(source.read_bytes() + source.read_bytes()[:50])
+    (segment,) = ks.rebuild_indexes(log).segments
+    assert (segment.valid_bytes, segment.error) == (source.stat().st_size, None)
+    assert "cuts the log" in segment.note
+
+
+@pytest.mark.parametrize("what", ["full", "file"])
+def test_out_must_be_new_or_empty(tmp_path: Path, what: str) -> None:
+    out = tmp_path / "out"
+    if what == "file":
+        out.write_bytes(b"x")
+    else:
+        out.mkdir()
+        (out / "x").write_bytes(b"x")
+    with pytest.raises(KafkaSpecError) as caught:
+        ks.rebuild_indexes(goldens.GOLDEN / "4.3.1/logs/plain-0", out)
+    assert caught.value.reason == "unreadable"
+    assert [item.name for item in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_rule_or_version_that_is_none(tmp_path: Path) -> None:
+    path = goldens.GOLDEN / "4.3.1/logs/plain-0"
+    with pytest.raises(ValueError, match="'other'"):
+        ks.rebuild_indexes(path, rule="other")
+    with pytest.raises(ValueError, match=r"9\.0"):
+        ks.rebuild_indexes(path, profile="9.0")
