@@ -19,8 +19,22 @@ BINARY: int
 SPAN: int
 SLACK: int
 BATCH_FIELDS: int
+POSITION: int
+SIZE: int
+PAYLOAD: int
+PAYLOAD_POSITION: int
+PAYLOAD_SIZE: int
+ROWS: int
+FLAGS: int
 VERIFY: int
 ENTRIES: int
+BOUNDED: int
+CONTROL: int
+CUT: int
+COMPRESSED: int
+OLDEST: int
+ENDED: int
+OTHERWISE: int
 
 COLUMNS: tuple[tuple[str, int, int, int], ...]
 KINDS: tuple[tuple[str, tuple[str, ...], int, int, int], ...]
@@ -48,6 +62,16 @@ def plan(
     batches: Buffer,
     /,
 ) -> list[tuple[int, int, int, int, int, int]]: ...
+def select(
+    values: Buffer,
+    capacity: int,
+    first: int,
+    count: int,
+    roles: tuple[int, ...],
+    rules: tuple[int, ...],
+    batches: Buffer,
+    /,
+) -> tuple[int, int, int, int]: ...
 def decode(
     buffers: tuple[Buffer, ...],
     batches: Buffer,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow import arrays
+from kafkaspec.arrow.chunk import Chunk
 from kafkaspec.arrow.schema import (
     COMPRESSIONS,
     CONTROL_TYPES,
@@ -32,9 +32,6 @@ from kafkaspec.codecs.native.columns import (
 )
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.log.segment import Segment
-
-if TYPE_CHECKING:
-    from kafkaspec.arrow.native import Chunk
 
 LITTLE_ENDIAN: Final = sys.byteorder == "little"
 
@@ -93,15 +90,14 @@ class Decoder:
             names["timestamp"] = None
         self._names = tuple(names) or ("offset",)
 
-    def decode(
-        self, sources: tuple[memoryview, ...], entries: array[int], first: int, chunk: Chunk
-    ) -> tuple[pa.RecordBatch, int]:
+    def decode(self, chunk: Chunk, first: int) -> tuple[pa.RecordBatch, int]:
         """Entries from number ``first`` on.
 
         Returns:
             Their records, and the number of the entry that was refused, or the number of entries.
         """
         module = self._core.module
+        entries, sources = chunk.entries, tuple(chunk.sources)
         count = len(entries) // module.BATCH_FIELDS
         columns = ColumnSet(
             self._core, self._names, chunk.rows, self._layout, chunk.bytes, allocate
@@ -121,19 +117,13 @@ class Decoder:
                 break
             columns.grow()
             first = failed
-        made = self._batch(columns.result(), columns.filled, sources, chunk)
+        made = self._batch(columns.result(), columns.filled, chunk)
         return made, count if status == module.OK else failed
 
-    def _batch(
-        self,
-        found: dict[str, AnyColumn],
-        rows: int,
-        sources: tuple[memoryview, ...],
-        chunk: Chunk,
-    ) -> pa.RecordBatch:
+    def _batch(self, found: dict[str, AnyColumn], rows: int, chunk: Chunk) -> pa.RecordBatch:
         data: Sequence[pa.Buffer] = ()
         if self._layout is Layout.VIEW:
-            data = [pa.py_buffer(source) for source in sources]
+            data = [pa.py_buffer(source) for source in chunk.sources]
         made = [self._array(name, found, rows, data, chunk) for name in self._request.columns]
         batch = pa.RecordBatch.from_arrays(made, schema=self._schema)
         if chunk.cut or self._request.by_timestamp:

@@ -9,6 +9,7 @@ The libraries are loaded when a codec is used for the first time: importing this
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
@@ -19,7 +20,15 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["DEFAULT_MAX_OUTPUT", "CompressionType", "compress", "decompress", "name"]
+__all__ = [
+    "DEFAULT_MAX_OUTPUT",
+    "CompressionType",
+    "Into",
+    "compress",
+    "decompress",
+    "into",
+    "name",
+]
 
 DEFAULT_MAX_OUTPUT: Final = 256 * 1024 * 1024
 """Bytes that one payload may decompress to unless the caller says otherwise: 256 MiB.
@@ -33,8 +42,14 @@ raised the limit to 100 MiB and more. Kafka itself has no bound.
 _ZSTD_MIN_MAGIC: Final = 2  # KIP-110: older formats reject zstd, whoever wrote it
 
 
+Into = Callable[[memoryview, memoryview], int]
+"""See ``into``."""
+
+
 class _Codec(Protocol):
     def decompress(self, data: memoryview, *, magic: int, max_output: int) -> bytes: ...
+
+    def decompress_into(self, data: memoryview, target: memoryview) -> int: ...
 
     def compress(self, data: memoryview, *, magic: int, level: int | None) -> bytes: ...
 
@@ -89,6 +104,25 @@ def decompress(
         reason, detail = refusal.reason, refusal.detail
     del data  # this frame lives as long as the error does
     raise make_error(reason, detail)
+
+
+def into(codec: int) -> Into:
+    """What decompresses into memory of the caller, and only what Kafka's producers write.
+
+    It takes a payload of magic 2 and the memory, both of bytes, and returns how many of these it
+    wrote. It returns -1 where ``decompress`` must be asked, which knows all other forms and raises
+    the errors: the payload has another form, is broken, or has more output than there is room for.
+    The memory may hold anything then. For many small payloads this takes half the time.
+
+    Args:
+        codec: compression id, ``CompressionType``.
+    """
+    kind = _KINDS.get(codec, CompressionType.NONE)
+    return _refuse if kind is CompressionType.NONE else _load(kind).decompress_into
+
+
+def _refuse(data: memoryview, target: memoryview) -> int:
+    return -1
 
 
 def compress(codec: int, data: Buffer, *, magic: int, level: int | None = None) -> bytes:

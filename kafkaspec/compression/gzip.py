@@ -19,6 +19,7 @@ code makes one without changing the output; the CRC of the batch or message tell
 from __future__ import annotations
 
 import zlib
+from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
@@ -26,11 +27,21 @@ from kafkaspec.compression.refusal import bad_level, corrupt, too_large
 
 if TYPE_CHECKING:
     inflate = zlib
+
+    def _member() -> zlib._Decompress: ...
+
+    MemberError = zlib.error
 else:
     try:
+        from isal import igzip_lib
         from isal import isal_zlib as inflate
+
+        _member = partial(igzip_lib.IgzipDecompressor, igzip_lib.DECOMP_GZIP)
+        MemberError = igzip_lib.IsalError
     except ImportError:
         inflate = zlib
+        _member = partial(zlib.decompressobj, zlib.MAX_WBITS | 16)
+        MemberError = zlib.error
 
 _HEADER: Final = Struct(
     "<2sBB6x"
@@ -43,6 +54,7 @@ _RAW: Final = -zlib.MAX_WBITS  # header and trailer are ours to read
 
 # What Java 16 and later writes: flags 0, time 0, extra flags 0, system "unknown".
 _WRITTEN_HEADER: Final = _ID + bytes([_DEFLATE, 0, 0, 0, 0, 0, 0, 0xFF])
+_PLAIN: Final = _ID + bytes([_DEFLATE, 0])
 _LEVELS: Final = (-1, *range(1, 10))
 
 _IGNORED_TAIL: Final = 18
@@ -71,6 +83,26 @@ def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
         start = _member_start(data, position) if tail > _IGNORED_TAIL else None
         step = _NEXT_INPUT
     return output[0] if len(output) == 1 else b"".join(output)
+
+
+def decompress_into(data: memoryview, target: memoryview) -> int:
+    """See ``kafkaspec.compression.into``: one member and nothing behind."""
+    end = len(data) - _TRAILER.size
+    if not _HEADER.size <= end <= _FIRST_INPUT or bytes(data[: len(_PLAIN)]) != _PLAIN:
+        return -1
+    # What the trailer claims is a good guess, and no more than that.
+    size: int = _TRAILER.unpack_from(data, end)[1]
+    if size > len(target):
+        return -1
+    stream = _member()
+    try:
+        output = stream.decompress(data, size + 1)
+    except MemberError:
+        return -1
+    if len(output) != size or not stream.eof or stream.unused_data:
+        return -1
+    target[:size] = output
+    return size
 
 
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:

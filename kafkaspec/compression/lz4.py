@@ -17,6 +17,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
+import cramjam
 import lz4.block  # type: ignore[import-untyped]
 from xxhash import xxh32_intdigest
 
@@ -34,6 +35,7 @@ _FLG_RESERVED: Final = 0x03  # the lower of the two is "dictionary" in newer ver
 _BD_RESERVED: Final = 0x8F
 _BLOCK_64K: Final = 4
 
+_MAX_BLOCK: Final = 1 << (2 * _BLOCK_64K + 8)
 _STORED: Final = 0x8000_0000
 _END_MARK: Final = _U32.pack(0)
 _MAX_RATIO: Final = 255  # one more byte of a length adds at most 255 bytes of output
@@ -48,6 +50,7 @@ def _header_checksum(descriptor: memoryview | bytes) -> int:
 # What Kafka writes. For magic 0 the checksum covers the magic of the frame too (KAFKA-3160).
 _DESCRIPTOR: Final = bytes([_VERSION_1 | _INDEPENDENT_BLOCKS, _BLOCK_64K << 4])
 _HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_DESCRIPTOR)])
+_BEGINNING: Final = Struct(f"<{len(_HEADER)}sI")  # the header and the word of the first block
 _BROKEN_HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_MAGIC + _DESCRIPTOR)])
 
 
@@ -82,6 +85,39 @@ def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
             raise too_large("lz4", max_output)
         output.append(piece)
     return output[0] if len(output) == 1 else b"".join(output)
+
+
+def decompress_into(data: memoryview, target: memoryview) -> int:
+    """See ``kafkaspec.compression.into``: the header that Kafka writes, and any blocks."""
+    size = len(data)
+    if size < _BEGINNING.size + _U32.size:
+        return -1
+    header, word = _BEGINNING.unpack_from(data)
+    if header != _HEADER:
+        return -1
+    position = _BEGINNING.size
+    produced = 0
+    while word:
+        end = position + (word & ~_STORED)
+        if end - position > _MAX_BLOCK or end + _U32.size > size:
+            return -1
+        room = target[produced : produced + _MAX_BLOCK]
+        if word & _STORED:
+            written = end - position
+            if not 0 < written <= len(room):
+                return -1
+            room[:written] = data[position:end]
+        else:
+            try:
+                written = cramjam.lz4.decompress_block_into(data[position:end], room)
+            except cramjam.DecompressionError:
+                return -1
+            if not written:
+                return -1
+        produced += written
+        (word,) = _U32.unpack_from(data, end)
+        position = end + _U32.size
+    return produced
 
 
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:

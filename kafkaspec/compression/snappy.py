@@ -59,6 +59,29 @@ def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
     return bytes(output[0]) if len(output) == 1 else b"".join(output)
 
 
+def decompress_into(data: memoryview, target: memoryview) -> int:
+    """See ``kafkaspec.compression.into``: one header, and chunks up to the last byte."""
+    end = len(data)
+    if end < _HEADER.size or bytes(data[: len(_MAGIC)]) != _MAGIC:
+        return -1
+    position = _HEADER.size
+    produced = 0
+    while position < end:
+        if end - position < _LENGTH.size:
+            return -1
+        (length,) = _LENGTH.unpack_from(data, position)
+        position += _LENGTH.size
+        if not 0 < length <= end - position:
+            return -1
+        block = data[position : position + length]
+        try:
+            produced += cramjam.snappy.decompress_raw_into(block, target[produced:])
+        except cramjam.DecompressionError:
+            return -1
+        position += length
+    return produced
+
+
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
     """A xerial stream with ``data`` in chunks of 32 KiB. Snappy has no levels."""
     if level is not None:

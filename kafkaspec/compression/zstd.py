@@ -11,6 +11,7 @@ anything behind a frame that is no frame. One quirk comes from the way the reade
 from __future__ import annotations
 
 import threading
+from struct import Struct
 from typing import Final
 
 import zstandard
@@ -29,6 +30,15 @@ _MIN_INPUT: Final = 256
 # What lies behind a frame is copied by the library: see the same sizes in the gzip module.
 _FIRST_INPUT: Final = 64 * 1024
 _NEXT_INPUT: Final = 1024
+# RFC 8878: magic, descriptor and window of a frame without content size and dictionary.
+_FRAME: Final = Struct("<IBx")
+_FRAME_MAGIC: Final = 0xFD2FB528
+_CHECKSUM, _CHECKSUM_SIZE = 0x04, 4
+_BLOCK_HEADER: Final = 3  # a bit for the last block, two for the type, 21 for the size
+_REPEATED: Final = 1  # a block of one byte that stands for many
+# The library makes room for all output first, which is quick for little memory only.
+_MOST_AT_ONCE: Final = 120 * 1024
+_USUAL_RATIO: Final = 4
 _JNI_BUFFER: Final = (
     _MAX_BLOCK + 3
 )  # ZSTD_DStreamInSize: pieces in which Kafka's reader takes input
@@ -79,6 +89,20 @@ def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
     return output[0] if len(output) == 1 else b"".join(output)
 
 
+def decompress_into(data: memoryview, target: memoryview) -> int:
+    """See ``kafkaspec.compression.into``: one frame without content size, and nothing behind."""
+    room = min(len(target), _MOST_AT_ONCE)
+    if not room or not _is_one_plain_frame(data):
+        return -1
+    try:
+        output = _contexts.decompressor.decompress(data, max_output_size=room)
+    except zstandard.ZstdError:
+        return -1
+    size = len(output)
+    target[:size] = output
+    return size
+
+
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
     """One frame without content size and checksum, at level -131072 to 22.
 
@@ -97,6 +121,29 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
         return frame.flush()
     flushed = frame.compress(data) + frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
     return flushed + frame.flush()
+
+
+def _is_one_plain_frame(data: memoryview) -> bool:
+    """Whether the blocks of one frame without a content size are all that there is, and are few.
+
+    The library believes a content size before it has seen any content, and does not say where a
+    frame ends when it is given all of it at once.
+    """
+    end = len(data)
+    if not _FRAME.size <= end <= _MOST_AT_ONCE // _USUAL_RATIO:
+        return False
+    magic, flags = _FRAME.unpack_from(data)
+    if magic != _FRAME_MAGIC or flags & ~_CHECKSUM:
+        return False
+    position = _FRAME.size
+    header = 0
+    while not header & 1:
+        if position + _BLOCK_HEADER > end:
+            return False
+        header = int.from_bytes(data[position : position + _BLOCK_HEADER], "little")
+        size = 1 if header >> 1 & 3 == _REPEATED else header >> 3
+        position += _BLOCK_HEADER + size
+    return position + (_CHECKSUM_SIZE if flags else 0) == end
 
 
 def _is_overlooked(frame_start: int, end: int) -> bool:

@@ -177,6 +177,7 @@ static PyMethodDef methods[] = {
     {"decode_objects", glue_decode_objects, METH_VARARGS, "Records of batches as objects."},
     {"payload_objects", glue_payload_objects, METH_VARARGS, "Records of one payload as objects."},
     {"plan", glue_plan, METH_VARARGS, "Chunks of batches from a table of headers."},
+    {"select", glue_select, METH_VARARGS, "Descriptions of the batches that are wanted."},
     {"encode", glue_encode, METH_VARARGS, "Columns as bytes."},
     {"encode_objects", glue_encode_objects, METH_VARARGS, "Record objects as bytes."},
     {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},
@@ -262,6 +263,12 @@ static int prepare(PyObject *module)
         {"LIST", KS_LIST},     {"VIEW", KS_VIEW},           {"BINARY", KS_BINARY},
         {"SPAN", KS_SPAN},     {"SLACK", KS_SLACK},         {"BATCH_FIELDS", KS_BATCH_FIELDS},
         {"VERIFY", KS_F_CHECKSUM}, {"ENTRIES", KS_F_ENTRIES},
+        {"POSITION", KS_B_POSITION}, {"SIZE", KS_B_SIZE}, {"PAYLOAD", KS_B_PAYLOAD},
+        {"PAYLOAD_POSITION", KS_B_PAYLOAD_POSITION}, {"PAYLOAD_SIZE", KS_B_PAYLOAD_SIZE},
+        {"ROWS", KS_B_ROWS}, {"FLAGS", KS_B_FLAGS},
+        {"BOUNDED", KS_S_BOUNDED}, {"CONTROL", KS_S_CONTROL}, {"CUT", KS_S_CUT},
+        {"COMPRESSED", KS_S_COMPRESSED}, {"OLDEST", KS_S_OLDEST}, {"ENDED", KS_S_ENDED},
+        {"OTHERWISE", KS_S_OTHERWISE},
     };
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0)

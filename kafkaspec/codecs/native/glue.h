@@ -22,6 +22,19 @@ void *glue_pin(glue_pins *pins, PyObject *object, int writable, int64_t *size);
 /* The same, and at least `least` bytes long. */
 void *glue_pin_sized(glue_pins *pins, PyObject *object, int writable, int64_t least);
 
+/* What `select` is told beside bounds, and what it says of the entries that it chose. */
+enum {
+    KS_S_BOUNDED = 1, /* offsets have an upper bound */
+    KS_S_CONTROL = 2  /* control batches are wanted */
+};
+enum {
+    KS_S_CUT = 1,        /* some records are outside of the bounds */
+    KS_S_COMPRESSED = 2, /* some entries are to be decompressed */
+    KS_S_OLDEST = 4,     /* there are messages of magic 0 */
+    KS_S_ENDED = 8,      /* nothing that follows is wanted */
+    KS_S_OTHERWISE = 16  /* the next entry is wanted, but not one for the core */
+};
+
 /* Integers of a tuple; -1 with an exception set. */
 int glue_integers(PyObject *tuple, int64_t *out, Py_ssize_t count);
 
@@ -29,6 +42,7 @@ PyObject *glue_decode(PyObject *module, PyObject *args);
 PyObject *glue_decode_objects(PyObject *module, PyObject *args);
 PyObject *glue_payload_objects(PyObject *module, PyObject *args);
 PyObject *glue_plan(PyObject *module, PyObject *args);
+PyObject *glue_select(PyObject *module, PyObject *args);
 PyObject *glue_encode(PyObject *module, PyObject *args);
 PyObject *glue_encode_objects(PyObject *module, PyObject *args);
 

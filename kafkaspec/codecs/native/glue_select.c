@@ -1,0 +1,139 @@
+/* From a table of headers to the descriptions of the batches that are wanted. */
+#include "glue.h"
+
+#include <string.h>
+
+/* Columns of the table, by what they mean to a reader. */
+enum {
+    MAGIC, COMPRESSION, CONTROL, ROWS, BASE_OFFSET, LAST_OFFSET, OFFSET, MAX_TIMESTAMP, RECORDS,
+    RECORDS_SIZE, ROLES
+};
+/* What is wanted. */
+enum { BATCH_MAGIC, LEAST_RECORD, LOW, HIGH, EARLIEST, OPTIONS, FLAGS, RULES };
+
+typedef struct {
+    int64_t next;   /* the first entry that was not looked at, or has to be looked at otherwise */
+    int64_t number; /* descriptions made */
+    int64_t rows;   /* their records */
+    int facts;
+} selection;
+
+/* Whether the core can decode an entry as it stands, or when it is decompressed. */
+static int describe(const int64_t *const *column, int64_t i, const int64_t *rule, int64_t *b,
+                    selection *s)
+{
+    const int64_t codec = column[COMPRESSION][i];
+    const int is_batch = column[MAGIC][i] == rule[BATCH_MAGIC];
+    int64_t records = 1, packed = 0;
+    if (is_batch) {
+        records = column[ROWS][i];
+        packed = codec != 0 && records > 0;
+        if (column[CONTROL][i] || records < 0 ||
+            (!packed && records > column[RECORDS_SIZE][i] / rule[LEAST_RECORD]))
+            return 0;
+    } else if (codec) {
+        return 0;
+    }
+    memset(b, 0, KS_BATCH_FIELDS * sizeof *b);
+    b[KS_B_PAYLOAD] = -1;
+    if (packed) {
+        b[KS_B_PAYLOAD] = -1 - codec;
+        b[KS_B_PAYLOAD_POSITION] = column[RECORDS][i];
+        b[KS_B_PAYLOAD_SIZE] = column[RECORDS_SIZE][i];
+        s->facts |= KS_S_COMPRESSED;
+    }
+    if (column[MAGIC][i] == 0)
+        s->facts |= KS_S_OLDEST;
+    b[KS_B_ROWS] = records;
+    b[KS_B_FLAGS] = rule[FLAGS];
+    return 1;
+}
+
+static void choose(const int64_t *values, int64_t capacity, int64_t count, const int64_t *role,
+                   const int64_t *rule, int64_t *batches, selection *s)
+{
+    const int64_t *column[ROLES];
+    for (int k = 0; k < ROLES; k++)
+        column[k] = values + role[k] * capacity;
+    const int bounded = (rule[OPTIONS] & KS_S_BOUNDED) != 0;
+    const int control = (rule[OPTIONS] & KS_S_CONTROL) != 0;
+    for (; s->next < count; s->next++) {
+        const int64_t i = s->next;
+        const int is_batch = column[MAGIC][i] == rule[BATCH_MAGIC];
+        const int64_t first = is_batch ? column[BASE_OFFSET][i] : column[OFFSET][i];
+        const int64_t last = is_batch ? column[LAST_OFFSET][i] : first;
+        /* Of a wrapper only the last offset is known. */
+        if (bounded && first >= rule[HIGH] && (is_batch || !column[COMPRESSION][i])) {
+            s->facts |= KS_S_ENDED;
+            return;
+        }
+        const int ends = bounded && (last >= rule[HIGH] || last + 1 == rule[HIGH]);
+        int skipped = last < rule[LOW];
+        if (is_batch)
+            skipped |= (column[CONTROL][i] && !control) ||
+                       column[MAX_TIMESTAMP][i] < rule[EARLIEST];
+        if (!skipped) {
+            int64_t *b = batches + s->number * KS_BATCH_FIELDS;
+            const int64_t records = is_batch ? column[ROWS][i] : 1;
+            if (s->number && s->rows + records >= INT32_MAX)
+                return;
+            if (!describe(column, i, rule, b, s)) {
+                s->facts |= KS_S_OTHERWISE | (ends ? KS_S_ENDED : 0);
+                return;
+            }
+            b[KS_B_POSITION] = values[i];
+            b[KS_B_SIZE] = values[capacity + i];
+            s->number++;
+            s->rows += records;
+            if (first < rule[LOW] || (bounded && last >= rule[HIGH]))
+                s->facts |= KS_S_CUT;
+        }
+        if (ends) {
+            s->facts |= KS_S_ENDED;
+            s->next++;
+            return;
+        }
+    }
+}
+
+/*
+ * select(values, capacity, first, count, roles, rules, batches) -> (next, number, rows, facts)
+ *
+ * values, capacity, count: a table as scan fills it, looked at from entry `first` on. roles: which
+ * of its columns mean what. rules: which entries are wanted. batches: room for the descriptions of
+ * all that are looked at. What is compressed has -1 - codec for its payload, and where that lies in
+ * the input; who decompresses it puts the place of the records there.
+ */
+PyObject *glue_select(PyObject *module, PyObject *args)
+{
+    PyObject *values, *roles, *rules, *batches;
+    long long capacity, first, count;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OLLLOOO", &values, &capacity, &first, &count, &roles, &rules,
+                          &batches))
+        return NULL;
+    int64_t role[ROLES], rule[RULES];
+    if (glue_integers(roles, role, ROLES) < 0 || glue_integers(rules, rule, RULES) < 0)
+        return NULL;
+    int bad = first < 0 || first > count || count > capacity || rule[LEAST_RECORD] < 1 ||
+              capacity > PY_SSIZE_T_MAX / 1024;
+    for (int k = 0; k < ROLES; k++)
+        bad |= role[k] < 0 || role[k] >= ks_scan_count;
+    if (bad)
+        return PyErr_Format(PyExc_ValueError, "no such table");
+    glue_pins pins;
+    if (glue_pins_open(&pins, 2) < 0)
+        return NULL;
+    PyObject *result = NULL;
+    selection s = {first, 0, 0, 0};
+    const int64_t *v = glue_pin_sized(&pins, values, 0, 8 * capacity * ks_scan_count);
+    int64_t *out =
+        v ? glue_pin_sized(&pins, batches, 1, 8 * (count - first) * KS_BATCH_FIELDS) : NULL;
+    if (out) {
+        choose(v, capacity, count, role, rule, out, &s);
+        result = Py_BuildValue("LLLi", (long long)s.next, (long long)s.number, (long long)s.rows,
+                               s.facts);
+    }
+    glue_pins_close(&pins);
+    return result;
+}
