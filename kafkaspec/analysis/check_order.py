@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kafkaspec.analysis.checkpoints.log_state import EpochRun, add_to_runs
 from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
 
 if TYPE_CHECKING:
@@ -59,10 +60,12 @@ class LogOrder:
 
     Attributes:
         last_offset: last offset seen, None before the first batch.
+        epochs: leader epochs of the batches in order.
     """
 
     def __init__(self) -> None:
         self.last_offset: int | None = None
+        self.epochs: list[EpochRun] = []
         self._leader_epoch = -1
         self._producers: OrderedDict[int, _Producer] = OrderedDict()
 
@@ -127,6 +130,7 @@ class LogOrder:
             )
         if epoch >= 0:
             self._leader_epoch = epoch
+            add_to_runs(self.epochs, epoch, batch.base_offset, batch.last_offset)
         if batch.producer_id >= 0 and not batch.is_control:
             yield from self._check_data(batch, found)
 

@@ -12,60 +12,10 @@ and where an offset index is missing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
-from typing import NamedTuple
 
+from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
+from kafkaspec.analysis.consequences_text import TEXT_AREAS, TEXT_CONSEQUENCES
 from kafkaspec.analysis.reasons import FindingReason as R
-
-
-class Area(StrEnum):
-    """The kind of structure that a finding is about."""
-
-    BATCH = "batch"
-    """Framing, header or checksum of a log entry."""
-    RECORDS = "records"
-    """Records of a batch of magic 2."""
-    WRAPPER = "wrapper"
-    """A compressed message of magic 0 or 1 and what is in it."""
-    OFFSET_INDEX = "offset_index"
-    TIME_INDEX = "time_index"
-    TRANSACTION_INDEX = "transaction_index"
-    PRODUCER_SNAPSHOT = "producer_snapshot"
-    KRAFT_SNAPSHOT = "kraft_snapshot"
-    FILES = "files"
-    """Names of files, and files against each other."""
-
-
-class BrokerAction(StrEnum):
-    """What a broker's loader does, in a word."""
-
-    NOTHING = "nothing"
-    """It does not notice, or does not mind."""
-    CUTS_LOG = "cuts_log"
-    """Recovery truncates the log here; all behind it is lost."""
-    REFUSES_LOG = "refuses_log"
-    """The log directory fails: the partition is not opened."""
-    EMPTIES_SEGMENT = "empties_segment"
-    """Recovery throws the whole segment away."""
-    HIDES_RECORDS = "hides_records"
-    """The log opens, and records that are there are not found."""
-    KEEPS_UNREADABLE = "keeps_unreadable"
-    """The batch stays although nobody can read it."""
-    REBUILDS_INDEX = "rebuilds_index"
-    """The segment is recovered, which writes its indexes anew."""
-    FORGETS_PRODUCERS = "forgets_producers"
-    """The snapshot is dropped, and with it what was known of producers."""
-    DELETES_FILE = "deletes_file"
-    """The file is removed at the next start."""
-
-
-class Consequence(NamedTuple):
-    """What happens with the data that a finding is about."""
-
-    reader: str
-    broker: str
-    action: BrokerAction
-
 
 _STUCK = "A consumer fails at this batch and does not get past it by itself."
 _FINE = "Reads on and does not notice."
@@ -140,6 +90,7 @@ _BY_AREA: dict[Area, Consequence] = {
         "Does not look at it when the log is opened.",
         BrokerAction.NOTHING,
     ),
+    **TEXT_AREAS,
     Area.FILES: _NOTHING,
 }
 """What holds for an area where the table below says nothing else."""
@@ -266,6 +217,7 @@ CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
     **_rows(Area.FILES, (R.LEFTOVER, R.ORPHAN_FILE), _LEFTOVER),
     **_rows(Area.FILES, (R.SEGMENT_OVERLAP,), _WRONG_OFFSETS),
     **_rows(Area.FILES, (R.FILE_NAME,), Consequence(_FINE, "Nothing.", BrokerAction.NOTHING)),
+    **TEXT_CONSEQUENCES,
     **{(area, R.CODECS_DISAGREE): _OURS for area in Area},
     **{
         (area, R.MORE): Consequence("As above.", "As above.", BrokerAction.NOTHING) for area in Area

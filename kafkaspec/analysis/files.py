@@ -19,20 +19,18 @@ _KINDS = {
     names.PRODUCER_SNAPSHOT: FileKind.PRODUCER_SNAPSHOT,
 }
 
-_TEXT = frozenset(
-    {
-        ".kafka_cleanshutdown",
-        ".lock",
-        "cleaner-offset-checkpoint",
-        "leader-epoch-checkpoint",
-        "log-start-offset-checkpoint",
-        "meta.properties",
-        "partition.metadata",
-        "quorum-state",
-        "recovery-point-offset-checkpoint",
-        "replication-offset-checkpoint",
-    }
-)
+_TEXT = {
+    names.LEADER_EPOCHS: FileKind.LEADER_EPOCH_CHECKPOINT,
+    names.PARTITION_METADATA: FileKind.PARTITION_METADATA,
+    names.QUORUM_STATE: FileKind.QUORUM_STATE,
+    **dict.fromkeys(names.OFFSET_CHECKPOINTS, FileKind.OFFSET_CHECKPOINT),
+    names.META_PROPERTIES: FileKind.META_PROPERTIES,
+    names.CLEAN_SHUTDOWN: FileKind.CLEAN_SHUTDOWN,
+    names.LOCK: FileKind.LOCK,
+}
+
+TEXT_KINDS = frozenset(_TEXT.values())
+"""Kinds of files that hold text."""
 
 _UNFINISHED = (*names.STATES, ".part", ".tmp")
 
@@ -48,7 +46,7 @@ def kind_of(name: str) -> FileKind:
     if name == "bootstrap" + names.CHECKPOINT:
         return FileKind.KRAFT_SNAPSHOT
     if name in _TEXT:
-        return FileKind.TEXT
+        return _TEXT[name]
     stem, dot, suffix = name.rpartition(".")
     if f"{dot}{suffix}" in _UNFINISHED and (
         stem in _TEXT or kind_of(stem) is not FileKind.UNKNOWN or names.CHECKPOINT in name

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from kafkaspec.analysis.consequences import Area, BrokerAction, consequence_of
+from kafkaspec.analysis.areas import Area, BrokerAction
+from kafkaspec.analysis.consequences import consequence_of
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.errors import KafkaSpecError
 

@@ -21,23 +21,21 @@ class FileKind(StrEnum):
     PRODUCER_SNAPSHOT = "producer_snapshot"
     LEFTOVER = "leftover"
     """Of Kafka, but about to go: its content is not checked."""
-    TEXT = "text"
-    """Checkpoints and metadata in text form: their content is not checked."""
+    LEADER_EPOCH_CHECKPOINT = "leader_epoch_checkpoint"
+    OFFSET_CHECKPOINT = "offset_checkpoint"
+    """One of four: high watermarks, recovery points, log start offsets, cleaner offsets."""
+    PARTITION_METADATA = "partition_metadata"
+    META_PROPERTIES = "meta_properties"
+    QUORUM_STATE = "quorum_state"
+    CLEAN_SHUTDOWN = "clean_shutdown"
+    LOCK = "lock"
+    """What a running broker locks. It has no content."""
     UNKNOWN = "unknown"
     """None of Kafka's: not read."""
 
 
-CHECKED_KINDS = frozenset(
-    {
-        FileKind.SEGMENT,
-        FileKind.KRAFT_SNAPSHOT,
-        FileKind.OFFSET_INDEX,
-        FileKind.TIME_INDEX,
-        FileKind.TRANSACTION_INDEX,
-        FileKind.PRODUCER_SNAPSHOT,
-    }
-)
-"""Kinds of files whose content is checked."""
+UNCHECKED_KINDS = frozenset({FileKind.LEFTOVER, FileKind.UNKNOWN})
+"""Kinds of files whose content is not checked."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,7 +47,7 @@ class FileResult:
         kind: what it is.
         partition: path of the partition directory that it lies in, "" for a file on its own.
         size: bytes.
-        entries: of an index or producer snapshot.
+        entries: of an index, producer snapshot or checkpoint.
         padding: bytes of zeros behind the entries of an index.
         batches: log entries.
         control_batches: of those, batches of control records.
@@ -81,7 +79,7 @@ class FileResult:
     @property
     def checked(self) -> bool:
         """Whether its content was looked at."""
-        return self.kind in CHECKED_KINDS
+        return self.kind not in UNCHECKED_KINDS
 
     @property
     def clean(self) -> bool:
@@ -155,7 +153,7 @@ class Totals:
     @property
     def checked(self) -> int:
         """Files whose content was looked at."""
-        return sum(count for kind, count in self.files.items() if kind in CHECKED_KINDS)
+        return sum(count for kind, count in self.files.items() if kind not in UNCHECKED_KINDS)
 
     def as_dict(self) -> dict[str, Any]:
         """All of it, ready for JSON."""

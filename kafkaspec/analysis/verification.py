@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
 from kafkaspec.analysis.check_order import LogOrder
-from kafkaspec.analysis.files import Directory, kind_of, read_directories
+from kafkaspec.analysis.checkpoints.log_state import LogState
+from kafkaspec.analysis.checkpoints.nodes import read_ids
+from kafkaspec.analysis.checkpoints.partition_files import PARTITION_KINDS, verify_partition_file
+from kafkaspec.analysis.checkpoints.root_files import (
+    ROOT_KINDS,
+    check_stop,
+    check_topic_ids,
+    verify_root_file,
+)
+from kafkaspec.analysis.files import TEXT_KINDS, Directory, kind_of, read_directories
 from kafkaspec.analysis.findings import (
     Area,
     Finding,
@@ -45,6 +54,7 @@ def verify(
     codec: str = DEFAULT_CODEC,
     max_output: int | None = None,
     progress: Callable[[int, str], None] | None = None,
+    beside: Sequence[Path] = (),
 ) -> Report:
     """Check everything under a path; see ``verify_events`` for arguments and errors.
 
@@ -53,7 +63,9 @@ def verify(
         the number of files and findings only.
     """
     report = Report(codecs=codecs_of(codec))
-    for event in verify_events(path, codec=codec, max_output=max_output, progress=progress):
+    for event in verify_events(
+        path, codec=codec, max_output=max_output, progress=progress, beside=beside
+    ):
         if isinstance(event, Finding):
             report.findings.append(event)
         else:
@@ -73,6 +85,7 @@ def verify_events(
     codec: str = DEFAULT_CODEC,
     max_output: int | None = None,
     progress: Callable[[int, str], None] | None = None,
+    beside: Sequence[Path] = (),
 ) -> Iterator[Event]:
     """Check everything under a path. Nothing is ever written.
 
@@ -83,6 +96,7 @@ def verify_events(
             reads it, and each difference between them is a finding.
         max_output: bytes that one batch may decompress to.
         progress: takes bytes that were read since the last call and the path of the file.
+        beside: other log directories of the same broker, which has to find its own ids in each.
 
     Yields:
         Findings, and a result for each file once it is done: behind all of its findings.
@@ -91,7 +105,7 @@ def verify_events(
         KafkaSpecError: ``unreadable``, if there is no such path or nothing of Kafka's under it.
         ValueError: no such codec.
     """
-    options = Options(codecs_of(codec), max_output, progress)
+    options = Options(codecs_of(codec), max_output, progress, tuple(beside))
     place = Path(path)
     try:
         is_directory = place.is_dir()
@@ -136,18 +150,46 @@ def _bounded(events: Iterator[Event]) -> Iterator[Event]:
 
 
 def _directories(path: Path, options: Options) -> Iterator[Event]:
-    for directory in read_directories(path):
-        yield from _partition(directory, options)
+    top, *partitions = read_directories(path)
+    if top.is_partition:
+        yield from _partition(top, options)
+        return
+    logs: list[LogState] = []
+    held_back: list[FileResult] = []
+    for directory in partitions:
+        log = log_state(directory.path)
+        logs.append(log)
+        for event in _partition(directory, options, log):
+            if isinstance(event, FileResult) and event.kind is FileKind.PARTITION_METADATA:
+                held_back.append(event)  # until all topic ids are known
+            else:
+                yield event
+    yield from check_topic_ids(logs)
+    yield from held_back
+    yield from _partition(top, options)
+    yield from _root_files(top, logs, options)
 
 
-def _partition(directory: Directory, options: Options) -> Iterator[Event]:
+def _root_files(top: Directory, logs: Sequence[LogState], options: Options) -> Iterator[Event]:
+    yield from check_stop(top.of(*ROOT_KINDS))
+    others = read_ids(options.beside)
+    for kind in ROOT_KINDS:
+        for path in top.of(kind):
+            yield from verify_root_file(path, kind, logs, others)
+
+
+def _partition(
+    directory: Directory, options: Options, log: LogState | None = None
+) -> Iterator[Event]:
     partition = os.fspath(directory.path) if directory.is_partition else ""
+    log = log_state(directory.path) if log is None else log
     if directory.error is not None:
         yield finding_of_error(directory.error, Area.FILES, file=partition)
         yield _not_read(directory.path, FileKind.UNKNOWN, partition)
     order = LogOrder()
     segments = directory.of(FileKind.SEGMENT)
     seen: set[Path] = set()
+    whole = True
     for number, path in enumerate(segments):
         before = order.last_offset
         yield from _overlap(path, before)
@@ -161,12 +203,42 @@ def _partition(directory: Directory, options: Options) -> Iterator[Event]:
         for event in verifier.run():
             if isinstance(event, FileResult):
                 seen.add(Path(event.file))
+            elif event.reason in (FindingReason.UNREADABLE, FindingReason.CHANGED):
+                whole = False
             yield event
+    _complete(log, segments, order, whole)
     for path in directory.of(FileKind.KRAFT_SNAPSHOT):
         yield from SegmentVerifier(path, options, partition=partition).run()
     for path in directory.of(FileKind.PRODUCER_SNAPSHOT):
         yield from verify_snapshot(path, partition, options.codecs)
+    for kind in PARTITION_KINDS:
+        for path in directory.of(kind):
+            yield from verify_partition_file(path, kind, log, partition)
+    if directory.is_partition:  # files of a log directory that lie here have nothing to say
+        for kind in ROOT_KINDS:
+            for path in directory.of(kind):
+                yield from verify_root_file(path, kind)
     yield from _others(directory, partition, seen)
+
+
+def log_state(path: Path) -> LogState:
+    """What the name of a partition directory says."""
+    name = names.parse_partition(path.absolute().name)
+    if name is None:
+        return LogState(path)
+    return LogState(path, name.topic, name.partition, name.state)
+
+
+def _complete(log: LogState, segments: Sequence[Path], order: LogOrder, whole: bool) -> None:
+    """Take over what the segments said."""
+    log.runs = order.epochs
+    parsed = (names.parse_segment(path.name) for path in segments)
+    bases = [name.base_offset for name in parsed if name is not None]
+    if bases:
+        log.start_offset = min(bases)
+        if whole:
+            last = -1 if order.last_offset is None else order.last_offset
+            log.end_offset = max(last + 1, *bases)
 
 
 def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
@@ -210,8 +282,6 @@ def _others(directory: Directory, partition: str, seen: set[Path]) -> Iterator[E
             "a broker was about to delete it or to put it in place; it was not checked",
         )
         yield _not_read(path, FileKind.LEFTOVER, partition)
-    for path in directory.of(FileKind.TEXT):
-        yield _not_read(path, FileKind.TEXT, partition)
     for path in directory.of(FileKind.UNKNOWN):
         yield Finding(
             os.fspath(path),
@@ -242,9 +312,17 @@ def _not_read(path: Path, kind: FileKind, partition: str) -> FileResult:
 
 def _single_file(path: Path, options: Options) -> Iterator[Event]:
     name = names.parse_segment(path.name)
+    kind = kind_of(path.name)
+    if kind in TEXT_KINDS:
+        _refuse_unreadable(path)
+        if kind in PARTITION_KINDS:
+            yield from verify_partition_file(path, kind, None, "")
+        else:
+            yield from verify_root_file(path, kind)
+        return
     if name is None or name.kind == names.LOG:
         _refuse_unreadable(path)
-        if name is None and kind_of(path.name) is not FileKind.KRAFT_SNAPSHOT:
+        if name is None and kind is not FileKind.KRAFT_SNAPSHOT:
             _refuse_foreign(path, options)
         yield from SegmentVerifier(path, options).run()
         return

@@ -46,11 +46,13 @@ class Options:
         codecs: names of the codecs; findings come from the first, the others have to agree.
         max_output: bytes that one batch may decompress to, None for the default of the library.
         progress: takes bytes that were read and the path of the file.
+        beside: other log directories of the same broker.
     """
 
     codecs: tuple[str, ...]
     max_output: int | None = None
     progress: Callable[[int, str], None] | None = None
+    beside: tuple[Path, ...] = ()
 
 
 def open_segment(path: Path, codec: str, options: Options) -> Segment:

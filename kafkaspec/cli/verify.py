@@ -23,7 +23,8 @@ Output of --format json, one object a line, told apart by "type":
            codec, reader and broker (what they do with it), action (the same
            for programs: nothing, cuts_log, refuses_log, empties_segment,
            hides_records, keeps_unreadable, rebuilds_index,
-           forgets_producers, deletes_file)
+           forgets_producers, deletes_file, deletes_log, recovers_log,
+           resets_offset, refuses_start)
   file     file, kind, partition, checked, clean, size, entries, padding,
            batches, control_batches, records, unread, magics, codecs,
            first_offset, last_offset, findings (number by severity)
@@ -37,7 +38,7 @@ or a PATH, or a file under it, that cannot be read.
 
 
 @click.command(
-    "verify", epilog=_EPILOG, short_help="Check logs: every batch, record, index and snapshot."
+    "verify", epilog=_EPILOG, short_help="Check logs: every batch, record, index, snapshot and checkpoint."
 )
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
@@ -49,6 +50,11 @@ or a PATH, or a file under it, that cannot be read.
     metavar="BYTES",
     help="Bytes that one batch may decompress to.",
 )
+@click.option(
+    "--one-broker",
+    is_flag=True,
+    help="The PATHs are all log.dirs of one broker: compare their cluster, node and directory ids.",
+)
 @format_option
 @click.pass_context
 def verify_command(
@@ -56,6 +62,7 @@ def verify_command(
     paths: tuple[Path, ...],
     codec: str,
     max_output: int | None,
+    one_broker: bool,
     output_format: str,
 ) -> None:
     """Check segments, indexes, snapshots, partitions and log directories.
@@ -64,10 +71,14 @@ def verify_command(
     indexes against their log, names against contents, and segments against each other. Each
     finding says what Kafka's reader and a broker that loads the log would do with it.
 
+    Checkpoints and other text files are held against the logs: a log directory has to be given as
+    a whole for that, and a leader epoch checkpoint with its partition.
+
     A PATH is a segment (.log), an index or snapshot beside one, a KRaft snapshot (.checkpoint), a
-    partition directory or a whole log directory. Nothing is written anywhere.
+    text file (meta.properties ...), a partition directory or a whole log directory. Nothing is
+    written anywhere.
     """
-    run = _Run(paths, codec, max_output)
+    run = _Run(paths, codec, max_output, one_broker)
     if output_format == "json":
         _print_json(run)
     else:
@@ -80,13 +91,16 @@ def verify_command(
 class _Run:
     """One verification of several paths."""
 
-    def __init__(self, paths: tuple[Path, ...], codec: str, max_output: int | None) -> None:
+    def __init__(
+        self, paths: tuple[Path, ...], codec: str, max_output: int | None, one_broker: bool
+    ) -> None:
         from kafkaspec.analysis.report import Report
         from kafkaspec.analysis.verification import codecs_of
 
         self._paths = paths
         self._codec = codec
         self._max_output = max_output
+        self._one_broker = one_broker
         self.report: Report = Report(codecs=codecs_of(codec))
         self.failures: list[tuple[Path, str]] = []
         self.unreadable = False
@@ -105,10 +119,14 @@ class _Run:
         from kafkaspec.analysis.verification import verify_events
         from kafkaspec.errors import KafkaSpecError
 
-        for path in self._paths:
+        for number, path in enumerate(self._paths):
             try:
                 for event in verify_events(
-                    path, codec=self._codec, max_output=self._max_output, progress=progress
+                    path,
+                    codec=self._codec,
+                    max_output=self._max_output,
+                    progress=progress,
+                    beside=self._paths[:number] if self._one_broker else (),
                 ):
                     if isinstance(event, FileResult):
                         self.report.totals.add(event)

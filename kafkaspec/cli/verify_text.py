@@ -184,8 +184,7 @@ def _last_line(report: Report) -> Text:
     ]
     if totals.unread:
         parts.append(count_text(totals.unread, "batch", "batches") + " not read")
-    for kind, noun in ((FileKind.UNKNOWN, "unknown file"), (FileKind.TEXT, "text file")):
-        if totals.files[kind]:
-            parts.append(count_text(totals.files[kind], noun) + " not checked")
+    if totals.files[FileKind.UNKNOWN]:
+        parts.append(count_text(totals.files[FileKind.UNKNOWN], "unknown file") + " not checked")
     text.append(": " + ", ".join(parts))
     return text

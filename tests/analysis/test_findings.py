@@ -49,6 +49,12 @@ def test_every_finding_has_consequences() -> None:
         ("transaction_index", "invalid_value", "refuses_log"),
         ("producer_snapshot", "checksum_mismatch", "forgets_producers"),
         ("files", "leftover", "deletes_file"),
+        # Read in LogManager, LogLoader and MetaPropertiesEnsemble.
+        ("leader_epoch_checkpoint", "truncated", "refuses_log"),
+        ("log_start_offset_checkpoint", "checkpoint_beyond_log", "deletes_log"),
+        ("recovery_point_offset_checkpoint", "checkpoint_beyond_log", "resets_offset"),
+        ("meta_properties", "other_cluster", "refuses_start"),
+        ("clean_shutdown", "unclean_stop", "recovers_log"),
     ],
 )
 def test_what_a_broker_does(area: str, reason: str, action: str) -> None:

@@ -38,6 +38,23 @@ def test_each_codec(codec: str) -> None:
     assert f"codec {codec}" in result.stdout
 
 
+def test_log_directories_of_one_broker(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(GOLDEN / "4.3.1" / "logs" / "plain-0", tmp_path / name / "plain-0")
+        shutil.copy(GOLDEN / "4.3.1" / "logs" / "meta.properties", tmp_path / name)
+    paths = (tmp_path / "one", tmp_path / "two")
+    assert run("verify", *paths).exit_code == 0
+    result = run("verify", "--one-broker", "--format", "json", *paths)
+    assert result.exit_code == 1
+    findings = [line for line in lines(result) if line["type"] == "finding"]
+    assert [(line["reason"], line["action"]) for line in findings] == [
+        ("directory_id", "refuses_start")
+    ]
+    data = (paths[1] / "meta.properties").read_bytes()
+    assert findings[0]["file"] == str(paths[1] / "meta.properties")
+    assert data[findings[0]["position"] :].startswith(b"directory.id=")
+
+
 def test_rows_are_segments_of_one_partition(partition: Path) -> None:
     result = run("verify", partition)
     for path in partition.glob("*.log"):

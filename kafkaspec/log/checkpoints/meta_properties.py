@@ -15,7 +15,7 @@ from uuid import UUID
 
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.log.checkpoints import kafka_uuid
-from kafkaspec.log.checkpoints.text import INT_BITS, Piece, Text, shown, writable
+from kafkaspec.log.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, fits, shown, writable
 
 if TYPE_CHECKING:
     from javaproperties import PropertiesElement
@@ -155,6 +155,13 @@ def serialize(properties: MetaProperties) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("latin-1")
 
 
+def is_reserved(directory_id: UUID) -> bool:
+    """Whether Kafka gives no directory this id. Kafka: ``DirectoryId.reserved``."""
+    most, least = directory_id.int >> LONG_BITS, directory_id.int & (1 << LONG_BITS) - 1
+    return most == 0 and (least < _RESERVED_IDS or not fits(least, LONG_BITS))
+
+
+_RESERVED_IDS = 100
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LATIN = re.compile(r"[\x00-\xff]*")
 _JAVA_TRIM = "".join(map(chr, range(0x21)))

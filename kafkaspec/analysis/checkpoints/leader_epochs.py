@@ -1,0 +1,112 @@
+"""``leader-epoch-checkpoint`` against itself and against the batches of its log.
+
+What is legal and looks odd: a leader lists an epoch that has no batch yet, at the end of its log.
+Batches of magic 0 and 1 have no epoch. The first entry begins at the log start offset, which can
+lie inside of the first segment, and even inside of a batch. A file without entries, or none, is
+what brokers before 0.11 and topics of magic 0 and 1 leave.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from kafkaspec.analysis.checkpoints.log_state import EpochRun, LogState
+from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
+
+
+def check_leader_epochs(
+    entries: Sequence[EpochEntry],
+    log: LogState,
+    log_start_offset: int,
+    file: str,
+) -> Iterator[Finding]:
+    """Findings about a leader epoch checkpoint.
+
+    Args:
+        entries: in the order of the file.
+        log: the log beside it.
+        log_start_offset: first offset that a broker would deliver; what lies below has no epoch.
+        file: path of the checkpoint.
+    """
+
+    def found(
+        reason: FindingReason,
+        message: str,
+        entry: EpochEntry | None = None,
+        offset: int | None = None,
+        severity: Severity = Severity.WARNING,
+    ) -> Finding:
+        position = None if entry is None else entry.position
+        area = Area.LEADER_EPOCH_CHECKPOINT
+        return Finding(file, severity, area, reason, message, position, offset)
+
+    for entry in entries:
+        if entry.epoch < 0 or entry.start_offset < 0:
+            yield found(
+                FindingReason.INVALID_VALUE,
+                f"epoch {entry.epoch} from offset {entry.start_offset}: neither may be negative",
+                entry,
+                severity=Severity.ERROR,
+            )
+            return
+    for before, entry in itertools.pairwise(entries):
+        if entry.epoch <= before.epoch or entry.start_offset <= before.start_offset:
+            yield found(
+                FindingReason.LEADER_EPOCH_ORDER,
+                f"epoch {before.epoch} from offset {before.start_offset} is followed by epoch "
+                f"{entry.epoch} from offset {entry.start_offset}",
+                entry,
+                entry.start_offset,
+            )
+            return
+    if log.end_offset is not None:
+        for entry in entries:
+            if entry.start_offset > log.end_offset:
+                yield found(
+                    FindingReason.CHECKPOINT_BEYOND_LOG,
+                    f"epoch {entry.epoch} begins at offset {entry.start_offset}, "
+                    f"but the log ends at {log.end_offset}",
+                    entry,
+                    entry.start_offset,
+                )
+    epochs = [entry.epoch for entry in entries]
+    told: set[int] = set()
+    for run in log.runs:
+        if run.last_offset < log_start_offset or run.epoch in told:
+            continue
+        place = bisect_right(epochs, run.epoch)
+        own = entries[place - 1] if place and epochs[place - 1] == run.epoch else None
+        after = entries[place] if place < len(entries) else None
+        if own is None:
+            told.add(run.epoch)
+            yield found(
+                FindingReason.LEADER_EPOCH_MISSING,
+                f"the log has epoch {run.epoch} from offset {run.base_offset}, which is not listed",
+                after,
+                run.base_offset,
+            )
+            continue
+        wrong = _wrong_entry(run, own, after, log_start_offset)
+        if wrong is not None:
+            told.add(run.epoch)
+            yield found(
+                FindingReason.LEADER_EPOCH_START,
+                f"epoch {wrong.epoch} is listed from offset {wrong.start_offset}, but the log "
+                f"has epoch {run.epoch} from {run.base_offset} to {run.last_offset}",
+                wrong,
+                run.base_offset,
+            )
+
+
+def _wrong_entry(
+    run: EpochRun, own: EpochEntry, after: EpochEntry | None, log_start_offset: int
+) -> EpochEntry | None:
+    """The entry that the batches contradict: that of their epoch, or the one behind it."""
+    if max(run.base_offset, log_start_offset) < own.start_offset:
+        return own
+    if after is not None and run.last_offset >= after.start_offset:
+        return after
+    return None
