@@ -210,17 +210,15 @@ def test_every_other_file_is_named(tmp_path: Path) -> None:
         f"{5:020}-{1:010}.checkpoint.part": "leftover",
         "leader-epoch-checkpoint.tmp": "leftover",
         "notes.txt": "unknown_file",
-        "leader-epoch-checkpoint": "",
-        "partition.metadata": "",
+        "leader-epoch-checkpoint": "leader_epoch_missing",
+        "partition.metadata": "invalid_value",
     }
     for name in names:
         (tmp_path / name).write_bytes(b"0\n0\n")
     (tmp_path / "sub").mkdir()
     report = verify(tmp_path)
     found = {os.path.basename(item.file): str(item.reason) for item in report.findings}
-    assert found == {name: reason for name, reason in names.items() if reason} | {
-        "sub": "unknown_file"
-    }
+    assert found == names | {"sub": "unknown_file"}
     assert {os.path.basename(result.file) for result in report.files} == {
         *names,
         "sub",
