@@ -38,7 +38,9 @@ or a PATH, or a file under it, that cannot be read.
 
 
 @click.command(
-    "verify", epilog=_EPILOG, short_help="Check logs: every batch, record, index, snapshot and checkpoint."
+    "verify",
+    epilog=_EPILOG,
+    short_help="Check logs: every batch, record, index, snapshot and checkpoint.",
 )
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
