@@ -101,14 +101,15 @@ def read_directories(path: Path) -> list[Directory]:
     if not top.is_partition:
         for child in children:
             # A directory that is not named like a partition is not a broker's.
-            if names.parse_partition(child.name) is None:
+            cache = child.name == names.REMOTE_INDEX_CACHE
+            if names.parse_partition(child.name) is None and not cache:
                 top.unread.append(child)
                 continue
             try:
                 directory, below = _list(child)
             except KafkaSpecError as error:
                 directory, below = Directory(child, error=error), []
-            directory.is_partition = True
+            directory.is_partition = directory.is_partition or not cache
             directory.unread.extend(below)
             directories.append(directory)
     else:

@@ -28,6 +28,7 @@ from kafkaspec.analysis.findings import (
 )
 from kafkaspec.analysis.report import FileKind, FileResult, Report
 from kafkaspec.analysis.verify_index import verify_snapshot
+from kafkaspec.analysis.verify_remote_index import verify_remote_index
 from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
@@ -218,7 +219,7 @@ def _partition(
         for kind in ROOT_KINDS:
             for path in directory.of(kind):
                 yield from verify_root_file(path, kind)
-    yield from _others(directory, partition, seen)
+    yield from _others(directory, partition, seen, options)
 
 
 def log_state(path: Path) -> LogState:
@@ -256,13 +257,18 @@ def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
     )
 
 
-def _others(directory: Directory, partition: str, seen: set[Path]) -> Iterator[Event]:
+def _others(
+    directory: Directory, partition: str, seen: set[Path], options: Options
+) -> Iterator[Event]:
     """Files whose content is not checked, each with the reason for it."""
     for kind in _INDEX_KINDS:
         for path in directory.of(kind):
             if path in seen:
                 continue
             name = names.parse_segment(path.name)
+            if name is not None and name.remote_id:
+                yield from verify_remote_index(path, kind, partition, options.codecs)
+                continue
             log = path.with_name(name.sibling(names.LOG)) if name else path
             if not log.exists():
                 yield Finding(
@@ -329,6 +335,9 @@ def _single_file(path: Path, options: Options) -> Iterator[Event]:
     _refuse_unreadable(path)
     if name.kind == names.PRODUCER_SNAPSHOT:
         yield from verify_snapshot(path, "", options.codecs)
+        return
+    if name.remote_id:
+        yield from verify_remote_index(path, kind_of(path.name), "", options.codecs)
         return
     log = path.with_name(name.sibling(names.LOG))
     if not log.exists():

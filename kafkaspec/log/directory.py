@@ -15,6 +15,7 @@ from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.remote import as_path
 from kafkaspec.log.source import unreadable
+from kafkaspec.model import Record
 
 
 class LogDirectory(Columnar):
@@ -59,6 +60,23 @@ class LogDirectory(Columnar):
     def checkpoints(self) -> Checkpoints:
         """What the broker has noted: high watermarks, log start offsets, cluster, node ..."""
         return Checkpoints(self.path)
+
+    def records(self, *, control: bool = False) -> Iterator[Record]:
+        """The records of all partitions, one partition behind the other.
+
+        Partitions come by topic and number, those that are being deleted or moved too; within one
+        the order is that of its log. One segment is open at a time, and one batch decompressed. A
+        record does not say where it comes from: for that, go through ``partitions``, or ask
+        ``to_batches`` for the columns ``topic`` and ``partition``.
+
+        Args:
+            control: whether control records, which no consumer sees, come too.
+
+        Raises:
+            KafkaSpecError: a batch cannot be read.
+        """
+        for partition in self.partitions:
+            yield from partition.records(control=control)
 
     def find(self, **target: Any) -> Iterator[tuple[Partition, Found]]:
         """``Partition.find`` of each partition; takes what that takes."""

@@ -1,6 +1,7 @@
 """File and directory names of a log directory.
 
-Kafka: ``LogFileUtils``, ``LocalLog.parseTopicPartitionName``, ``Snapshots.parse``.
+Kafka: ``LogFileUtils``, ``LocalLog.parseTopicPartitionName``, ``Snapshots.parse``,
+``RemoteIndexCache``.
 """
 
 from __future__ import annotations
@@ -38,12 +39,22 @@ OFFSET_CHECKPOINTS: Final = (
 METADATA_TOPIC: Final = "__cluster_metadata"
 """Topic of the log that KRaft replicates; the checkpoints of its log directory do not list it."""
 
+REMOTE_INDEX_CACHE: Final = "remote-log-index-cache"
+"""Directory, in a log directory, of the indexes of segments that are in remote storage only."""
+
+REMOTE_INDEXES: Final = (OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX)
+"""What that directory holds for each segment; a broker deletes the others where one is missing."""
+
 STATES: Final = (".deleted", ".cleaned", ".swap")
 """What a broker appends to a name: to be deleted, being written, about to replace another."""
 
 # \d takes the digits of any script, and so does int(): Kafka formats with the default locale.
 _SEGMENT = re.compile(
     r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(\.deleted|\.cleaned|\.swap)?"
+)
+# Not padded; behind the offset an id as Uuid.toString writes it, 16 bytes in base64 for URLs.
+_REMOTE_INDEX = re.compile(
+    r"([0-9]{1,19})_([A-Za-z0-9_-]{22})(\.index|\.timeindex|\.txnindex)(\.deleted|\.tmp)?"
 )
 _CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.deleted)?")
 _MOVED = re.compile(r"(.+)\.[0-9a-f]{32}(-delete|-future|-stray)")
@@ -57,15 +68,19 @@ class SegmentName(NamedTuple):
         base_offset: the number in it. Of a segment: no record of it has a smaller offset; of a
             producer snapshot: the offset that it stands in front of.
         kind: ``.log``, ``.index``, ``.timeindex``, ``.txnindex`` or ``.snapshot``.
-        state: ``.deleted``, ``.cleaned``, ``.swap`` or "".
+        state: ``.deleted``, ``.cleaned``, ``.swap``, ``.tmp`` or "".
+        remote_id: id of the segment in remote storage, for an index in ``remote-log-index-cache``.
     """
 
     base_offset: int
     kind: str
     state: str = ""
+    remote_id: str = ""
 
     def sibling(self, kind: str) -> str:
         """Name of the file of another kind that belongs to the same segment."""
+        if self.remote_id:
+            return f"{self.base_offset}_{self.remote_id}{kind}{self.state}"
         return f"{self.base_offset:020d}{kind}{self.state}"
 
 
@@ -90,9 +105,17 @@ class PartitionName(NamedTuple):
 
 
 def parse_segment(name: str) -> SegmentName | None:
-    """``00000000000000000042.log`` and its like, None for any other name."""
+    """``00000000000000000042.log`` and its like, None for any other name.
+
+    Also ``42_UgmvfPfTRLK0dtb2gyKmkg.index``, a copy of the index of a segment in remote storage.
+    """
     match = _SEGMENT.fullmatch(name)
-    return SegmentName(int(match[1]), match[2], match[3] or "") if match else None
+    if match:
+        return SegmentName(int(match[1]), match[2], match[3] or "")
+    match = _REMOTE_INDEX.fullmatch(name)
+    if match and int(match[1]) < 1 << 63:
+        return SegmentName(int(match[1]), match[3], match[4] or "", match[2])
+    return None
 
 
 def parse_checkpoint(name: str) -> CheckpointName | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tests.goldens import GOLDEN
 from tests.log import forge
 
 ZERO = "00000000000000000000"
+REMOTE = base64.urlsafe_b64encode(bytes(range(200, 216))).decode().rstrip("=")
+"""An id as Kafka's ``Uuid.toString`` writes it."""
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,16 @@ ZERO = "00000000000000000000"
         (f"{ZERO}.log.deleted", SegmentName(0, ".log", ".deleted")),
         (f"{ZERO}.index.cleaned", SegmentName(0, ".index", ".cleaned")),
         (f"{ZERO}.log.swap", SegmentName(0, ".log", ".swap")),
+        (f"42_{REMOTE}.index", SegmentName(42, ".index", "", REMOTE)),
+        (f"0_{REMOTE}.txnindex", SegmentName(0, ".txnindex", "", REMOTE)),
+        (f"7_{REMOTE}.timeindex.deleted", SegmentName(7, ".timeindex", ".deleted", REMOTE)),
+        (f"7_{REMOTE}.timeindex.tmp", SegmentName(7, ".timeindex", ".tmp", REMOTE)),
+        (f"{2**63 - 1}_{REMOTE}.index", SegmentName(2**63 - 1, ".index", "", REMOTE)),
+        (f"{2**63}_{REMOTE}.index", None),
+        (f"-1_{REMOTE}.index", None),
+        (f"7_{REMOTE}.log", None),
+        (f"7_{REMOTE[:-1]}.index", None),
+        (f"7_{REMOTE[:-1]}+.index", None),
         ("0.log", None),
         (f"{ZERO}.logx", None),
         (f"{ZERO}.checkpoint", None),
@@ -162,3 +175,33 @@ def test_nothing_is_written(tmp_path: Path) -> None:
         partition.find(timestamp=0)
     assert {path.name: path.read_bytes() for path in place.iterdir()} == before
     place.chmod(0o755)
+
+
+def test_siblings_of_a_remote_index() -> None:
+    name = names.parse_segment(f"42_{REMOTE}.index")
+    assert name is not None
+    assert [name.sibling(kind) for kind in names.REMOTE_INDEXES] == [
+        f"42_{REMOTE}.index",
+        f"42_{REMOTE}.timeindex",
+        f"42_{REMOTE}.txnindex",
+    ]
+
+
+def test_records_of_a_log_directory_come_partition_by_partition(tmp_path: Path) -> None:
+    marker = forge.record(0, b"\0\0\0\0\0\0", key=b"\0\0\0\1")
+    for topic, values in (("b-0", [b"3"]), ("a-10", [b"2"]), ("a-2", [b"0", b"1"])):
+        (tmp_path / topic).mkdir()
+        for offset, value in enumerate(values):
+            path = tmp_path / topic / f"{offset:020d}.log"
+            path.write_bytes(forge.batch(offset, [forge.record(0, value)]))
+    (tmp_path / "a-2" / f"{2:020d}.log").write_bytes(forge.batch(2, [marker], attributes=0x30))
+    with LogDirectory(tmp_path) as directory:
+        assert [record.value for record in directory.records()] == [b"0", b"1", b"2", b"3"]
+        assert len(list(directory.records(control=True))) == 5
+    for version in ("4.3.1", "0.10.2.2"):
+        with LogDirectory(GOLDEN / version / "logs") as directory:
+            expected = [
+                record for partition in directory.partitions for record in partition.records()
+            ]
+            assert list(directory.records()) == expected
+            assert len(expected) > 100
