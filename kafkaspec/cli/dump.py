@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,12 +91,17 @@ def dump_command(
     A PATH is a segment (.log), a KRaft snapshot (.checkpoint), a partition directory or a whole
     log directory. JSON is lossless, and one line a record. Text is for reading; it shows long
     keys and values in part.
+
+    A text file (leader-epoch-checkpoint, meta.properties ...) that is named itself is written out
+    too, in front of the logs: one line for each entry of a checkpoint, one for any other file.
     """
     from kafkaspec.cli.dump_json import WRITERS, batch_line
     from kafkaspec.cli.dump_text import TextDump
     from kafkaspec.cli.inputs import Inputs
+    from kafkaspec.log import names
 
-    inputs = Inputs(paths, codec, crc)
+    text_paths = [path for path in paths if names.is_text(path.name)]
+    inputs = Inputs([path for path in paths if path not in text_paths], codec, crc)
     text = TextDump()
     lines: Iterator[str]
     if batches and output_format == "json":
@@ -107,6 +112,11 @@ def dump_command(
         lines = _json_records(inputs, from_offset, codec, WRITERS[bytes_form])
     else:
         lines = _text_records(inputs, from_offset, codec, text)
+    if text_paths:
+        from kafkaspec.cli.text_files import dump_lines, refuse_options
+
+        refuse_options(batches=batches, from_offset=from_offset is not None)
+        lines = chain(dump_lines(text_paths, output_format, inputs), lines)
     _write(islice(lines, limit))
     if inputs.unreadable:
         ctx.exit(USAGE)

@@ -40,7 +40,7 @@ or unreadable.
     default=3,
     show_default=True,
     metavar="N",
-    help="Records that are shown; 0 for all.",
+    help="Records, or entries of a checkpoint, that are shown; 0 for all.",
 )
 @click.option("--full", is_flag=True, help="All bytes of long keys and values.")
 @format_option
@@ -57,9 +57,9 @@ def explain_command(
     """Show the bytes of a batch as hex, each field with its name, value and meaning.
 
     FILE is a segment or a KRaft snapshot; of an index the entry at --position is shown, of a
-    producer snapshot all. Names, places and meanings come from the specification, by way of the
-    official Kaitai Struct compiler. Records of a compressed batch are shown over the decompressed
-    bytes.
+    producer snapshot or a text file all. Names, places and meanings of binary files come from the
+    specification, by way of the official Kaitai Struct compiler. Records of a compressed batch are
+    shown over the decompressed bytes.
     """
     from kafkaspec.cli.exits import CLEAN, FINDINGS
 
@@ -90,6 +90,12 @@ def _sections(
     from kafkaspec.log.opening import open_log
     from kafkaspec.log.segment import Segment
 
+    if names.is_text(file.name):
+        from kafkaspec.cli.text_files import explain_text, refuse_options
+
+        refuse_options(offset=offset is not None, position=position is not None)
+        yield explain_text(file, max_records)
+        return
     name = names.parse_segment(file.name)
     if name is not None and name.kind != names.LOG:
         if offset is not None:

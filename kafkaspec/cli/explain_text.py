@@ -105,6 +105,8 @@ def value_text(field: FieldPosition) -> str:
         return f"{value} ({name})"
     if field.path.endswith("timestamp") and isinstance(value, int) and value >= 0:
         return f"{value} ({iso(value)})"
+    if isinstance(value, str) and not value.isprintable():
+        return bytes_text(value.encode())
     return str(value)
 
 

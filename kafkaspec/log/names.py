@@ -36,6 +36,16 @@ OFFSET_CHECKPOINTS: Final = (
 )
 """The checkpoints with an offset for each partition of a log directory."""
 
+TEXT_FILES: Final = (
+    LEADER_EPOCHS,
+    PARTITION_METADATA,
+    QUORUM_STATE,
+    *OFFSET_CHECKPOINTS,
+    META_PROPERTIES,
+    CLEAN_SHUTDOWN,
+)
+"""The files that hold text; the lock has no content."""
+
 METADATA_TOPIC: Final = "__cluster_metadata"
 """Topic of the log that KRaft replicates; the checkpoints of its log directory do not list it."""
 
@@ -142,3 +152,8 @@ def is_log(name: str) -> bool:
     if segment is not None:
         return segment.kind == LOG
     return parse_checkpoint(name) is not None or name == "bootstrap" + CHECKPOINT
+
+
+def is_text(name: str) -> bool:
+    """Whether a file of this name holds text that ``kafkaspec.log.checkpoints`` reads."""
+    return name in TEXT_FILES

@@ -70,6 +70,8 @@ def _file(place: Path, text: str, options: dict[str, Any]) -> Segment:
     sidecar = names.parse_segment(place.name)
     if sidecar is not None:
         raise unreadable(text, f"it is {_SIDECARS[sidecar.kind]}; open the .log file beside it")
+    if names.is_text(place.name):
+        raise unreadable(text, "it is a text file; kafkaspec.log.checkpoints reads it")
     segment = Segment(place, **options)
     try:
         segment.batch_at(0)

@@ -1,0 +1,201 @@
+"""Text files of a log directory in ``dump`` and ``explain``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields as fields_of
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import click
+
+from kafkaspec.cli.console import count_text
+from kafkaspec.cli.explain_data import Section
+from kafkaspec.cli.inputs import Inputs
+from kafkaspec.codecs.kaitai import FieldPosition
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log import names
+from kafkaspec.log.checkpoints import (
+    clean_shutdown,
+    kafka_uuid,
+    leader_epoch_checkpoint,
+    meta_properties,
+    offset_checkpoint,
+    partition_metadata,
+    quorum_state,
+)
+from kafkaspec.log.checkpoints.text import Piece, Text, fields
+
+_OFFSET_MEANINGS = {
+    names.HIGH_WATERMARKS: "high watermark: first offset not known to be on all in-sync replicas",
+    names.RECOVERY_POINTS: "recovery point: first offset not known to be flushed",
+    names.LOG_START_OFFSETS: "log start offset: first offset that is delivered",
+    names.CLEANER_OFFSETS: "first offset that compaction has not reached",
+}
+
+_PARSERS: dict[str, Callable[..., Any]] = {
+    names.LEADER_EPOCHS: leader_epoch_checkpoint.parse,
+    **dict.fromkeys(names.OFFSET_CHECKPOINTS, offset_checkpoint.parse),
+    names.PARTITION_METADATA: partition_metadata.parse,
+    names.META_PROPERTIES: meta_properties.parse,
+    names.QUORUM_STATE: quorum_state.parse,
+    names.CLEAN_SHUTDOWN: clean_shutdown.parse,
+}
+
+_NOT_SHOWN = ("positions", "comments")
+
+_Part = tuple[str, Piece, int, str]
+"""Path, text, depth and meaning of a part of a file."""
+
+
+# -- dump -------------------------------------------------------------------------------------
+
+
+def dump_lines(paths: Iterable[Path], output_format: str, inputs: Inputs) -> Iterator[str]:
+    """A line for each entry of a checkpoint, and for each other file.
+
+    Args:
+        paths: of text files.
+        output_format: ``json`` or ``text``.
+        inputs: takes note of files that cannot be read.
+    """
+    for path in paths:
+        try:
+            text = Text.load(path)
+        except KafkaSpecError as error:
+            inputs.cannot_read(error)
+            continue
+        try:
+            content = _PARSERS[path.name](text.data, file=text.file)
+        except KafkaSpecError as error:
+            inputs.cannot_decode(error)
+            continue
+        if output_format == "text":
+            yield f"{path}\n"
+        for entry in content if isinstance(content, tuple) else (content,):
+            shown = {
+                field.name: _plain(getattr(entry, field.name))
+                for field in fields_of(entry)
+                if field.name not in _NOT_SHOWN
+            }
+            if output_format == "json":
+                yield json.dumps({"file": str(path)} | shown) + "\n"
+            else:
+                shown.pop("position", None)
+                yield (
+                    "  " + "  ".join(f"{name} {_word(item)}" for name, item in shown.items()) + "\n"
+                )
+
+
+def _plain(value: Any) -> Any:
+    return kafka_uuid.to_text(value) if isinstance(value, UUID) else value
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, str):
+        return value if value.isprintable() and value else ascii(value)
+    return json.dumps(value)
+
+
+# -- explain ----------------------------------------------------------------------------------
+
+
+def explain_text(path: Path, most: int) -> Section:
+    """The parts of a text file with their bytes, values and meanings.
+
+    Args:
+        path: of the file.
+        most: entries that are shown, 0 for all.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    text = Text.load(path)
+    problem = None
+    try:
+        _PARSERS[path.name](text.data, file=text.file)
+    except KafkaSpecError as error:
+        problem = error
+    shown, left = [], 0
+    try:
+        for part in _parts(path.name, text):
+            entry = part[0].split("/")[2] if part[0].startswith("/entries/") else "0"
+            if most and int(entry) >= most:
+                left += part[2] == 0
+            else:
+                shown.append(_position(*part))
+    except KafkaSpecError as error:  # a line that is no text ends what can be shown
+        problem = problem or error
+    if problem is not None:
+        at = problem.offset or 0
+        end = len(text.data)
+        shown.append(FieldPosition(problem.path, at, end, None, "", "", "", "", 0, error=problem))
+    note = (
+        f"{count_text(left, 'more entry', 'more entries')}; --records 0 shows all" if left else ""
+    )
+    return Section(path.name, text.data, 0, shown, note)
+
+
+def _position(path: str, piece: Piece, depth: int, doc: str) -> FieldPosition:
+    end = piece.position + len(piece.text.encode())
+    return FieldPosition(path, piece.position, end, piece.text, "", "", "", doc, depth)
+
+
+def _parts(name: str, text: Text) -> Iterator[_Part]:
+    if name == names.META_PROPERTIES:
+        for line in text.lines():
+            yield (
+                "/line",
+                line,
+                0,
+                "a comment" if line.text.startswith(("#", "!")) else "a property",
+            )
+    elif name in (names.QUORUM_STATE, names.CLEAN_SHUTDOWN):
+        for line in text.lines():
+            yield "/line", line, 0, "JSON"
+    elif name == names.PARTITION_METADATA:
+        for line, path, doc in zip(
+            text.lines(), ("/version", "/topic_id"), ("of the file", "of the topic"), strict=False
+        ):
+            yield path, line, 0, doc
+    elif name == names.LEADER_EPOCHS:
+        yield from _entries(
+            text,
+            ("epoch", "start_offset"),
+            ("of the leader", "first offset that was written in this epoch"),
+        )
+    else:
+        yield from _entries(
+            text,
+            ("topic", "partition", "offset"),
+            ("its name", "its number", _OFFSET_MEANINGS[name]),
+        )
+
+
+def _entries(text: Text, columns: Sequence[str], docs: Sequence[str]) -> Iterator[_Part]:
+    for number, line in enumerate(text.lines()):
+        if number < 2:
+            yield (
+                ("/version", "/count")[number],
+                line,
+                0,
+                ("of the file", "entries that follow")[number],
+            )
+            continue
+        path = f"/entries/{number - 2}"
+        yield path, line, 0, ""
+        for piece, column, doc in zip(fields(line), columns, docs, strict=False):
+            yield f"{path}/{column}", piece, 1, doc
+
+
+def refuse_options(**given: object) -> None:
+    """Options that are for logs only, with a text file.
+
+    Raises:
+        click.UsageError: one was given.
+    """
+    for name, value in given.items():
+        if value:
+            raise click.UsageError(f"--{name.replace('_', '-')} is for logs, not for text files")
