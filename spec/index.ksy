@@ -66,7 +66,7 @@ types:
         doc: Byte position of the batch in the `.log` file.
     instances:
       offset:
-        value: base_offset + relative_offset
+        value: (base_offset + relative_offset).as<s8>
         doc: Absolute offset.
   time_index:
     -orig-id: TimeIndex
@@ -106,5 +106,5 @@ types:
           on it is the last offset of its batch.
     instances:
       offset:
-        value: base_offset + relative_offset
+        value: (base_offset + relative_offset).as<s8>
         doc: Absolute offset.

@@ -248,7 +248,7 @@ types:
         doc: A `record_set`, compressed as `attributes` say.
     instances:
       last_offset:
-        value: base_offset + last_offset_delta
+        value: (base_offset + last_offset_delta).as<s8>
         doc: Last offset as first written; the next batch begins behind it.
       last_sequence:
         value: 'base_sequence == -1 ? -1 : (base_sequence + last_offset_delta) & 0x7fff_ffff'
@@ -386,12 +386,12 @@ types:
         doc: The record ends where its size says (quirk Q6).
     instances:
       offset:
-        value: batch.base_offset + offset_delta.value
+        value: (batch.base_offset + offset_delta.value).as<s8>
         doc: Offset of the record.
       timestamp:
         value: >-
-          batch.attributes.timestamp_type == timestamp_type::log_append_time
-          ? batch.max_timestamp : batch.base_timestamp + timestamp_delta.value
+          (batch.attributes.timestamp_type == timestamp_type::log_append_time
+          ? batch.max_timestamp : batch.base_timestamp + timestamp_delta.value).as<s8>
         doc: |
           Timestamp that Kafka reports, in milliseconds since the Unix epoch;
           -1 for none.

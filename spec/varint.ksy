@@ -30,21 +30,26 @@ types:
       - id: groups
         type: u1
         valid:
-          expr: _index < 4 or _ < 0x80
+          max: '_index < 4 ? 0xff : 0x7f'
         repeat: until
-        repeat-until: _ < 0x80 or _index == 4
+        repeat-until: _ < 0x80
         doc: Seven bits each, low group first. A fifth byte ends the integer.
     instances:
-      raw:
+      low:
         value: >-
-          ((groups[0] & 0x7f)
+          (groups[0] & 0x7f)
           | (groups.size > 1 ? (groups[1] & 0x7f) << 7 : 0)
           | (groups.size > 2 ? (groups[2] & 0x7f) << 14 : 0)
           | (groups.size > 3 ? (groups[3] & 0x7f) << 21 : 0)
-          | (groups.size > 4 ? (groups[4] & 0x0f) << 28 : 0)) & 0xffff_ffff
-        doc: The unsigned integer before the zig-zag coding is undone.
+        doc: Bits 0 to 27 of the zig-zag code.
+      high:
+        value: 'groups.size > 4 ? groups[4] & 0x0f : 0'
+        doc: Bits 28 to 31 of the zig-zag code.
+      magnitude:
+        value: (low >> 1) + high * 0x800_0000
+        doc: The code without its lowest bit, 0 to 2^31 - 1.
       value:
-        value: (raw >> 1) ^ (-(raw & 1))
+        value: '(low & 1) == 0 ? magnitude : -magnitude - 1'
         doc: The signed integer.
   varint64:
     -orig-id: readVarlong
@@ -56,9 +61,9 @@ types:
       - id: groups
         type: u1
         valid:
-          expr: _index < 9 or _ < 0x80
+          max: '_index < 9 ? 0xff : 0x7f'
         repeat: until
-        repeat-until: _ < 0x80 or _index == 9
+        repeat-until: _ < 0x80
         doc: Seven bits each, low group first. A tenth byte ends the integer.
     instances:
       low:
@@ -81,10 +86,12 @@ types:
           | (groups.size > 9 ? (groups[9] & 0x01) << 7 : 0)
         doc: Bits 56 to 63 of the zig-zag code.
       magnitude:
-        value: (low >> 1) + middle * 0x800_0000 + high * 0x80_0000_0000_0000
+        value: >-
+          ((low >> 1) + middle.as<s8> * 0x800_0000
+          + high.as<s8> * 0x80_0000_0000_0000).as<s8>
         doc: The code without its lowest bit, 0 to 2^63 - 1.
       value:
-        value: '(low & 1) == 0 ? magnitude : -magnitude - 1'
+        value: '((low & 1) == 0 ? magnitude : -magnitude - 1).as<s8>'
         doc: The signed integer.
   unsigned_varint32:
     -orig-id: readUnsignedVarint
@@ -98,16 +105,21 @@ types:
       - id: groups
         type: u1
         valid:
-          expr: _index < 4 or _ < 0x80
+          max: '_index < 4 ? 0xff : 0x7f'
         repeat: until
-        repeat-until: _ < 0x80 or _index == 4
+        repeat-until: _ < 0x80
         doc: Seven bits each, low group first. A fifth byte ends the integer.
     instances:
-      value:
+      low:
         value: >-
-          ((groups[0] & 0x7f)
+          (groups[0] & 0x7f)
           | (groups.size > 1 ? (groups[1] & 0x7f) << 7 : 0)
           | (groups.size > 2 ? (groups[2] & 0x7f) << 14 : 0)
           | (groups.size > 3 ? (groups[3] & 0x7f) << 21 : 0)
-          | (groups.size > 4 ? (groups[4] & 0x0f) << 28 : 0)) & 0xffff_ffff
+        doc: Bits 0 to 27.
+      high:
+        value: 'groups.size > 4 ? groups[4] & 0x0f : 0'
+        doc: Bits 28 to 31.
+      value:
+        value: (low + high.as<s8> * 0x1000_0000).as<s8>
         doc: The unsigned integer, 0 to 2^32 - 1.

@@ -102,12 +102,14 @@ _GRAMMAR = r"""
 ?postfix: atom
     | postfix "." ID -> attribute
     | postfix "[" ternary "]" -> index
+    | postfix WIDE -> wide
 ?atom: NUMBER -> number
     | TRUE -> true
     | FALSE -> false
     | ID "::" ID -> enum_member
     | ID -> name
     | "(" ternary ")"
+WIDE.3: ".as<s8>"
 OR.2: "or"
 AND.2: "and"
 NOT.2: "not"
@@ -150,6 +152,10 @@ class _Build(Transformer[Token, Expression]):
 
     def index(self, items: list[Expression | Token]) -> Expression:
         return Index(_node(items[0]), _node(items[1]))
+
+    def wide(self, items: list[Expression | Token]) -> Expression:
+        # Where the compiler would compute in 32 bits, in Java for one. Ours never do.
+        return _node(items[0])
 
     def unary(self, items: list[Expression | Token]) -> Expression:
         return Unary(str(items[0]), _node(items[1]))

@@ -129,9 +129,9 @@ types:
       - id: groups
         type: u1
         valid:
-          expr: _index < 4 or _ < 0x80
+          max: '_index < 4 ? 0xff : 0x7f'
         repeat: until
-        repeat-until: _ < 0x80 or _index == 4
+        repeat-until: _ < 0x80
         doc: Seven bits each, low group first.
     instances:
       value:
