@@ -12,6 +12,7 @@ from kafkaspec import provider as _provider
 
 if TYPE_CHECKING:
     from kafkaspec.analysis.verification import verify
+    from kafkaspec.conversion.running import convert
     from kafkaspec.errors import (
         ChecksumError,
         CorruptError,
@@ -43,6 +44,7 @@ _HOMES = {
     "SegmentWriter": ("writing.segment_writer", "SegmentWriter"),
     "TruncatedError": ("errors", "TruncatedError"),
     "UnsupportedError": ("errors", "UnsupportedError"),
+    "convert": ("conversion.running", "convert"),
     "decode": ("log.encoding", "decode"),
     "encode": ("log.encoding", "encode"),
     "open": ("log.opening", "open_log"),
@@ -63,6 +65,7 @@ __all__ = [
     "SegmentWriter",
     "TruncatedError",
     "UnsupportedError",
+    "convert",
     "decode",
     "encode",
     "open",

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kafkaspec.conversion.choices import Choices
     from kafkaspec.conversion.entries import EntryConverter
+    from kafkaspec.conversion.report import ConversionReport
+    from kafkaspec.conversion.running import convert
 
 _HOMES = {
     "Choices": "choices",
+    "ConversionReport": "report",
     "EntryConverter": "entries",
+    "convert": "running",
 }
 
-__all__ = ["Choices", "EntryConverter"]
+__all__ = ["Choices", "ConversionReport", "EntryConverter", "convert"]
 
 
 def __getattr__(name: str) -> Any:

@@ -134,7 +134,7 @@ class Draft:
                     base_offset=base,
                     last_offset=self.last_offset if final else group[-1].offset,
                     base_sequence=sequence_after(self.base_sequence, base - self.base_offset),
-                    base_timestamp=self.base_timestamp,
+                    base_timestamp=group[0].timestamp if number else self.base_timestamp,
                 )
             )
         return made

@@ -39,6 +39,7 @@ class EntryConverter:
     Attributes:
         losses: what did not come through.
         offsets: which offset became which.
+        took: whether anything was taken of the last batch.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class EntryConverter:
         self._pending_size = 0
         self.losses = Losses()
         self.offsets = Offsets(choices)
+        self.took = False
 
     def convert(self, batch: Batch) -> Iterator[Buffer]:
         """What a batch becomes: entries, perhaps together with those before and behind it.
@@ -79,6 +81,7 @@ class EntryConverter:
             KafkaSpecError: the batch cannot be read, or not be written as it shall be. Nothing of
                 it was taken then, and the next one may follow.
         """
+        self.took = False
         if not batch.crc_valid:
             raise batch.crc_error()
         magic = batch.magic if self._choices.magic is None else self._choices.magic
@@ -92,10 +95,12 @@ class EntryConverter:
             if data is not None:
                 yield from self.flush()
                 yield data
+                self.took = True
                 return
         draft = self._draft(batch, magic, compression, cut)
         if draft is not None:
             yield from self._put(batch, draft)
+            self.took = True
 
     def flush(self) -> Iterator[Buffer]:
         """Write what waits for more records."""
@@ -257,8 +262,9 @@ class EntryConverter:
         largest = None
         if batch.magic == _DEFAULT and magic == _DEFAULT:
             assert batch.base_timestamp is not None
-            base_timestamp = batch.base_timestamp
-            largest = None if cut else batch.max_timestamp
+            if not cut or batch.delete_horizon is not None:
+                base_timestamp = batch.base_timestamp
+                largest = None if cut else batch.max_timestamp
             if not self.offsets.renumbers:
                 # Compaction keeps first and last offset even if those records are gone.
                 low, high = self._low, self._high

@@ -1,0 +1,168 @@
+"""``kafkaspec convert``: logs in another magic, compression, with other offsets or segments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.options import codec_option, format_option
+
+if TYPE_CHECKING:
+    from kafkaspec.conversion.report import ConversionReport
+
+_EPILOG = """\b
+What old formats cannot hold is counted by kind and shown: headers, timestamps
+(magic 0), timestamp types, producers, transactions, leader epochs, delete
+horizons, control records, emptied batches. Records of aborted transactions
+stay, as in a broker's down-conversion, and every consumer of magic 0 or 1 sees
+them; --aborted drop leaves them out. Records below the log start offset were
+deleted and are left out.
+
+\b
+Indexes, snapshots and checkpoints of partitions are made anew by the rules of
+the profile; a topic id is kept. Files of the log directory itself, KRaft
+snapshots and partitions that are being deleted or moved are not converted. An
+error leaves no OUT.
+
+\b
+Output of --format json, one object a line, told apart by "type":
+  partition  source, target, clean, verified, segments, written_segments, size,
+             written_size, batches, taken, losses (batches and records by
+             kind), damaged, damages, tails, comparison, findings
+  summary    the last line: sums, and what was left out
+
+\b
+Exit codes: 0 all was converted and verified, 1 something was left out as
+damaged or the result is not right, 2 wrong usage, or PATH or OUT cannot be
+read or written.
+"""
+
+
+@click.command(
+    "convert", epilog=_EPILOG, short_help="Write logs anew: magic, compression, offsets, segments."
+)
+@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="OUT",
+    help="A new directory: of the partition, or of all partitions.",
+)
+@click.option("--magic", type=click.Choice(["0", "1", "2"]), help="Format of all entries.")
+@click.option(
+    "--compression",
+    type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
+    help="Of all batches but control batches.",
+)
+@click.option("--level", type=int, metavar="N", help="Of the compression (KIP-390).")
+@click.option(
+    "--profile",
+    default="4.3",
+    show_default=True,
+    metavar="VERSION",
+    help="Kafka version whose files beside the segments are made.",
+)
+@click.option(
+    "--offsets",
+    type=click.Choice(["keep", "shift", "renumber"]),
+    default="keep",
+    show_default=True,
+    help="shift: all by the same number; renumber: one behind the other, without gaps.",
+)
+@click.option(
+    "--base-offset", type=int, default=0, metavar="N", help="First offset that is shifted to."
+)
+@click.option("--leader-epoch", type=int, metavar="N", help="Of all batches, -1 for none.")
+@click.option("--segment-bytes", type=int, metavar="N", help="Of a segment, 1 GiB by default.")
+@click.option(
+    "--batch-bytes", type=int, metavar="N", help="Put records in new batches of about that size."
+)
+@click.option("--from-offset", type=int, metavar="N", help="First offset that is wanted.")
+@click.option("--until-offset", type=int, metavar="N", help="First offset that is not wanted.")
+@click.option(
+    "--aborted",
+    type=click.Choice(["keep", "drop"]),
+    default="keep",
+    show_default=True,
+    help="Records of aborted transactions.",
+)
+@click.option(
+    "--on-error",
+    type=click.Choice(["fail", "skip"]),
+    default="fail",
+    show_default=True,
+    help="A batch that cannot be read: an error, or it is left out and counted.",
+)
+@click.option(
+    "--max-output",
+    type=click.IntRange(min=1),
+    metavar="BYTES",
+    help="Bytes that one batch may decompress to.",
+)
+@click.option("--no-check", is_flag=True, help="Do not read the result again.")
+@codec_option()
+@format_option
+@click.pass_context
+def convert_command(
+    ctx: click.Context,
+    /,
+    path: Path,
+    output: Path,
+    magic: str | None,
+    from_offset: int | None,
+    until_offset: int | None,
+    segment_bytes: int | None,
+    no_check: bool,
+    codec: str,
+    output_format: str,
+    **choices: Any,
+) -> None:
+    """Write the logs under PATH anew into OUT, and check the result against PATH.
+
+    PATH is a segment (.log), a partition directory or a whole log directory. Without options the
+    records, offsets and batches stay as they are and segments are put together up to
+    --segment-bytes. Nothing is changed under PATH.
+    """
+    from kafkaspec.analysis.files import segment_bytes as bytes_of
+    from kafkaspec.cli.console import progress_bar, stdout_console
+    from kafkaspec.cli.convert_text import print_conversion
+    from kafkaspec.conversion.running import convert
+    from kafkaspec.errors import KafkaSpecError
+
+    if segment_bytes is not None:
+        choices["segment_bytes"] = segment_bytes
+    size = bytes_of(path) if path.exists() else 0
+    with progress_bar("convert", size if no_check else 2 * size) as advance:
+        try:
+            report = convert(
+                path,
+                output,
+                codec=codec,
+                check=not no_check,
+                progress=lambda name, done: advance(done, name),
+                magic=None if magic is None else int(magic),
+                start_offset=from_offset,
+                end_offset=until_offset,
+                **choices,
+            )
+        except ValueError as error:
+            if isinstance(error, KafkaSpecError):
+                raise
+            raise click.UsageError(str(error)) from None
+    if output_format == "json":
+        _print_json(report)
+    else:
+        print_conversion(report, stdout_console())
+    ctx.exit(CLEAN if report.clean else FINDINGS)
+
+
+def _print_json(report: ConversionReport) -> None:
+    for result in report.partitions:
+        click.echo(json.dumps({"type": "partition"} | result.as_dict()))
+    click.echo(json.dumps({"type": "summary"} | report.as_dict()))

@@ -1,0 +1,128 @@
+"""The comparison in columns. Needs PyArrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.conversion.compare import Sides
+from kafkaspec.conversion.losses import Loss
+from kafkaspec.conversion.report import Comparison
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.columnar import Columnar
+
+_OF_RECORDS = ("offset", "timestamp", "key", "value")
+_OF_BATCHES = ("headers", "producer_id", "producer_epoch", "transactional", "control_type")
+_MOST_AT_ONCE = 1 << 16
+
+
+def compare_columns(sides: Sides) -> Comparison:
+    """Compare both sides, a chunk at a time."""
+    columns = _columns(sides)
+    result = Comparison(columns=columns)
+    try:
+        source = _Rows(_expected(sides, columns))
+        target = _Rows(_read(sides.target(), columns, include_control=True))
+        while True:
+            number = min(source.left(), target.left())
+            if not number:
+                break
+            _compare(result, source.take(number), target.take(number))
+        for name, rows in (("missing", source), ("too many", target)):
+            for _ in count():
+                left = rows.left()
+                if not left:
+                    break
+                offset = rows.take(left).column("offset")[0].as_py()
+                result.differ(f"{left} records {name}, from offset {offset} on")
+    except KafkaSpecError as error:
+        result.differ(f"cannot be compared: {error}")
+    return result
+
+
+def _columns(sides: Sides) -> tuple[str, ...]:
+    """What must be the same in both."""
+    choices = sides.choices
+    names = list(_OF_RECORDS)
+    if choices.magic != 0 and not sides.may_differ(Loss.TIMESTAMP_TYPES):
+        # A batch of magic 2 has a type where messages of magic 0 have none.
+        names += ["timestamp_type"] if choices.magic is None else []
+    if choices.magic not in (0, 1):
+        names += _OF_BATCHES
+        if not sides.may_differ(Loss.SEQUENCES):
+            names.append("sequence")
+        if choices.leader_epoch is None:
+            names.append("leader_epoch")
+    return tuple(names)
+
+
+def _read(log: Columnar, columns: tuple[str, ...], **options: object) -> pa.RecordBatchReader:
+    return log.to_batches(columns, layout="binary", header_keys="binary", **options)  # type: ignore[arg-type]
+
+
+def _expected(sides: Sides, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The records of the input as they must be in the output."""
+    number = 0 if sides.first is None else sides.first
+    for part in sides.source():
+        reader = _read(
+            part,
+            columns,
+            start_offset=sides.low,
+            end_offset=sides.choices.end_offset,
+            include_control=sides.control,
+        )
+        for batch in reader:
+            if sides.first is not None:
+                offsets = pa.array(range(number, number + batch.num_rows), pa.int64())
+                number += batch.num_rows
+                batch = _with(batch, "offset", offsets)
+            elif sides.shift:
+                moved = pc.add(batch.column("offset"), sides.shift)
+                batch = _with(batch, "offset", moved)
+            if sides.choices.magic == 0:
+                kind = batch.schema.field("timestamp").type
+                batch = _with(batch, "timestamp", pa.nulls(batch.num_rows, kind))
+            yield batch
+
+
+def _with(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
+    number = batch.schema.get_field_index(name)
+    return batch.set_column(number, batch.schema.field(number), column)
+
+
+class _Rows:
+    """Takes as many rows as are wanted from record batches of any size."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = iter(batches)
+        self._batch: pa.RecordBatch | None = None
+
+    def left(self) -> int:
+        """Rows that can be taken at once; 0 at the end."""
+        while self._batch is None or not self._batch.num_rows:
+            self._batch = next(self._batches, None)
+            if self._batch is None:
+                return 0
+        return min(int(self._batch.num_rows), _MOST_AT_ONCE)
+
+    def take(self, number: int) -> pa.RecordBatch:
+        """So many rows."""
+        assert self._batch is not None
+        taken = self._batch.slice(0, number)
+        self._batch = self._batch.slice(number)
+        return taken
+
+
+def _compare(result: Comparison, expected: pa.RecordBatch, made: pa.RecordBatch) -> None:
+    result.records += expected.num_rows
+    for name in result.columns:
+        left, right = expected.column(name), made.column(name)
+        if left.equals(right):
+            continue
+        for row, (a, b) in enumerate(zip(left.to_pylist(), right.to_pylist(), strict=True)):
+            if a != b:
+                offset = expected.column("offset")[row].as_py()
+                result.differ(f"{name} of the record with offset {offset}: {a!r} became {b!r}")

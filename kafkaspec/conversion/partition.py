@@ -1,0 +1,209 @@
+"""One partition, streamed through the converter into a new directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+from kafkaspec.codecs import Buffer, Codec
+from kafkaspec.conversion.choices import Choices
+from kafkaspec.conversion.entries import EntryConverter
+from kafkaspec.conversion.losses import Loss
+from kafkaspec.conversion.report import PartitionResult, TailNote
+from kafkaspec.conversion.spans import Spans
+from kafkaspec.conversion.transactions import Transactions
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.checkpoints import partition_metadata
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing.segment_writer import PARTITION_METADATA, SegmentWriter
+
+Progress = Callable[[str, int], None]
+"""Takes the name of a file and how many bytes of it were done since the last call."""
+
+_APPEND_BYTES: Final = 1 << 20
+"""Entries are handed to the writer in pieces of so many bytes."""
+_NO_ROLL_BY_TIME: Final = (1 << 63) - 1
+_DEFAULT: Final = 2
+
+
+class PartitionConversion:
+    """Converts one partition.
+
+    Attributes:
+        result: what was done.
+        spans: which parts of the input were taken.
+        converter: with the new offsets.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        paths: list[Path],
+        target: str | PathLike[str],
+        choices: Choices,
+        codec: Codec,
+        *,
+        log_start_offset: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Convert by a plan.
+
+        Args:
+            source: path that is shown.
+            paths: the segments in order.
+            target: the directory to make.
+            choices: the plan.
+            codec: reads and writes.
+            log_start_offset: what lies below was deleted.
+            progress: see ``Progress``.
+        """
+        self._paths = paths
+        self._target = Path(target)
+        self._choices = choices
+        self._codec = codec
+        self._log_start = log_start_offset
+        self._progress = progress
+        self._last: int | None = None
+        self.result = PartitionResult(source=source, target=str(target))
+        self.spans = Spans()
+        needs = choices.aborted == "drop" or choices.magic in (0, 1)
+        self.converter = EntryConverter(
+            choices,
+            codec,
+            transactions=Transactions(self._all_batches()) if needs else None,
+            log_start_offset=log_start_offset,
+        )
+
+    def run(self) -> None:
+        """Read, convert and write everything.
+
+        Raises:
+            KafkaSpecError: something cannot be read or written; then nothing is left of it.
+        """
+        pieces = _joined(self._pieces())
+        first = next(pieces, None)
+        with SegmentWriter(
+            self._target,
+            self._base_offset(first),
+            self._choices.profile,
+            segment_bytes=self._choices.segment_bytes,
+            segment_ms=_NO_ROLL_BY_TIME,
+            topic_id=_topic_id(self._paths),
+            codec=self._codec,
+        ) as writer:
+            while first is not None:
+                writer.append(first)
+                first = next(pieces, None)
+        self.result.written_segments = len(writer.segments)
+        self.result.written_size = sum(segment.size for segment in writer.segments)
+        self.result.losses = self.converter.losses
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def open(self, path: Path) -> Segment:
+        """A segment of the input.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        options: dict[str, Any] = {}
+        if self._choices.max_output is not None:
+            options["max_output"] = self._choices.max_output
+        return Segment(path, codec=self._codec, crc="error", **options)
+
+    def _all_batches(self) -> Iterator[Batch | KafkaSpecError]:
+        for path in self._paths:
+            with self.open(path) as segment:
+                yield from segment.scan()
+
+    def _pieces(self) -> Iterator[Buffer]:
+        """Entries for the writer."""
+        for path in self._paths:
+            with self.open(path) as segment:
+                self.result.segments += 1
+                self.result.size += segment.size
+                self.spans.begin(path)
+                yield from self._segment(segment)
+        yield from self.converter.flush()
+
+    def _segment(self, segment: Segment) -> Iterator[Buffer]:
+        name = segment.name or ""
+        done = 0
+        for item in segment.scan():
+            try:
+                if isinstance(item, KafkaSpecError):
+                    raise item
+                self.result.batches += 1
+                self._check_order(item)
+                yield from self.converter.convert(item)
+                if self.converter.took:
+                    self.result.taken += 1
+                    self.spans.add(item)
+                self._last = item.last_offset
+            except KafkaSpecError as error:
+                if self._choices.on_error == "fail":
+                    raise
+                self.result.damage(error)
+                self.converter.losses.add(Loss.DAMAGED, batches=1)
+            if isinstance(item, Batch) and self._progress is not None:
+                self._progress(name, item.end - done)
+                done = item.end
+        if self._progress is not None:
+            self._progress(name, segment.size - done)
+        tail = segment.tail
+        if tail is not None:
+            self.result.tails.append(TailNote(name, tail.position, tail.size, tail.reason))
+
+    def _check_order(self, batch: Batch) -> None:
+        """Refuse offsets that no broker would have appended behind those before them.
+
+        Raises:
+            KafkaSpecError: ``invalid_value``.
+        """
+        # The first offset of a wrapper would have to be decompressed; a broker does not, either.
+        known = batch.magic == _DEFAULT or not batch.is_compressed
+        first = batch.base_offset if known else batch.last_offset
+        if (self._last is not None and first <= self._last) or batch.last_offset < first:
+            detail = f"offsets {first} to {batch.last_offset} do not follow {self._last}"
+            raise make_error(Reason.INVALID_VALUE, detail, file=batch.file, offset=batch.position)
+
+    # -- writing ----------------------------------------------------------------------------
+
+    def _base_offset(self, first: Buffer | None) -> int:
+        """Base offset of the first segment."""
+        choices = self._choices
+        if choices.offsets != "keep":
+            return choices.base_offset
+        named = Segment(self._paths[0], codec=self._codec).base_offset if self._paths else None
+        bounds = (named, self._log_start, choices.start_offset)
+        least = max((bound for bound in bounds if bound is not None), default=0)
+        if first is None:
+            return max(least, 0)
+        batch = next(Segment(first, codec=self._codec).batches())
+        return min(max(least, 0), batch.base_offset) if batch.base_offset >= 0 else 0
+
+
+def _joined(pieces: Iterator[Buffer]) -> Iterator[Buffer]:
+    """The same bytes in larger pieces."""
+    waiting = bytearray()
+    for piece in pieces:
+        waiting += piece
+        if len(waiting) >= _APPEND_BYTES:
+            yield waiting
+            waiting = bytearray()
+    if waiting:
+        yield waiting
+
+
+def _topic_id(paths: list[Path]) -> Any:
+    """The topic id that is beside the segments, None if there is none that can be read."""
+    if not paths:
+        return None
+    path = paths[0].with_name(PARTITION_METADATA)
+    try:
+        return partition_metadata.parse(path.read_bytes(), file=str(path)).topic_id
+    except (OSError, KafkaSpecError):
+        return None

@@ -1,0 +1,85 @@
+"""``kafkaspec convert``."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kafkaspec.log.partition import Partition
+from tests.cli.helpers import golden, lines, run
+
+
+def test_it_says_what_was_lost_and_that_the_result_is_right(tmp_path: Path) -> None:
+    source = golden("4.3.1", "headers-0")
+    result = run("convert", source, "-o", tmp_path / "out-0", "--magic", "1")
+    assert result.exit_code == 0
+    with_headers = sum(bool(item.headers) for item in Partition(source).records())
+    assert f"{with_headers} records: headers lost" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("verified: 1 partition")
+    assert {batch.magic for batch in Partition(tmp_path / "out-0").batches()} == {1}
+
+
+def test_json_has_a_line_for_each_partition_and_sums(tmp_path: Path) -> None:
+    source = golden("2.8.2", "plain-0").parent
+    result = run("convert", source, "-o", tmp_path / "out", "--magic", "0", "--compression",
+                 "gzip", "--aborted", "drop", "--format", "json")  # fmt: skip
+    *partitions, summary = lines(result)
+    assert result.exit_code == 0
+    assert {item["type"] for item in partitions} == {"partition"}
+    assert summary["type"] == "summary"
+    assert summary["clean"]
+    assert summary["partitions"] == len(partitions)
+    for kind, count in summary["losses"].items():
+        for unit, number in count.items():
+            sums = (item["losses"].get(kind, {}).get(unit, 0) for item in partitions)
+            assert number == sum(sums)
+    assert summary["losses"]["aborted_dropped"]["records"]
+    assert "aborted_kept" not in summary["losses"]
+
+
+def test_damage_is_exit_code_2_or_left_out_with_1(tmp_path: Path) -> None:
+    shutil.copytree(golden("2.8.2", "plain-0"), tmp_path / "plain-0")
+    (path,) = (tmp_path / "plain-0").glob("*.log")
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    out = tmp_path / "out-0"
+    result = run("convert", tmp_path / "plain-0", "-o", out)
+    assert result.exit_code == 2
+    assert f"{path} at byte" in result.stderr
+    assert not out.exists()
+    result = run("convert", tmp_path / "plain-0", "-o", out, "--on-error", "skip")
+    assert result.exit_code == 1
+    assert f"left out: {path} at byte" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("1 batch left out")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--magic", "3"], ["--compression", "zstd", "--magic", "1"], ["--level", "3"],
+        ["--base-offset", "4"], ["--profile", "17.3"], ["--segment-bytes", "0"],
+        ["--from-offset", "9", "--until-offset", "3"], ["--leader-epoch", "-2"],
+        ["--profile", "0.8.2"],
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_exit_code_2_and_writes_nothing(options: list[str], tmp_path: Path) -> None:
+    result = run("convert", golden("2.8.2", "plain-0"), "-o", tmp_path / "out-0", *options)
+    assert result.exit_code == 2
+    assert result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_that_is_not_there_is_exit_code_2(tmp_path: Path) -> None:
+    result = run("convert", tmp_path / "none", "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "no such file" in result.stderr
+
+
+def test_out_must_be_new(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = run("convert", golden("2.8.2", "plain-0"), "-o", tmp_path)
+    assert result.exit_code == 2
+    assert "is there already" in result.stderr

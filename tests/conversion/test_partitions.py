@@ -1,0 +1,275 @@
+"""Partitions and log directories converted into new ones, and what checks the result."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kafkaspec as ks
+from kafkaspec.codecs import get_codec
+from kafkaspec.conversion.choices import Choices
+from kafkaspec.conversion.compare import compare
+from kafkaspec.conversion.losses import Loss
+from kafkaspec.conversion.partition import PartitionConversion
+from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.log.partition import Partition
+from kafkaspec.model import Record
+from tests.cli.helpers import fingerprint
+from tests.conversion.helpers import as_magic
+from tests.goldens import GOLDEN
+
+PLANS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "zstd": {"magic": 2, "compression": "zstd"},
+    "magic 0": {"magic": 0, "compression": "none", "profile": "0.8.2"},
+    "magic 1": {"magic": 1, "compression": "lz4", "profile": "0.10.2"},
+    "renumbered": {"offsets": "renumber", "batch_bytes": 300, "segment_bytes": 2000},
+    "shifted": {"offsets": "shift", "base_offset": 1 << 33, "leader_epoch": 3},
+    "a range": {"start_offset": 5, "end_offset": 20, "batch_bytes": 100},
+}
+
+
+def golden(version: str, partition: str) -> Path:
+    return GOLDEN / version / "logs" / partition
+
+
+def logs_of(directory: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(directory.glob("*.log")))
+
+
+def records_of(directory: Path, **options: Any) -> list[Record]:
+    return list(Partition(directory, codec="python").records(**options))
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+@pytest.mark.parametrize("version", ["0.8.2.2", "0.10.2.2", "2.8.2", "4.3.1"])
+def test_a_whole_log_directory_comes_through(
+    version: str, plan: dict[str, Any], tmp_path: Path
+) -> None:
+    source = GOLDEN / version / "logs"
+    report = ks.convert(source, tmp_path / "out", **plan)
+    assert report.clean, [item.as_dict() for item in report.partitions if not item.clean]
+    assert {item.name for item in (tmp_path / "out").iterdir()} == {
+        item.parent.name for item in source.glob("*/*.log")
+    }
+    assert not ks.verify(tmp_path / "out").findings
+    if plan.get("offsets", "keep") != "keep":
+        return
+    low, high = plan.get("start_offset", 0), plan.get("end_offset", 1 << 62)
+    magic = plan.get("magic", 2)
+    for result in report.partitions:
+        expected = [
+            as_magic(item, magic)
+            for item in records_of(Path(result.source), control=magic == 2)
+            if low <= item.offset < high
+        ]
+        assert records_of(Path(result.target), control=True) == expected
+        assert result.comparison is not None
+        assert result.comparison.records == len(expected)
+
+
+@pytest.mark.parametrize("name", ["segments-0", "segments-gzip-0", "transactions-segments-0"])
+def test_segments_are_split_and_put_together_again(name: str, tmp_path: Path) -> None:
+    source = golden("4.3.1", name)
+    split = ks.convert(source, tmp_path / "split-0", segment_bytes=300)
+    assert split.clean
+    assert split.partitions[0].written_segments > split.partitions[0].segments
+    for path in (tmp_path / "split-0").glob("*.log"):
+        segment = ks.Segment(path)
+        assert segment.size <= 300 or len(list(segment.batches())) == 1
+    merged = ks.convert(tmp_path / "split-0", tmp_path / "merged-0")
+    assert merged.partitions[0].written_segments == 1
+    assert logs_of(tmp_path / "merged-0") == logs_of(tmp_path / "split-0") == logs_of(source)
+
+
+def test_nothing_under_the_input_is_changed(tmp_path: Path) -> None:
+    source = tmp_path / "logs"
+    shutil.copytree(GOLDEN / "2.8.2" / "logs", source)
+    before = fingerprint(source)
+    ks.convert(source, tmp_path / "out", magic=1, compression="gzip")
+    assert fingerprint(source) == before
+
+
+# -- damage --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> tuple[Path, int, list[int]]:
+    """A partition with a wrong byte, where its batch begins, and the offsets of that batch."""
+    directory = tmp_path / "damaged-0"
+    shutil.copytree(golden("4.3.1", "codec-lz4-0"), directory)
+    (path,) = directory.glob("*.log")
+    batch = list(ks.Segment(path).batches())[2]
+    offsets = [record.offset for record in batch.records()]
+    data = bytearray(path.read_bytes())
+    data[batch.end - 1] ^= 0xFF
+    path.write_bytes(data)
+    return directory, batch.position, offsets
+
+
+def test_damage_is_an_error_that_leaves_nothing(
+    damaged: tuple[Path, int, list[int]], tmp_path: Path
+) -> None:
+    with pytest.raises(KafkaSpecError) as caught:
+        ks.convert(damaged[0], tmp_path / "out-0", compression="none")
+    assert caught.value.reason is Reason.CHECKSUM_MISMATCH
+    assert caught.value.file
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["damaged-0"]
+
+
+@pytest.mark.parametrize("choices", [{}, {"magic": 1}, {"compression": "gzip"}])
+def test_damage_that_is_skipped_is_counted_and_the_rest_comes_through(
+    damaged: tuple[Path, int, list[int]], tmp_path: Path, choices: dict[str, Any]
+) -> None:
+    directory, position, offsets = damaged
+    report = ks.convert(directory, tmp_path / "out-0", on_error="skip", **choices)
+    (result,) = report.partitions
+    assert not report.clean
+    assert result.verified
+    assert result.damaged == result.losses[Loss.DAMAGED].batches == 1
+    (damage,) = result.damages
+    assert damage.file == str(next(directory.glob("*.log")))
+    assert damage.position is not None
+    assert position <= damage.position
+    everything = records_of(golden("4.3.1", "codec-lz4-0"))
+    assert records_of(tmp_path / "out-0") == [
+        as_magic(item, choices.get("magic", 2)) for item in everything if item.offset not in offsets
+    ]
+
+
+def test_offsets_that_go_back_are_damage(tmp_path: Path) -> None:
+    directory = tmp_path / "back-0"
+    directory.mkdir()
+    entries = [ks.encode([Record(offset, 1, None, b"v")]) for offset in (5, 6, 6, 4, 7)]
+    (directory / f"{0:020d}.log").write_bytes(b"".join(entries))
+    with pytest.raises(KafkaSpecError) as caught:
+        ks.convert(directory, tmp_path / "out-0")
+    assert caught.value.offset == 2 * len(entries[0])
+    report = ks.convert(directory, tmp_path / "out-0", on_error="skip")
+    assert report.partitions[0].damaged == 2
+    assert [item.offset for item in records_of(tmp_path / "out-0")] == [5, 6, 7]
+
+
+def test_what_is_no_batch_at_the_end_is_shown(tmp_path: Path) -> None:
+    directory = tmp_path / "torn-0"
+    shutil.copytree(golden("4.3.1", "plain-0"), directory)
+    (path,) = directory.glob("*.log")
+    size = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(bytes(1000))
+    report = ks.convert(directory, tmp_path / "out-0")
+    (tail,) = report.partitions[0].tails
+    assert (tail.position, tail.size, tail.reason) == (size, 1000, "zeros")
+    assert report.clean
+
+
+def test_what_was_deleted_stays_deleted(tmp_path: Path) -> None:
+    directory = tmp_path / "logs" / "plain-0"
+    shutil.copytree(golden("4.3.1", "plain-0"), directory)
+    (directory.parent / "log-start-offset-checkpoint").write_text("0\n1\nplain 0 20\n")
+    report = ks.convert(directory, tmp_path / "out-0")
+    kept = [item for item in records_of(directory) if item.offset >= 20]
+    assert records_of(tmp_path / "out-0") == kept
+    lost = len(records_of(directory)) - len(kept)
+    assert report.losses[Loss.DELETED].records == lost
+    assert Partition(tmp_path / "out-0").segments[0].base_offset == 20
+
+
+# -- what the check finds ------------------------------------------------------------------------
+
+
+def _conversion(target: Path, **choices: Any) -> tuple[PartitionConversion, Choices]:
+    source = golden("2.8.2", "headers-0")
+    plan = Choices(**choices)
+    conversion = PartitionConversion(
+        str(source), Partition(source).segment_paths, target, plan, get_codec()
+    )
+    conversion.run()
+    return conversion, plan
+
+
+CHANGES = {
+    "value": {"value": b"another"},
+    "key": {"key": None},
+    "timestamp": {"timestamp": 5},
+    "headers": {"headers": (("k", b"v"),)},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("arrow", [True, False])
+def test_the_comparison_finds_a_record_that_is_not_the_same(
+    change: dict[str, Any], arrow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not arrow:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        monkeypatch.delitem(sys.modules, "kafkaspec.conversion.compare_columns", raising=False)
+    conversion, plan = _conversion(tmp_path / "out-0")
+    same = compare(conversion, plan, get_codec(), low=None)
+    assert same.differences == 0
+    assert same.records == len(records_of(golden("2.8.2", "headers-0")))
+    for path in (tmp_path / "out-0").glob("*.log"):
+        batch, *others = ks.Segment(path).batches()
+        records = batch.records()
+        records[0] = records[0]._replace(**change)
+        data = ks.encode(records) + b"".join(bytes(item.data) for item in others)
+    path.write_bytes(data)
+    other = compare(conversion, plan, get_codec(), low=None)
+    assert other.differences
+    assert str(records[0].offset) in other.examples[0]
+
+
+@pytest.mark.parametrize("arrow", [True, False])
+def test_the_comparison_finds_what_is_missing(
+    arrow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not arrow:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        monkeypatch.delitem(sys.modules, "kafkaspec.conversion.compare_columns", raising=False)
+    conversion, plan = _conversion(tmp_path / "out-0", magic=1)
+    assert compare(conversion, plan, get_codec(), low=None).differences == 0
+    (path,) = (tmp_path / "out-0").glob("*.log")
+    last = list(ks.Segment(path).batches())[-1]
+    path.write_bytes(path.read_bytes()[: last.position])
+    assert compare(conversion, plan, get_codec(), low=None).differences == 1
+
+
+# -- places --------------------------------------------------------------------------------------
+
+
+def test_partitions_on_their_way_and_snapshots_are_left_out_and_named(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    shutil.copytree(GOLDEN / "4.3.1" / "logs", logs)
+    moved = logs / f"plain-0.{'a' * 32}-delete"
+    (logs / "plain-0").rename(moved)
+    report = ks.convert(logs, tmp_path / "out")
+    left_out = dict(report.left_out)
+    assert str(moved) in left_out
+    assert any(path.endswith(".checkpoint") for path in left_out)
+    assert not (tmp_path / "out" / moved.name).exists()
+
+
+def test_the_topic_id_is_kept(tmp_path: Path) -> None:
+    source = golden("4.3.1", "plain-0")
+    ks.convert(source, tmp_path / "out-0", compression="zstd")
+    name = "partition.metadata"
+    assert (tmp_path / "out-0" / name).read_bytes() == (source / name).read_bytes()
+
+
+def test_a_segment_alone_becomes_a_partition(tmp_path: Path) -> None:
+    (path,) = golden("2.8.2", "plain-0").glob("*.log")
+    assert ks.convert(path, tmp_path / "out-0", magic=1).clean
+    assert len(records_of(tmp_path / "out-0")) == len(records_of(path.parent))
+
+
+@pytest.mark.parametrize("place", ["logs", "logs/out", "logs/plain-0", ".", "none/out"])
+def test_places_that_are_refused(place: str, tmp_path: Path) -> None:
+    shutil.copytree(golden("2.8.2", "plain-0"), tmp_path / "logs" / "plain-0")
+    before = fingerprint(tmp_path)
+    with pytest.raises(ValueError, match=r"there|each other|directory"):
+        ks.convert(tmp_path / "logs", tmp_path / place)
+    assert fingerprint(tmp_path) == before
