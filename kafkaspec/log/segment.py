@@ -7,7 +7,7 @@ error, but zeros to the end are what preallocation leaves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -18,7 +18,6 @@ from typing import Literal, Self
 
 from kafkaspec._generated.python.model.recordbatch import Entry, RecordBatch
 from kafkaspec.codecs import Buffer, Codec, Origin, get_codec
-from kafkaspec.codecs.base import PlainRecords
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.log import lookup, names
@@ -29,7 +28,6 @@ from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_ME
 from kafkaspec.log.headers import skip
 from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
 from kafkaspec.log.legacy import LegacyBatch
-from kafkaspec.log.max_timestamp import find_max_timestamp
 from kafkaspec.log.reading import open_source
 from kafkaspec.log.remote import as_path
 from kafkaspec.log.sidecars import ProducerSnapshot, TransactionIndex
@@ -211,56 +209,45 @@ class Segment(Columnar):
         """
         return chain.from_iterable(self._record_lists(start_offset, control))
 
-    def _record_lists(self, start_offset: int | None, control: bool) -> Iterator[Iterable[Record]]:
-        """The records of a batch, or of several: what is iterated without running any Python."""
+    def _record_lists(self, start_offset: int | None, control: bool) -> Iterator[list[Record]]:
+        """The records of a batch, or of several: lists are iterated without running any code."""
         position = 0
-        # Between two records any time may pass, in which a mapped file may become shorter.
-        check = self._source.check if self.path and self._source.mapped else None
-        verify = self._context.crc == "error"
-        cursor = self._source.cursor()
-        plain: PlainRecords | None = None
-        while True:
-            while start_offset is None and position < self.size:
+        if start_offset is None:
+            cursor = self._source.cursor()
+            verify = self._context.crc == "error"
+            while position < self.size:
                 self._source.check()
                 buffer, base = self.around(cursor, position)
-                plain = self.codec.plain_records(buffer, position - base, verify, check)
+                plain = self.codec.plain_records(buffer, position - base, verify)
                 if plain is None:
                     break
-                yield plain
-                if base + plain.end == position:
-                    break
-                position = base + plain.end
-            # Entries that need more than decoding, one after the other.
-            for batch in self.batches(position, start_offset=start_offset):
-                position = batch.end
-                if not batch.is_control or control:
-                    records = batch.records()
-                    if start_offset is not None:  # offsets may go back: each is looked at
-                        records = [item for item in records if item.offset >= start_offset]
-                    yield records
-                if batch.is_control and plain is not None:
-                    break
-            else:
-                return
+                yield plain[0]
+                position = base + plain[1]
+        # From the first entry on that needs more than decoding, one batch after the other.
+        for batch in self.batches(position, start_offset=start_offset):
+            if batch.is_control and not control:
+                continue
+            records = batch.records()
+            if start_offset is not None:  # offsets may go back within a log: each is looked at
+                records = [record for record in records if record.offset >= start_offset]
+            yield records
 
     def find(
         self,
         *,
         offset: int | None = None,
         timestamp: int | None = None,
-        max_timestamp: bool = False,
         plain: bool = False,
         start_offset: int | None = None,
         use_index: bool = True,
     ) -> lookup.Found:
-        """Where an offset or a timestamp is. Give exactly one, or ``max_timestamp``.
+        """Where an offset or a timestamp is. Give exactly one of both.
 
         Args:
             offset: the first batch that ends at or behind it, and in it the first record at or
                 behind it. Kafka: ``LogSegment.translateOffset``.
             timestamp: in ms since the Unix epoch; the first record, control records included,
                 at or after it, as ``LogSegment.findOffsetByTimestamp`` says.
-            max_timestamp: the largest one; see ``kafkaspec.log.max_timestamp``.
             plain: with ``timestamp``: control records do not count.
             start_offset: with ``timestamp``: records below it do not count.
             use_index: whether the indexes are used. The answer is the same without.
@@ -268,10 +255,8 @@ class Segment(Columnar):
         Raises:
             KafkaSpecError: a batch on the way cannot be read.
         """
-        if (offset is not None) + (timestamp is not None) + max_timestamp != 1:
-            raise TypeError("give an offset, a timestamp or max_timestamp")
-        if max_timestamp:
-            return find_max_timestamp(self, use_index=use_index)
+        if (offset is None) == (timestamp is None):
+            raise TypeError("give either an offset or a timestamp")
         if offset is not None:
             return lookup.find_offset(self, offset, use_index=use_index)
         assert timestamp is not None

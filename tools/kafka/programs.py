@@ -1,17 +1,19 @@
-"""Compile our small Java programs against the jars of one release, once for each pair."""
+"""What Java programs and brokers need besides a release's jars: classes, a logging binding."""
 
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from tools.golden.maven import ToolError, java_tool
+from tools.golden.maven import ToolError, cache_root, java_tool
 from tools.golden.versions import Version
 
 SOURCES = Path(__file__).with_name("java")
-_SECONDS = 120
+_SECONDS = 300
+_BINDING = "org.slf4j:slf4j-simple:1.7.36"
 _RECORDS_MOVED = (4, 3)
 _SHIM = "package org.apache.kafka.common.record.internal;\nfinal class NotYet {}\n"
 """Gives releases before 4.3 the package that later ones moved their record classes to, so that one
@@ -47,3 +49,35 @@ def compile_programs(version: Version, jars: Path, *names: str) -> Path:
             raise ToolError(f"javac for {version.name}:\n{(done.stdout + done.stderr)[-4000:]}")
         made.rename(classes)
     return classes
+
+
+def class_path(version: Version, jars: Path) -> list[str]:
+    """The jars of a release, with something that prints what it logs.
+
+    Raises:
+        ToolError: Maven is missing or fails.
+    """
+    names = ("slf4j-log4j12-*", "slf4j-reload4j-*")
+    bound = any(any(jars.glob(name)) for name in names) or not any(jars.glob("slf4j-api-*"))
+    return [f"{jars}/*", *([] if bound else [str(_binding())])]
+
+
+def _binding() -> Path:
+    """A jar that prints to standard error; from Kafka 3.0 on the POMs name none."""
+    _, name, version = _BINDING.split(":")
+    folder = cache_root() / "logging"
+    jar = folder / f"{name}-{version}.jar"
+    if not jar.is_file():
+        maven = shutil.which("mvn")
+        if maven is None:
+            raise ToolError("mvn not found: install Maven, it fetches the brokers")
+        done = subprocess.run(
+            [
+                maven, "-q", "-B", "dependency:copy", f"-Dartifact={_BINDING}",
+                f"-DoutputDirectory={folder}",
+            ],
+            capture_output=True, text=True, timeout=_SECONDS,
+        )  # fmt: skip
+        if done.returncode or not jar.is_file():
+            raise ToolError(f"mvn dependency:copy {_BINDING}:\n{done.stdout[-2000:]}")
+    return jar

@@ -1,0 +1,215 @@
+"""Real brokers load the partitions that we write, and serve every record of them.
+
+Twice: after a clean stop, when a broker trusts what it finds, and after a crash, when it recovers
+every segment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import kafkaspec as ks
+from kafkaspec.writing.comparison import Comparison
+from tests.kafka.chosen import VERSIONS
+from tests.kafka.partitions import FILE_MS, INDEX_INTERVAL_BYTES, Log, logs, served, some
+from tools.golden.maven import ToolError, resolve
+from tools.golden.versions import Version
+from tools.kafka import results
+from tools.kafka.producing import Produced, produce, request_version
+from tools.kafka.serving import Client, Template, complaints, prepare, serving
+
+pytestmark = pytest.mark.kafka
+
+UNCOMMITTED, COMMITTED = "read_uncommitted", "read_committed"
+SETTINGS = {"index.interval.bytes": str(INDEX_INTERVAL_BYTES)}
+_TIME_LOOKUPS = (0, 10, 1)  # KIP-79
+_TRANSACTIONS = (0, 11)
+
+
+@dataclass
+class Run:
+    """One start of a broker on our directories, and all that was wrong with it."""
+
+    version: Version
+    failures: list[str] = field(default_factory=list)
+    served: dict[str, int] = field(default_factory=dict)
+    rebuilt: Counter[str] = field(default_factory=Counter)
+    different: list[str] = field(default_factory=list)
+
+    def expect(self, what: str, found: object, wanted: object) -> None:
+        if found != wanted:
+            self.failures.append(f"{what}:\n  broker {found!r:.600}\n  ours   {wanted!r:.600}")
+
+
+@dataclass
+class Judged:
+    """The runs of one release, with and without the clean-shutdown file."""
+
+    version: Version
+    topics: dict[str, tuple[Log, Path]]
+    runs: dict[bool, Run]
+    produced: Run
+
+
+@pytest.fixture(scope="module", params=VERSIONS, ids=lambda version: version.name)
+def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    version: Version = request.param
+    work = tmp_path_factory.mktemp(f"broker-{version.name}")
+    topics = _write(version, work / "ours")
+    (work / "run").mkdir()
+    names = [*topics, *(_produced_topic(*kind) for kind in _kinds(version))]
+    template = prepare(version, resolve(version), work / "run", names, SETTINGS)
+    produced = Run(version)
+    runs = {clean: _run(template, topics, produced, clean=clean) for clean in (True, False)}
+    return Judged(version, topics, runs, produced)
+
+
+def _write(version: Version, target: Path) -> dict[str, tuple[Log, Path]]:
+    """The same logs as plain ``.log`` files, and with all that belongs beside them."""
+    found = {}
+    for log in logs(version):
+        plain, whole = f"plain-{log.topic}", f"whole-{log.topic}"
+        found[plain] = log, log.write(target / f"{plain}-0")
+        found[whole] = log, log.write_whole(target / f"{whole}-0", version)
+    return found
+
+
+def _kinds(version: Version) -> list[tuple[int, str]]:
+    """Pairs of magic and codec that a producer may send to this release."""
+    return [
+        (magic, codec)
+        for magic in (0, 1, 2)
+        for codec in version.codecs
+        if request_version(version, magic, codec) is not None and (magic == 2 or codec != "zstd")
+    ]
+
+
+def _produced_topic(magic: int, codec: str) -> str:
+    return f"produced-{magic}-{codec}"
+
+
+def _run(
+    template: Template, topics: dict[str, tuple[Log, Path]], produced: Run, *, clean: bool
+) -> Run:
+    run = Run(template.version)
+    template.place(((topic, path) for topic, (_, path) in topics.items()), clean=clean)
+    with serving(template), Client(template) as client:
+        for topic, (log, path) in topics.items():
+            try:
+                _ask(run, client, topic, log, path)
+                if clean:
+                    run.expect(f"{topic} append", client.append(topic), log.end)
+            except ToolError as error:
+                run.failures.append(f"{topic}: {error}")
+        if clean:
+            for magic, codec in _kinds(template.version):
+                _send(produced, client, template.bootstrap, magic, codec)
+    run.failures += complaints(template, topics)
+    if not clean:
+        for topic in topics:
+            _compare_indexes(run, template.logs / f"{topic}-0")
+    return run
+
+
+def _compare_indexes(run: Run, directory: Path) -> None:
+    """What a broker made when it recovered a partition is what we make of the same log."""
+    report = ks.rebuild_indexes(
+        directory, profile=run.version.name, index_interval_bytes=INDEX_INTERVAL_BYTES
+    )
+    for file in report.files:
+        if not file.name.endswith(".snapshot"):
+            run.rebuilt[file.comparison.value] += 1
+            if file.comparison is not Comparison.EQUAL:
+                run.different.append(f"{directory.name}/{file.name}: {file.comparison} {file.why}")
+
+
+def _ask(run: Run, client: Client, topic: str, log: Log, path: Path) -> None:
+    start = min(log.entries)
+    got = client.consume(topic, UNCOMMITTED)
+    run.expect(f"{topic} {UNCOMMITTED}", got.records, log.uncommitted)
+    run.expect(f"{topic} borders", (got.start, got.end), (start, log.end))
+    run.served[topic] = len(got.records)
+    if run.version.release >= _TRANSACTIONS:
+        got = client.consume(topic, COMMITTED)
+        run.expect(f"{topic} {COMMITTED}", got.records, log.committed)
+        stable = log.end if log.stable is None else log.stable
+        run.expect(f"{topic} last stable offset", got.end, stable)
+    with ks.open(path) as partition:
+        assert isinstance(partition, ks.Partition)
+        _look_up(run, client, topic, log, partition)
+
+
+def _look_up(run: Run, client: Client, topic: str, log: Log, partition: ks.Partition) -> None:
+    offsets = [r.offset for r in log.records]
+    wanted = sorted({partition.log_start_offset or 0, *offsets[::7], offsets[-1], offsets[-1] - 1})
+    for offset, answer in zip(wanted, client.seek(topic, wanted), strict=True):
+        found = partition.find(offset=offset)
+        if found.batch is not None and found.record is not None and not found.batch.is_control:
+            run.expect(f"{topic} find --offset {offset}", answer, served(found.record))
+    if run.version.release < _TIME_LOOKUPS:
+        return
+    times = sorted({r.timestamp for r in log.records})
+    ends = {times[0] - 1, times[-1], times[-1] + 1, FILE_MS, FILE_MS + 1}
+    asked = sorted(time for time in {*times[::5], *ends} if time >= 0)
+    for time, place in zip(asked, client.times(topic, asked), strict=True):
+        found = partition.find(timestamp=time)
+        ours = None if found.offset is None else (found.offset, found.timestamp)
+        run.expect(f"{topic} find --timestamp {time}", place, ours)
+
+
+def _send(run: Run, client: Client, bootstrap: str, magic: int, codec: str) -> None:
+    """Two batches of ours in produce requests, and a broken one, which must be refused."""
+    topic, request = _produced_topic(magic, codec), request_version(run.version, magic, codec)
+    assert request is not None
+    records = some(0, 9, magic)
+    data = ks.encode(records, magic=magic, compression=codec)
+    wanted = []
+    for base in (0, len(records)):
+        answer = produce(bootstrap, topic, data, request)
+        run.expect(f"{topic} produce", answer, Produced(0, base))
+        wanted += [served(record._replace(offset=base + record.offset)) for record in records]
+    refused = produce(bootstrap, topic, data[:-1] + bytes((data[-1] ^ 1,)), request)
+    run.expect(f"{topic} refuses what is broken", refused.error_code != 0, True)
+    run.expect(f"{topic} {UNCOMMITTED}", client.consume(topic, UNCOMMITTED).records, wanted)
+    run.served[topic] = len(wanted)
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "crashed"])
+def test_broker_serves_what_we_wrote(judged: Judged, clean: bool) -> None:
+    failures = judged.runs[clean].failures
+    assert not failures, f"{len(failures)} failures:\n" + "\n".join(failures[:20])
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "crashed"])
+def test_every_directory_was_read_to_its_end(judged: Judged, clean: bool) -> None:
+    expected = {topic: len(log.records) for topic, (log, _) in judged.topics.items()}
+    assert judged.runs[clean].served == expected
+
+
+def test_broker_takes_what_we_produce(judged: Judged) -> None:
+    failures = judged.produced.failures
+    assert not failures, f"{len(failures)} failures:\n" + "\n".join(failures[:20])
+    assert len(judged.produced.served) == len(_kinds(judged.version))
+
+
+def test_recovered_indexes_are_those_that_we_rebuild(judged: Judged) -> None:
+    run = judged.runs[False]
+    assert not run.different, f"{run.rebuilt}:\n" + "\n".join(run.different[:20])
+    assert run.rebuilt[Comparison.EQUAL.value] >= len(judged.topics)
+
+
+def test_results_are_those_that_are_kept(judged: Judged) -> None:
+    found = {
+        topic: {"records": count}
+        for run in (judged.runs[True], judged.produced)
+        for topic, count in run.served.items()
+    }
+    if os.environ.get("RECORD"):
+        assert not any(run.failures for run in (*judged.runs.values(), judged.produced))
+        results.record(judged.version.name, found)
+    assert results.load().get(judged.version.name) == found
