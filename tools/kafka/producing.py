@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from typing import NamedTuple
 
-from kafka.protocol.parser import KafkaProtocol
-from kafka.protocol.producer import ProduceRequest
+from kafka.protocol.parser import KafkaProtocol  # type: ignore[import-untyped]
+from kafka.protocol.producer import ProduceRequest  # type: ignore[import-untyped]
 
 from tools.golden.versions import Version
 

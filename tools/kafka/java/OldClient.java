@@ -21,6 +21,7 @@ public final class OldClient {
     private static final String NAME = "kafkaspec";
     private static final long EARLIEST = -2;
     private static final long LATEST = -1;
+    private static final long PATIENCE_MS = 30_000;
     private static final int FETCHED = 1 << 20;
     private final SimpleConsumer consumer;
     private final String bootstrap;
@@ -100,12 +101,22 @@ public final class OldClient {
         return count;
     }
 
-    private long border(String topic, long time) {
-        OffsetResponse response = consumer.getOffsetsBefore(new OffsetRequest(
-            Collections.singletonMap(
-                new TopicAndPartition(topic, 0), new PartitionOffsetRequestInfo(time, 1)),
-            kafka.api.OffsetRequest.CurrentVersion(), NAME));
-        return response.offsets(topic, 0)[0];
+    /** A broker that has just started leads nothing yet, and answers without offsets. */
+    private long border(String topic, long time) throws Exception {
+        long deadline = System.currentTimeMillis() + PATIENCE_MS;
+        while (true) {
+            OffsetResponse response = consumer.getOffsetsBefore(new OffsetRequest(
+                Collections.singletonMap(
+                    new TopicAndPartition(topic, 0), new PartitionOffsetRequestInfo(time, 1)),
+                kafka.api.OffsetRequest.CurrentVersion(), NAME));
+            if (!response.hasError() && response.offsets(topic, 0).length > 0) {
+                return response.offsets(topic, 0)[0];
+            }
+            if (System.currentTimeMillis() > deadline) {
+                throw new IllegalStateException("no offsets: " + response.errorCode(topic, 0));
+            }
+            Thread.sleep(50);
+        }
     }
 
     private void append(String topic) throws Exception {
