@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.kafka import quirks
+from tools.kafka import compatibility, quirks
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 def pages() -> dict[str, str]:
     """File names and their text."""
-    return {"kafka-quirks.md": quirks.page()}
+    return {"compatibility.md": compatibility.page(), "kafka-quirks.md": quirks.page()}
 
 
 def main() -> None:

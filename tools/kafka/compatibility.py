@@ -1,0 +1,129 @@
+"""Which release has which feature, and what was done with it: ``docs/compatibility.md``.
+
+From three places: the table of versions, the manifests of the golden segments (read), and
+``results.json`` (written, and served by a broker of that release).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tools.golden.keep import GOLDEN, MANIFEST
+from tools.golden.versions import VERSIONS, Version
+from tools.kafka import results
+
+_READ, _LOADED, _PRODUCED = "r", "w", "p"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column of the page.
+
+    Attributes:
+        name: its heading.
+        since: first release with it.
+        scenarios: names of the golden scenarios that show it, a regular expression.
+        topics: names of the partitions that we write with it, a regular expression, behind
+            ``plain-`` and ``whole-``.
+        produced: topics that batches of ours were sent to with it, a regular expression.
+    """
+
+    name: str
+    since: tuple[int, ...]
+    scenarios: str
+    topics: str
+    produced: str = "(?!)"
+
+
+FEATURES: tuple[Feature, ...] = (
+    Feature("magic 0", (0, 8), r"format-0|format-mixed", r"magic-0-|compacted-0", r"0-"),
+    Feature("magic 1", (0, 10), r"format-1|format-mixed", r"magic-1-|compacted-1", r"1-"),
+    Feature("magic 2", (0, 11), r"(?!format)", r"magic-2-|compacted-2", r"2-"),
+    Feature("mixed", (0, 10), r"format-mixed", r"mixed"),
+    Feature("gzip", (0, 8), r".*gzip", r"magic-\d-gzip", r"\d-gzip"),
+    Feature("snappy", (0, 8), r".*snappy", r"magic-\d-snappy", r"\d-snappy"),
+    Feature("lz4", (0, 8, 2), r".*lz4", r"magic-\d-lz4", r"\d-lz4"),
+    Feature("zstd", (2, 1), r".*zstd", r"magic-\d-zstd", r"\d-zstd"),
+    Feature("append time", (0, 10), r".*log-append-time", r".*append-time"),
+    Feature("headers", (0, 11), r"headers", r"magic-2-", r"2-"),
+    Feature("idempotent", (0, 11), r"idempotent", r"idempotent"),
+    Feature("transactions", (0, 11), r"transactions", r"transactions"),
+    Feature("segments", (0, 8), r".*segments", r"segments"),
+    Feature("gaps", (0, 8), r".*compacted", r"compacted"),
+    Feature("emptied batch", (0, 11), r".*compacted-(idempotent|transactions)", r"emptied"),
+    Feature("delete horizon", (3, 1), r".*horizon", r"delete-horizon"),
+)
+
+
+def _scenarios(version: Version) -> tuple[str, ...]:
+    path = GOLDEN / version.name / MANIFEST
+    if not path.is_file():
+        return ()
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    return tuple(scenario["name"] for scenario in manifest["scenarios"])
+
+
+def _read(feature: Feature, version: Version) -> bool:
+    scenarios = _scenarios(version)
+    if not scenarios:
+        return False
+    if feature.name == f"magic {version.native_magic}":
+        return True
+    return any(re.match(feature.scenarios, name) for name in scenarios)
+
+
+def cell(feature: Feature, version: Version, found: Mapping[str, Any]) -> str:
+    """What was done with a feature in a release; ``-`` where the release does not have it."""
+    if version.release < feature.since:
+        return "-"
+    marks = ""
+    if _read(feature, version):
+        marks += _READ
+    both = [
+        {name for name in found if re.match(f"{form}-(?:{feature.topics})", name)}
+        for form in ("plain", "whole")
+    ]
+    if all(both):
+        marks += _LOADED
+    if any(re.match(f"produced-(?:{feature.produced})", name) for name in found):
+        marks += _PRODUCED
+    return marks or "."
+
+
+def page() -> str:
+    """The page."""
+    kept = results.load()
+    lines = [
+        "<!-- Made by `make compatibility` from data; tests hold it to that. -->",
+        "",
+        "# Releases of Kafka, and what was done with each",
+        "",
+        "- **r**, read: segments that a broker of the release wrote with the feature are in",
+        "  `tests/golden`; every codec reads them, and what it reads is compared with what the",
+        "  producers were acknowledged and with the text of that release's own dump tool.",
+        "- **w**, written: partitions that kafkaspec wrote, as plain `.log` files and by",
+        "  `SegmentWriter` with all files beside them, were given to a broker of the release,",
+        "  after a clean stop and as after a crash. It loaded them without a complaint and",
+        "  served every record to its own consumer, with equal offset, timestamp, key, value",
+        "  and headers, in both isolation levels. Look-ups by offset and, from 0.10.1, by",
+        "  timestamp were those of `kafkaspec find`, an append got our log end offset, and",
+        "  the indexes that it recovered were those of `kafkaspec index`.",
+        "- **p**, produced: batches of ours were taken in a plain produce request, and served.",
+        "- `-`: the release does not have it. `.`: it was not tried with this release.",
+        "",
+        "A broker serves every magic up to its own; from 3.0 on brokers write magic 2 only,",
+        "so that there are no segments of theirs with another to read. `make test-kafka` runs",
+        "brokers again and compares with this page's data, `tools/kafka/results.json`; `make",
+        "test-kafka RECORD=1` keeps new data.",
+        "",
+        "| release | " + " | ".join(feature.name for feature in FEATURES) + " |",
+        "|---|" + "---|" * len(FEATURES),
+    ]
+    for version in VERSIONS:
+        cells = [cell(feature, version, kept.get(version.name, {})) for feature in FEATURES]
+        lines.append(f"| {version.name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
