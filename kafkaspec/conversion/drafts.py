@@ -19,8 +19,8 @@ from kafkaspec._generated.python.model.recordbatch import (
 from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.conversion.offsets import sequence_after
-from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP
-from kafkaspec.log.encoding import NONE, encode
+from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.encoding import NONE
 from kafkaspec.log.framing import ENTRY
 from kafkaspec.model import Record
 
@@ -198,22 +198,46 @@ def _largest(records: Sequence[Record]) -> int:
 
 
 def _legacy(draft: Draft, codec: Codec, level: int | None) -> bytes:
-    traits = draft.traits
-    if isinstance(codec, NativeCodec) and not traits.compression:
-        appended = traits.append_time is not None
-        header = LegacyMessage(
-            offset=draft.base_offset,
-            magic=traits.magic,
-            attributes=LegacyAttributes(timestamp_type=TimestampType(appended)),
-            timestamp=NO_TIMESTAMP if traits.magic else None,
-        )
-        return codec.encode_records(header, draft.records)
-    return encode(
-        draft.records,
+    traits, records = draft.traits, draft.records
+    if not traits.compression:
+        return _messages(traits, records, codec)
+    last = records[-1].offset
+    if traits.magic and last:  # with offset 0 inner offsets are not relative
+        base = records[0].offset
+        records = [record._replace(offset=record.offset - base) for record in records]
+    payload = compressions.compress(
+        traits.compression, _messages(traits, records, codec), magic=traits.magic, level=level
+    )
+    time = _largest(records) if traits.append_time is None else traits.append_time
+    message = _header(traits, last, traits.compression)
+    message.timestamp = time if traits.magic else None
+    message.value = payload
+    return codec.serialize(ENTRY, Entry(base_offset=last, message=message))
+
+
+def _messages(traits: Traits, records: list[Record], codec: Codec) -> bytes:
+    """Messages of magic 0 or 1, one a record, with the timestamp type inside of wrappers too.
+
+    Kafka: ``MemoryRecordsBuilder.appendLegacyRecord``.
+    """
+    none = CompressionType.NONE
+    if isinstance(codec, NativeCodec):
+        return codec.encode_records(_header(traits, 0, none), records)
+    made = []
+    for record in records:
+        message = _header(traits, record.offset, none)
+        message.timestamp = record.timestamp if traits.magic else None
+        message.key, message.value = record.key, record.value
+        made.append(codec.serialize(ENTRY, Entry(base_offset=record.offset, message=message)))
+    return b"".join(made)
+
+
+def _header(traits: Traits, offset: int, compression: CompressionType) -> LegacyMessage:
+    return LegacyMessage(
+        offset=offset,
         magic=traits.magic,
-        compression=traits.compression.name.lower(),
-        level=level,
-        timestamp_type=CREATE_TIME if traits.append_time is None else LOG_APPEND_TIME,
-        max_timestamp=traits.append_time,
-        codec=codec,
+        attributes=LegacyAttributes(
+            timestamp_type=TimestampType(traits.append_time is not None), compression=compression
+        ),
+        timestamp=NO_TIMESTAMP if traits.magic else None,
     )

@@ -46,7 +46,7 @@ def records_of(directory: Path, **options: Any) -> list[Record]:
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
-@pytest.mark.parametrize("version", ["0.8.2.2", "0.10.2.2", "2.8.2", "4.3.1"])
+@pytest.mark.parametrize("version", ["0.10.2.2", "4.3.1"])
 def test_a_whole_log_directory_comes_through(
     version: str, plan: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -88,7 +88,8 @@ def test_segments_are_split_and_put_together_again(name: str, tmp_path: Path) ->
 
 def test_nothing_under_the_input_is_changed(tmp_path: Path) -> None:
     source = tmp_path / "logs"
-    shutil.copytree(GOLDEN / "2.8.2" / "logs", source)
+    for name in ("plain-0", "headers-gzip-0", "transactions-0"):
+        shutil.copytree(golden("2.8.2", name), source / name)
     before = fingerprint(source)
     ks.convert(source, tmp_path / "out", magic=1, compression="gzip")
     assert fingerprint(source) == before
