@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.checksum import crc32, crc32c
 from kafkaspec.codecs.native import Core, NativeCodec
 from kafkaspec.codecs.native.scan import End, EntryTable, scan
@@ -34,8 +33,6 @@ _BYTES: Final = 8 << 20
 """Bytes of entries at a time that are not scanned in C."""
 
 _CRCS: Final = {"crc32": crc32, "crc32c": crc32c}
-
-_PLAIN: Final = int(CompressionType.NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +113,18 @@ class Headers:
 
     def wrong_checksum(self) -> int | None:
         """Number of the first entry whose checksum is not that of its bytes."""
-        magics = set(self.magic)
         batch, message = (_checksum(key) for key in (RECORD_BATCH, LEGACY_MESSAGE))
         buffer, start = self.buffer, self.start
-        if magics <= {BATCH_MAGIC}:
-            compute, skip = batch
-            for number, (position, size, stored) in enumerate(
-                zip(self.position, self.size, self.crc, strict=True)
-            ):
+        entries = enumerate(zip(self.position, self.size, self.crc, strict=True))
+        if min(self.magic) >= BATCH_MAGIC or max(self.magic) < BATCH_MAGIC:
+            compute, skip = batch if self.magic[0] >= BATCH_MAGIC else message
+            for number, (position, size, stored) in entries:
                 at = position - start
                 if compute(buffer[at + skip : at + size]) != stored:
                     return number
             return None
-        for number, (position, size, stored, magic) in enumerate(
-            zip(self.position, self.size, self.crc, self.magic, strict=True)
-        ):
-            compute, skip = batch if magic == BATCH_MAGIC else message
+        for number, (position, size, stored) in entries:
+            compute, skip = batch if self.magic[number] >= BATCH_MAGIC else message
             at = position - start
             if compute(buffer[at + skip : at + size]) != stored:
                 return number
@@ -244,30 +237,34 @@ def _of_table(table: EntryTable, segment: Segment, buffer: memoryview, start: in
 def _mixed(table: EntryTable, magic: Sequence[int]) -> dict[str, Any]:
     """Columns where some entries are messages, which lack most of what a batch has."""
 
-    def choose(batch: str, message: Sequence[int]) -> list[int]:
-        pairs = zip(magic, table.column(batch), message, strict=True)
-        return [own if kind == BATCH_MAGIC else other for kind, own, other in pairs]
-
     count = len(magic)
     none, no = [NONE] * count, [0] * count
-    offset = table.column("offset")
-    plain = [
-        value if codec == _PLAIN else UNKNOWN
-        for value, codec in zip(offset, table.column("attributes.compression"), strict=True)
-    ]
-    stamped = [
-        value if kind else NO_TIMESTAMP
-        for value, kind in zip(table.column("timestamp"), magic, strict=True)
-    ]
-    appended = [
-        value if kind else 0
-        for value, kind in zip(table.column("attributes.timestamp_type"), magic, strict=True)
-    ]
+    only_messages = max(magic) < BATCH_MAGIC
+
+    def choose(batch: str, message: Sequence[int]) -> Sequence[int]:
+        if only_messages:
+            return message
+        rows = zip(magic, table.column(batch), message, strict=True)
+        return [own if kind >= BATCH_MAGIC else other for kind, own, other in rows]
+
+    def stamped(name: str, otherwise: int) -> Sequence[int]:
+        """What messages of magic 1 have and those of magic 0 lack."""
+        values = table.column(name)
+        if min(magic) > 0:
+            return values
+        rows = zip(values, magic, strict=True)
+        return [value if kind else otherwise for value, kind in rows]
+
+    offset, compression = table.column("offset"), table.column("attributes.compression")
+    first: Sequence[int] = offset
+    if any(compression):
+        rows = zip(offset, compression, strict=True)
+        first = [UNKNOWN if codec else value for value, codec in rows]
     return {
-        "append_time": appended,
-        "first_offset": choose("base_offset", plain),
+        "append_time": stamped("attributes.timestamp_type", 0),
+        "first_offset": choose("base_offset", first),
         "last_offset": choose("last_offset", offset),
-        "max_timestamp": choose("max_timestamp", stamped),
+        "max_timestamp": choose("max_timestamp", stamped("timestamp", NO_TIMESTAMP)),
         "leader_epoch": choose("partition_leader_epoch", none),
         "producer_id": choose("producer_id", none),
         "producer_epoch": choose("producer_epoch", none),
