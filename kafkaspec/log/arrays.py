@@ -43,10 +43,12 @@ def serialize_array(type_key: str, columns: Mapping[str, Iterable[int]]) -> byte
 
     Raises:
         KafkaSpecError: ``unencodable``: a value does not fit its field.
+        TypeError: not all fields of the type are integers.
     """
+    layout = entry_struct(type_key)
     ordered = [columns[field.id] for field in LAYOUTS[type_key].fields]
     try:
-        return b"".join(starmap(entry_struct(type_key).pack, zip(*ordered, strict=True)))
+        return b"".join(starmap(layout.pack, zip(*ordered, strict=True)))
     except error as problem:
         raise make_error(
             Reason.UNENCODABLE, str(problem), spec=LAYOUTS[type_key].location

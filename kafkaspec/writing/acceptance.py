@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import gt, le
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.writing.headers import UNKNOWN, Headers
+from kafkaspec.writing.headers import NONE, UNKNOWN, Headers
+from kafkaspec.writing.producer_state import read_marker
 from kafkaspec.writing.profiles import Profile
 
 
@@ -34,7 +36,20 @@ def first_refused(
         what = f"{first} to {last}" if first != UNKNOWN else f"up to {last}"
         detail = f"its offsets, {what}, do not follow {before}"
         found.append((number, refusal(headers, number, detail)))
+    if profile.producer_state and any(headers.control):
+        found += _unreadable_marker(headers)
     return min(found, key=lambda item: item[0], default=None)
+
+
+def _unreadable_marker(headers: Headers) -> Iterator[tuple[int, KafkaSpecError]]:
+    """The first transaction marker that cannot be read."""
+    for number, control in enumerate(headers.control):
+        if control and headers.producer_id[number] != NONE:
+            try:
+                read_marker(headers, number)
+            except KafkaSpecError as error:
+                yield number, error
+                return
 
 
 def refusal(headers: Headers, number: int, detail: str) -> KafkaSpecError:

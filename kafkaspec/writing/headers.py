@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ NONE: Final = -1
 """No leader epoch, producer, epoch or sequence number."""
 
 BATCH_MAGIC: Final = next(
-    field.constant for field in LAYOUTS[RECORD_BATCH].fields if field.constant is not None
+    item.constant for item in LAYOUTS[RECORD_BATCH].fields if item.constant is not None
 )
 """The magic of a record batch; those below are messages."""
 
@@ -59,6 +59,7 @@ class Headers:
         last_sequence: of the last record as first written.
         transactional: 1 if records belong to a transaction.
         control: 1 for control batches.
+        markers: what control batches of producers say, by number, as far as they were read.
     """
 
     segment: Segment
@@ -80,6 +81,7 @@ class Headers:
     last_sequence: Sequence[int]
     transactional: Sequence[int]
     control: Sequence[int]
+    markers: dict[int, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.position)
@@ -105,11 +107,15 @@ class Headers:
     def first_offset_of(self, number: int) -> int:
         """First offset of an entry; a compressed message is decompressed for it.
 
-        Raises:
-            KafkaSpecError: it cannot be read.
+        Of one that cannot be read it is the last offset, which is what followers take.
         """
         known = self.first_offset[number]
-        return known if known != UNKNOWN else self.batch(number).base_offset
+        if known != UNKNOWN:
+            return known
+        try:
+            return self.batch(number).base_offset
+        except KafkaSpecError:
+            return self.last_offset[number]
 
     def wrong_checksum(self) -> int | None:
         """Number of the first entry whose checksum is not that of its bytes."""

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from kafkaspec.codecs import Codec
-from kafkaspec.compression import DEFAULT_MAX_OUTPUT
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.arrays import serialize_array
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.framing import fixed_size
@@ -95,11 +95,7 @@ class IndexBuilder:
         return 0 <= offset - self.base_offset <= LARGEST_RELATIVE_OFFSET
 
     def append(self, headers: Headers, first: int, last: int) -> None:
-        """Take one append: the entries from number ``first`` up to, and without, ``last``.
-
-        Raises:
-            KafkaSpecError: its records are needed, and cannot be read.
-        """
+        """Take one append: the entries from number ``first`` up to, and without, ``last``."""
         if self._by_batch:
             for number in range(first, last):
                 self._append(headers, number, number + 1)
@@ -107,11 +103,7 @@ class IndexBuilder:
             self._append(headers, first, last)
 
     def append_each(self, headers: Headers, first: int, last: int) -> None:
-        """Take some entries, each of them an append of its own.
-
-        Raises:
-            KafkaSpecError: as ``append``.
-        """
+        """Take some entries, each of them an append of its own."""
         if self._first_key or self._by_record:
             for number in range(first, last):
                 self._append(headers, number, number + 1)
@@ -166,11 +158,7 @@ class IndexBuilder:
             self._find_max = lambda: _offset_of(data, codec, largest, self._max_offset)
 
     def settle(self) -> None:
-        """Look up what is still to be looked up in bytes that were handed in.
-
-        Raises:
-            KafkaSpecError: the records of the batch with the largest timestamp cannot be read.
-        """
+        """Look up what is still to be looked up in bytes that were handed in."""
         if self._find_max is not None:
             self._max_offset = self._find_max()
             self._find_max = None
@@ -213,5 +201,8 @@ class IndexBuilder:
 def _offset_of(data: memoryview, codec: Codec, timestamp: int, otherwise: int) -> int:
     """Offset of the first record with that timestamp in an entry."""
     batch: Batch = Segment(data, codec=codec, crc="ignore").batch_at(0)
-    records = batch.records(DEFAULT_MAX_OUTPUT)
+    try:
+        records = batch.records()
+    except KafkaSpecError:  # a leader refuses such a batch; who has it must index it all the same
+        return otherwise
     return next((item.offset for item in records if item.timestamp == timestamp), otherwise)

@@ -27,7 +27,7 @@ from kafkaspec.writing.profiles import MarkerTrace, Profile
 
 
 @dataclass(slots=True)
-class _Marker:
+class Marker:
     """The end of a transaction as its control record says it."""
 
     aborted: bool
@@ -97,7 +97,7 @@ class ProducerState:
             if producer_id == NONE:
                 continue
             if headers.control[number]:
-                found = self._end(headers.batch(number))
+                found = self._end(headers, number)
                 if found is not None:
                     aborted.append(found)
             else:
@@ -141,13 +141,13 @@ class ProducerState:
                 entry.timestamp = NO_TIMESTAMP
         return entry
 
-    def _end(self, batch: Batch) -> AbortedTransaction | None:
+    def _end(self, headers: Headers, number: int) -> AbortedTransaction | None:
         """Take a transaction marker."""
-        marker = _read_marker(batch)
+        marker = read_marker(headers, number)
         if marker is None:
             return None
-        offset, producer_id = batch.base_offset, batch.producer_id
-        entry = self._of(producer_id, batch.producer_epoch)
+        offset, producer_id = headers.first_offset[number], headers.producer_id[number]
+        entry = self._of(producer_id, headers.producer_epoch[number])
         entry.coordinator_epoch = marker.coordinator_epoch
         if self._trace is not MarkerTrace.NOTHING:
             entry.timestamp = marker.timestamp
@@ -185,8 +185,21 @@ def transaction_index(aborted: Iterable[AbortedTransaction]) -> bytes:
     return serialize_array(key, columns)
 
 
-def _read_marker(batch: Batch) -> _Marker | None:
-    """What a control batch of a producer says; None for one that compaction emptied."""
+def read_marker(headers: Headers, number: int) -> Marker | None:
+    """What a control batch of a producer says; None for one that compaction emptied.
+
+    It is read once: ``headers`` keeps it.
+
+    Raises:
+        KafkaSpecError: it cannot be read, or it is of another kind.
+    """
+    if number not in headers.markers:
+        headers.markers[number] = _read_marker(headers.batch(number))
+    marker: Marker | None = headers.markers[number]
+    return marker
+
+
+def _read_marker(batch: Batch) -> Marker | None:
     found = batch.control_records()
     if not found:
         return None
@@ -201,7 +214,7 @@ def _read_marker(batch: Batch) -> _Marker | None:
             path=f"{batch.payload_path}/records/0/key/type",
             spec=field_of(KEY, "type").location,
         )
-    return _Marker(
+    return Marker(
         aborted=control.key.type == ControlRecordType.ABORT,
         coordinator_epoch=control.body.coordinator_epoch,
         timestamp=control.record.timestamp,

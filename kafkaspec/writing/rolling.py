@@ -33,6 +33,8 @@ class RollRules:
     ) -> int:
         """The first entry that needs another segment, each being an append of its own.
 
+        That the indexes become full is left to the caller.
+
         Args:
             indexes: of the segment that is open.
             first_timestamp: of its first append, whatever it is while there was none.
@@ -48,7 +50,6 @@ class RollRules:
         if not indexes.size:  # the first append may have any size
             stop = max(stop, first + 1)
             first_timestamp = headers.max_timestamp[first]
-        stop = min(stop, first + indexes.room)
         if stop > first and self.profile.timestamp_roll and first_timestamp != NO_TIMESTAMP:
             timestamps = headers.max_timestamp[first:stop]
             latest = first_timestamp + self.segment_ms

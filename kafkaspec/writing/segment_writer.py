@@ -5,19 +5,19 @@ Kafka: ``UnifiedLog.append``, ``LocalLog.roll``, ``LogSegment.shouldRoll``, ``Lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self
 from uuid import UUID
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.codecs import Buffer, Codec, get_codec
-from kafkaspec.log import names
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.checkpoints import partition_metadata
 from kafkaspec.log.encoding import encode
@@ -26,21 +26,24 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.writing.acceptance import first_refused, refusal
-from kafkaspec.writing.atomic import DirectoryAside, cannot_write, writing
+from kafkaspec.writing.atomic import cannot_write
 from kafkaspec.writing.headers import (
     BATCH_MAGIC,
     NONE,
+    UNKNOWN,
     Headers,
     read_all_headers,
     read_headers,
 )
 from kafkaspec.writing.index_rules import (
     INDEX_INTERVAL_BYTES,
+    LARGEST_RELATIVE_OFFSET,
     SEGMENT_INDEX_BYTES,
     IndexBuilder,
 )
 from kafkaspec.writing.leader_epochs import LeaderEpochs
-from kafkaspec.writing.producer_state import ProducerState, transaction_index
+from kafkaspec.writing.partition_files import PartitionFiles, WrittenSegment
+from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import Profile, get_profile
 from kafkaspec.writing.rolling import RollRules
 
@@ -54,26 +57,12 @@ LARGEST_SEGMENT: Final = (1 << 31) - 1
 LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
 PARTITION_METADATA: Final = "partition.metadata"
 
-_BUFFER: Final = 1 << 20
 _LEAST_INDEX: Final = 24
 """Bytes of an index that has room for one entry besides the one that closing adds."""
 
 _epoch = field_of(RECORD_BATCH, "partition_leader_epoch")
 _EPOCH_START: Final = FRAMING + field_position(LAYOUTS[RECORD_BATCH], _epoch.id)
 _EPOCH_STOP: Final = _EPOCH_START + _epoch.size
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenSegment:
-    """A segment that was begun.
-
-    Attributes:
-        base_offset: of the segment.
-        size: bytes of its log.
-    """
-
-    base_offset: int
-    size: int
 
 
 class SegmentWriter:
@@ -145,14 +134,10 @@ class SegmentWriter:
         self._metadata = None if topic_id is None else partition_metadata.serialize(topic_id)
         self._producers = ProducerState(self.profile, producer_state or ())
         self._epochs = LeaderEpochs(self.profile.epoch_file, leader_epoch, base_offset)
-        self._finished: list[WrittenSegment] = []
-        self._names: list[str] = []
-        self._snapshots: list[int] = []
-        self._file: IO[bytes] | None = None
         self.directory = Path(directory)
         if self.directory.exists() and Partition(self.directory).segment_paths:
             raise cannot_write(self.directory, "it holds segments already")
-        self._aside = DirectoryAside(directory, sync=sync)
+        self._files = PartitionFiles(directory, self.profile, sync=sync)
         try:
             if producer_state is not None and base_offset:
                 self._snapshot(base_offset)
@@ -167,12 +152,13 @@ class SegmentWriter:
     def segments(self) -> tuple[WrittenSegment, ...]:
         """The segments so far, the last one still being written."""
         current = WrittenSegment(self._indexes.base_offset, self._indexes.size)
-        return (*self._finished, current) if self._file else tuple(self._finished)
+        finished = self._files.finished
+        return (*finished, current) if self._files.is_open else tuple(finished)
 
     @property
     def closed(self) -> bool:
         """Whether ``close`` or ``abort`` was called."""
-        return self._file is None
+        return not self._files.is_open
 
     # -- appending --------------------------------------------------------------------------
 
@@ -193,25 +179,27 @@ class SegmentWriter:
             TruncatedError: the last entry is cut.
             ChecksumError: of an entry.
             KafkaSpecError: an entry cannot be read, offsets go back, or the profile does not know
-                the magic.
+                the magic. ``unreadable``: it cannot be written; then the writer is closed, and
+                nothing remains.
             ValueError: the writer is closed.
         """
-        self._open_file()
+        self._check_open()
         segment = Segment(data, codec=self._codec, tail="error")
         if together:
             headers = read_all_headers(segment)
             if headers is None:
                 return
             refused = first_refused(headers, self.next_offset, self.profile)
+            refused = refused or self._too_large(headers)
             if refused is not None:
                 raise refused[1]
-            self._append_together(headers)
-            self._indexes.settle()
+            with self._or_abort():
+                self._append_together(headers)
             return
         for headers in read_headers(segment):
             refused = first_refused(headers, self.next_offset, self.profile)
-            self._append_each(headers, len(headers) if refused is None else refused[0])
-            self._indexes.settle()
+            with self._or_abort():
+                self._append_each(headers, len(headers) if refused is None else refused[0])
             if refused is not None:
                 raise refused[1]
 
@@ -237,7 +225,7 @@ class SegmentWriter:
             KafkaSpecError: as ``encode`` and ``append``.
             ValueError: as ``encode``; the writer is closed.
         """
-        self._open_file()
+        self._check_open()
         items = list(records)
         if offsets == "assign":
             items = [
@@ -255,39 +243,59 @@ class SegmentWriter:
     def _append_each(self, headers: Headers, count: int) -> None:
         number = 0
         while number < count:
-            stop = self._rules.fitting(self._indexes, self._first_timestamp, headers, number, count)
-            if stop > number:
-                self._write(headers, number, stop, each=True)
-            if stop < count:
-                self._roll(headers.first_offset[stop], headers.last_offset[stop])
-            number = stop
+            indexes = self._indexes
+            stop = self._rules.fitting(indexes, self._first_timestamp, headers, number, count)
+            # An entry of the log makes one entry of an index at most.
+            end = min(stop, number + indexes.room)
+            if end > number:
+                self._write(headers, number, end, each=True)
+            number = end
+            if end < count and (end == stop or not self._indexes.room):
+                self._roll(headers.first_offset[end], headers.last_offset[end])
 
     def _append_together(self, headers: Headers) -> None:
-        size = headers.end - headers.position[0]
-        if size > LARGEST_SEGMENT:
-            raise refusal(headers, 0, f"an append of {size} bytes fits into no segment")
         if not self._rules.fits_together(self._indexes, self._first_timestamp, headers):
             self._roll(headers.first_offset[0], headers.last_offset[-1])
         self._write(headers, 0, len(headers), each=False)
 
+    def _too_large(self, headers: Headers) -> tuple[int, KafkaSpecError] | None:
+        """Why entries cannot be one append."""
+        first, last = headers.first_offset[0], headers.last_offset[-1]
+        if not self._indexes.fits(last):
+            first = headers.first_offset_of(0)
+        size = headers.end - headers.position[0]
+        if size > LARGEST_SEGMENT:
+            return 0, refusal(headers, 0, f"an append of {size} bytes fits into no segment")
+        if first != UNKNOWN and last - first > LARGEST_RELATIVE_OFFSET:
+            return 0, refusal(headers, 0, f"offsets {first} to {last} fit into no segment")
+        return None
+
+    @contextmanager
+    def _or_abort(self) -> Iterator[None]:
+        """Nothing remains of the log if a part of it cannot be written."""
+        try:
+            yield
+            self._indexes.settle()
+        except BaseException:
+            self.abort()
+            raise
+
     def _roll(self, first_offset: int, last_offset: int) -> None:
         """Begin another segment for an append with these offsets."""
         base_offset = self._rules.base_offset(self.next_offset, first_offset, last_offset)
-        self._finish()
+        self._files.finish(self._indexes, self._aborted)
         self._snapshot(base_offset)
         self._begin(base_offset)
 
     def _write(self, headers: Headers, first: int, last: int, *, each: bool) -> None:
         """Append entries to the segment that is open; they fit into it."""
-        file = self._open_file()
         if not self._indexes.size:
             stop = first + 1 if each else last
             self._first_timestamp = max(headers.max_timestamp[first:stop])
         data = headers.data(first, last)
         if self._leader_epoch is not None:
             data, headers = self._with_epoch(headers, first, last, data)
-        with writing(self.directory):
-            file.write(data)
+        self._files.append(data)
         append = self._indexes.append_each if each else self._indexes.append
         append(headers, first, last)
         if self.profile.producer_state:
@@ -310,12 +318,11 @@ class SegmentWriter:
         epochs = [self._leader_epoch if magic >= BATCH_MAGIC else NONE for magic in headers.magic]
         return memoryview(changed), headers.with_epochs(epochs)
 
-    # -- files ------------------------------------------------------------------------------
+    # -- segments ---------------------------------------------------------------------------
 
-    def _open_file(self) -> IO[bytes]:
-        if self._file is None:
+    def _check_open(self) -> None:
+        if not self._files.is_open:
             raise ValueError("the writer is closed")
-        return self._file
 
     def _begin(self, base_offset: int) -> None:
         """Begin a segment."""
@@ -324,50 +331,12 @@ class SegmentWriter:
         )
         self._first_timestamp = NO_TIMESTAMP
         self._aborted: list[AbortedTransaction] = []
-        path = self._aside.path / self._name(names.LOG)
-        with writing(path):
-            self._file = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115
-
-    def _name(self, kind: str) -> str:
-        return names.SegmentName(self._indexes.base_offset, "").sibling(kind)
-
-    def _finish(self) -> None:
-        """Bring the segment to its end: a broker does this when it rolls, and when it stops."""
-        file = self._open_file()
-        self._indexes.finish()
-        with writing(self.directory):
-            file.flush()
-            self._aside.force(file.fileno())
-            file.close()
-        self._put(self._name(names.OFFSET_INDEX), self._indexes.offset_index())
-        if self.profile.has_time_index:
-            self._put(self._name(names.TIME_INDEX), self._indexes.time_index())
-        if self._aborted:
-            self._put(self._name(names.TRANSACTION_INDEX), transaction_index(self._aborted))
-        self._names.append(self._name(names.LOG))
-        self._finished.append(WrittenSegment(self._indexes.base_offset, self._indexes.size))
-
-    def _put(self, name: str, data: bytes) -> None:
-        self._aside.write(name, data)
-        self._names.append(name)
+        self._files.begin(base_offset)
 
     def _snapshot(self, offset: int) -> None:
-        """Write the state of the producers at an offset, unless that was done."""
-        if not self.profile.producer_state or offset in self._snapshots[-1:]:
-            return
-        name = names.SegmentName(offset, names.PRODUCER_SNAPSHOT).sibling(names.PRODUCER_SNAPSHOT)
-        self._put(name, self._producers.snapshot(self._codec))
-        self._snapshots.append(offset)
-
-    def _remove_old_snapshots(self) -> None:
-        """Brokers before 2.8 keep no snapshots in front of the last two segments."""
-        if self.profile.snapshot_per_segment or len(self._finished) < 2:
-            return
-        for offset in self._snapshots:
-            if offset < self._finished[-2].base_offset:
-                name = names.SegmentName(offset, "").sibling(names.PRODUCER_SNAPSHOT)
-                self._aside.remove(name)
-                self._names.remove(name)
+        """Write the state of the producers at an offset."""
+        if self.profile.producer_state:
+            self._files.snapshot(offset, self._producers.snapshot(self._codec))
 
     # -- end --------------------------------------------------------------------------------
 
@@ -377,31 +346,27 @@ class SegmentWriter:
         Raises:
             KafkaSpecError: ``unreadable``: a file cannot be written; then nothing remains.
         """
-        if self._file is None:
+        files = self._files
+        if not files.is_open:
             return
         try:
-            self._finish()
-            if self.next_offset > self._finished[0].base_offset:
+            files.finish(self._indexes, self._aborted)
+            if self.next_offset > files.finished[-1].base_offset:
                 self._snapshot(self.next_offset)
-            self._remove_old_snapshots()
+            files.remove_old_snapshots()
             checkpoint = self._epochs.checkpoint()
             if checkpoint is not None:
-                self._put(LEADER_EPOCH_CHECKPOINT, checkpoint)
+                files.put(LEADER_EPOCH_CHECKPOINT, checkpoint)
             if self._metadata is not None and self.profile.partition_metadata:
-                self._put(PARTITION_METADATA, self._metadata)
-            self._aside.commit(self._names)
+                files.put(PARTITION_METADATA, self._metadata)
+            files.commit()
         except BaseException:
             self.abort()
             raise
-        self._file = None
 
     def abort(self) -> None:
         """Give up: nothing remains. After ``close`` it does nothing."""
-        if self._file is not None:
-            self._file.close()
-        if self._file is not None or not self._finished:
-            self._file = None
-            self._aside.discard()
+        self._files.discard()
 
     def __enter__(self) -> Self:
         return self

@@ -1,0 +1,130 @@
+"""The files of a partition in the making: segments and what lies beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from os import PathLike
+from typing import IO, Final
+
+from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.log import names
+from kafkaspec.writing.atomic import DirectoryAside, writing
+from kafkaspec.writing.index_rules import IndexBuilder
+from kafkaspec.writing.producer_state import transaction_index
+from kafkaspec.writing.profiles import Profile
+
+_BUFFER: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSegment:
+    """A segment that was begun.
+
+    Attributes:
+        base_offset: of the segment.
+        size: bytes of its log.
+    """
+
+    base_offset: int
+    size: int
+
+
+class PartitionFiles:
+    """Files that are written aside.
+
+    Args:
+        directory: where they are to be.
+        profile: says which there are.
+        sync: whether they are forced to disk.
+
+    Attributes:
+        finished: segments that are complete.
+        is_open: whether files can still be written.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: the place cannot be written.
+    """
+
+    def __init__(self, directory: str | PathLike[str], profile: Profile, *, sync: bool) -> None:
+        self.finished: list[WrittenSegment] = []
+        self.is_open = True
+        self._profile = profile
+        self._aside = DirectoryAside(directory, sync=sync)
+        self._names: list[str] = []
+        self._snapshots: list[int] = []
+        self._log: IO[bytes] | None = None
+
+    def begin(self, base_offset: int) -> None:
+        """Begin the log of a segment."""
+        path = self._aside.path / _name(base_offset, names.LOG)
+        with writing(path):
+            self._log = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115
+
+    def append(self, data: memoryview) -> None:
+        """Append to the log of the segment."""
+        assert self._log is not None
+        with writing(self._aside.target):
+            self._log.write(data)
+
+    def finish(self, indexes: IndexBuilder, aborted: Iterable[AbortedTransaction]) -> None:
+        """Bring the segment to its end: a broker does this when it rolls, and when it stops.
+
+        Args:
+            indexes: of the segment.
+            aborted: transactions whose ABORT marker lies in it.
+        """
+        assert self._log is not None
+        base_offset = indexes.base_offset
+        with writing(self._aside.target):
+            self._log.flush()
+            self._aside.force(self._log.fileno())
+            self._log.close()
+        indexes.finish()
+        self.put(_name(base_offset, names.OFFSET_INDEX), indexes.offset_index())
+        if self._profile.has_time_index:
+            self.put(_name(base_offset, names.TIME_INDEX), indexes.time_index())
+        data = transaction_index(aborted)
+        if data:
+            self.put(_name(base_offset, names.TRANSACTION_INDEX), data)
+        self._names.append(_name(base_offset, names.LOG))
+        self.finished.append(WrittenSegment(base_offset, indexes.size))
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a whole file."""
+        self._aside.write(name, data)
+        self._names.append(name)
+
+    def snapshot(self, offset: int, data: bytes) -> None:
+        """Write a producer snapshot."""
+        self.put(_name(offset, names.PRODUCER_SNAPSHOT), data)
+        self._snapshots.append(offset)
+
+    def remove_old_snapshots(self) -> None:
+        """Brokers before 2.8 keep no snapshots in front of the last two segments."""
+        if self._profile.snapshot_per_segment or len(self.finished) < 2:
+            return
+        for offset in self._snapshots:
+            if offset < self.finished[-2].base_offset:
+                name = _name(offset, names.PRODUCER_SNAPSHOT)
+                self._aside.remove(name)
+                self._names.remove(name)
+
+    def commit(self) -> None:
+        """Give all files their final names."""
+        self._aside.commit(self._names)
+        self.is_open = False
+
+    def discard(self) -> None:
+        """Remove all files, unless they have their final names. A second time does nothing."""
+        if self._log is not None:
+            with suppress(OSError):  # what is still in the buffer may not fit on the disk
+                self._log.close()
+        if self.is_open:
+            self.is_open = False
+            self._aside.discard()
+
+
+def _name(offset: int, kind: str) -> str:
+    return names.SegmentName(offset, kind).sibling(kind)
