@@ -163,6 +163,7 @@ def test_one_piece_or_many_is_the_same(data: st.DataObject) -> None:
     assert results[0] == results[1] == results[2]
 
 
+@SETTINGS
 @given(
     st.lists(st.tuples(st.integers(0, (1 << 31) - 1), st.integers(0, (1 << 31) - 1)), max_size=5)
 )
