@@ -23,6 +23,9 @@ ParseEntry = Callable[[Text, Sequence[Piece], str], T]
 def parse(text: Text, width: int, entry: ParseEntry[T]) -> tuple[T, ...]:
     """The entries of a checkpoint in the order of the file.
 
+    Nothing is allocated for the count: Kafka does, and a broker runs out of memory when it is
+    large and wrong.
+
     Args:
         text: of the file.
         width: fields of a line.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike
 
-from kafkaspec.errors import Reason
 from kafkaspec.log.checkpoints.json_text import JsonObject, written
 from kafkaspec.log.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, writable
 
@@ -46,12 +45,8 @@ def parse(data: bytes, *, file: str | None = None) -> CleanShutdown:
     text = Text(data, file)
     if not data:
         return CleanShutdown()
-    try:
-        content = Piece(data.decode(), 0, 1)
-    except UnicodeDecodeError as error:
-        raise text.error(
-            Reason.INVALID_VALUE, "it is not UTF-8", Piece("", error.start, 1)
-        ) from None
+    # Kafka replaces what is not UTF-8 (Utils.readFileAsString), so that it may stand in a name.
+    content = Piece(data.decode("utf-8", "replace"), 0, 1)
     found = JsonObject(text, content)
     version = found.number(_VERSION_FIELD, INT_BITS) if _VERSION_FIELD in found.fields else VERSION
     return CleanShutdown(found.number(_EPOCH_FIELD, LONG_BITS), version)

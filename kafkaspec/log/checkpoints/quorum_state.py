@@ -58,6 +58,9 @@ class QuorumState:
 def parse(data: bytes, *, file: str | None = None) -> QuorumState:
     """What is in the file. Lines behind the first one are not looked at.
 
+    Kafka takes the lower 16 bits of any ``data_version``; here a number that does not fit is
+    refused.
+
     Args:
         data: all bytes of the file.
         file: its name in errors.

@@ -95,7 +95,7 @@ class Text:
         self, reason: Reason, detail: str, where: Piece | None = None, path: str = ""
     ) -> KafkaSpecError:
         """The error about a piece, or about the end of the file."""
-        position = len(self.data) if where is None else where.position
+        position = len(self.data) if where is None else min(where.position, len(self.data))
         if where is not None:
             detail = f"line {where.line}: {detail}"
         return make_error(reason, detail, file=self.file, offset=position, path=path)

@@ -97,7 +97,7 @@ def test_numbers(digits: str, bits: int, expected: int) -> None:
 )
 def test_what_is_no_number(digits: str, bits: int) -> None:
     with pytest.raises(KafkaSpecError) as caught:
-        Text(b"", "a").number(Piece(digits, 17, 3), bits, "/x")
+        Text(bytes(99), "a").number(Piece(digits, 17, 3), bits, "/x")
     error = caught.value
     assert (error.reason, error.file, error.offset, error.path) == (
         Reason.INVALID_VALUE,
