@@ -170,9 +170,9 @@ class Decoder:
             return arrays.constant(getattr(self._place, name), kind, rows, names)
         if name == "control_type":
             return arrays.constant(None, kind, rows, CONTROL_TYPES)
-        values = _integers(found[SOURCES[name][0]], rows)
         if name == "timestamp":
-            return arrays.timestamps(values, kind)
+            return self._timestamps(found[name], rows, kind)
+        values = _integers(found[SOURCES[name][0]], rows)
         if name == "timestamp_type":
             if chunk.odd:
                 old = pc.equal(_integers(found["batch.magic"], rows), 0)
@@ -188,6 +188,13 @@ class Decoder:
         if name == "batch_position":
             values = pc.add(values, chunk.start)
         return values if values.type == kind else values.cast(kind, safe=False)
+
+    def _timestamps(self, column: AnyColumn, rows: int, kind: pa.DataType) -> pa.Array:
+        assert isinstance(column, IntegerColumn)
+        if self._core.module.count(column.values, rows, NO_TIMESTAMP):
+            return arrays.timestamps(_integers(column, rows), kind)
+        values: Any = column.values
+        return pa.Array.from_buffers(kind, rows, [None, values], null_count=0)
 
     def _bytes(
         self, column: AnyColumn, rows: int, data: Sequence[pa.Buffer], kind: pa.DataType

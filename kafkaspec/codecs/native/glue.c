@@ -170,6 +170,34 @@ static PyObject *glue_crc32c_table(PyObject *module, PyObject *buffer)
     return checksum_of(buffer, ks_crc32c_table);
 }
 
+PyDoc_STRVAR(count_doc,
+             "count(values, rows, value) -> number\n\n"
+             "How many of the first rows of a column of integers have a value.");
+
+static PyObject *glue_count(PyObject *module, PyObject *args)
+{
+    PyObject *values;
+    long long rows, value;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OLL", &values, &rows, &value))
+        return NULL;
+    if (rows < 0 || rows > PY_SSIZE_T_MAX / 8)
+        return PyErr_Format(PyExc_ValueError, "rows out of range");
+    glue_pins pins;
+    if (glue_pins_open(&pins, 1) < 0)
+        return NULL;
+    PyObject *result = NULL;
+    const int64_t *items = glue_pin_sized(&pins, values, 0, 8 * rows);
+    if (items) {
+        int64_t found = 0;
+        for (int64_t i = 0; i < rows; i++)
+            found += items[i] == value;
+        result = PyLong_FromLongLong(found);
+    }
+    glue_pins_close(&pins);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"scan", glue_scan, METH_VARARGS, scan_doc},
     {"load_array", glue_load, METH_VARARGS, load_doc},
@@ -178,6 +206,7 @@ static PyMethodDef methods[] = {
     {"payload_objects", glue_payload_objects, METH_VARARGS, "Records of one payload as objects."},
     {"plan", glue_plan, METH_VARARGS, "Chunks of batches from a table of headers."},
     {"select", glue_select, METH_VARARGS, "Descriptions of the batches that are wanted."},
+    {"count", glue_count, METH_VARARGS, count_doc},
     {"encode", glue_encode, METH_VARARGS, "Columns as bytes."},
     {"encode_objects", glue_encode_objects, METH_VARARGS, "Record objects as bytes."},
     {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},
