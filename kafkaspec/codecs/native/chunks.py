@@ -24,6 +24,16 @@ from kafkaspec.codecs.native.columns import (
     IntegerColumn,
     Layout,
 )
+from kafkaspec.codecs.native.names import (
+    BATCH_POSITION,
+    COMPRESSION,
+    MAGIC,
+    POSITION,
+    RECORDS,
+    ROWS,
+    SIZE,
+    VALUE,
+)
 from kafkaspec.codecs.native.scan import End, EntryTable, scan
 from kafkaspec.codecs.native.wrappers import Shift, open_wrapper
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
@@ -36,13 +46,11 @@ if TYPE_CHECKING:
 CHUNK_BYTES: Final = 8 << 20
 """Input of a chunk: large enough that Python does not show, small enough to stay in caches."""
 
-ROWS: Final = "num_records"
-COMPRESSION: Final = "attributes.compression"
-PAYLOADS: Final = ("records", "value")
-"""Columns of a scan that say how many records an entry has, how it is compressed and where."""
+PAYLOADS: Final = (RECORDS, VALUE)
+"""Columns of a scan that say where what may be compressed lies, of either kind of entry."""
 
-_INPUT, _ARENA = 0, 1
-_POSITION, _PAYLOAD, _PAYLOAD_AT, _PAYLOAD_SIZE, _ROWS, _FLAGS = 1, 3, 4, 5, 6, 7
+_ARENA: Final = 1
+"""Number of the buffer that is decompressed into; 0 is the input."""
 
 Rescue = Callable[[int], list[Record]]
 """Given the position of an entry: its records, or the error that it deserves."""
@@ -237,40 +245,41 @@ class ChunkReader:
 
     def _open(self, chunk: Chunk, view: memoryview) -> bytes:
         """Decompress what is compressed; the arena."""
-        width = self.core.module.BATCH_FIELDS
+        module = self.core.module
+        width = module.BATCH_FIELDS
         parts: list[bytes] = []
         at = row = 0
         for number in range(len(chunk.batches) // width):
             b = number * width
-            if chunk.batches[b + _PAYLOAD] == -2:
+            if chunk.batches[b + module.PAYLOAD] == -2:
                 payload = self._decompressed(chunk, chunk.first + number)
                 if payload is None:
-                    chunk.batches[b + _PAYLOAD] = -1
-                    chunk.batches[b + _ROWS] = -1  # refused by the core, and so rescued
+                    chunk.batches[b + module.PAYLOAD] = -1
+                    chunk.batches[b + module.ROWS] = -1  # refused by the core, and so rescued
                 else:
-                    chunk.batches[b + _PAYLOAD] = _ARENA
-                    chunk.batches[b + _PAYLOAD_AT] = at
-                    chunk.batches[b + _PAYLOAD_SIZE] = len(payload)
+                    chunk.batches[b + module.PAYLOAD] = _ARENA
+                    chunk.batches[b + module.PAYLOAD_POSITION] = at
+                    chunk.batches[b + module.PAYLOAD_SIZE] = len(payload)
                     parts.append(payload)
                     at += len(payload)
                     self._open_wrapper(chunk, number, payload, row)
-            row += max(chunk.batches[b + _ROWS], 0)
+            row += max(chunk.batches[b + module.ROWS], 0)
         chunk.rows = row
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _decompressed(self, chunk: Chunk, entry: int) -> bytes | None:
         table = chunk.table
         for name in PAYLOADS:
-            if table.has(f"{name}.size", entry):
-                start = table.column(f"{name}.position")[entry]
-                size = table.column(f"{name}.size")[entry]
+            if table.has(f"{name}.{SIZE}", entry):
+                start = table.column(f"{name}.{POSITION}")[entry]
+                size = table.column(f"{name}.{SIZE}")[entry]
                 if size < 0:
                     return None
                 try:
                     return compression.decompress(
                         table.column(COMPRESSION)[entry],
                         self.buffer[start : start + size],
-                        magic=table.column("magic")[entry],
+                        magic=table.column(MAGIC)[entry],
                         max_output=self._max_output,
                     )
                 except KafkaSpecError:
@@ -282,23 +291,25 @@ class ChunkReader:
         table = chunk.table
         if table.has(ROWS, entry):
             return
-        b = number * self.core.module.BATCH_FIELDS
+        module = self.core.module
+        b = number * module.BATCH_FIELDS
         found = open_wrapper(self.core, table, entry, payload, row)
         if found is None:
-            chunk.batches[b + _ROWS] = -1
+            chunk.batches[b + module.ROWS] = -1
             return
-        chunk.batches[b + _ROWS] = found.count
-        chunk.batches[b + _FLAGS] |= self.core.module.ENTRIES
+        chunk.batches[b + module.ROWS] = found.count
+        chunk.batches[b + module.FLAGS] |= module.ENTRIES
         chunk.shifts.append(found)
 
     def _replace(self, chunk: Chunk, number: int, arena: bytes) -> bytes:
         """Put records in the place of an entry that the core refused; the new arena."""
-        width = self.core.module.BATCH_FIELDS
+        module = self.core.module
+        width = module.BATCH_FIELDS
         b = number * width
-        records = self._rescue(chunk.start + chunk.batches[b + _POSITION])
+        records = self._rescue(chunk.start + chunk.batches[b + module.POSITION])
         entry = self.codec.batch_of(records)
-        before = max(chunk.batches[b + _ROWS], 0)
-        row = sum(max(chunk.batches[k * width + _ROWS], 0) for k in range(number))
+        before = max(chunk.batches[b + module.ROWS], 0)
+        row = sum(max(chunk.batches[k * width + module.ROWS], 0) for k in range(number))
         chunk.batches[b : b + width] = array(
             "q", [_ARENA, len(arena), len(entry), -1, 0, 0, len(records), 0]
         )
@@ -317,7 +328,7 @@ class ChunkReader:
 
 def _correct_positions(found: dict[str, AnyColumn], start: int, rows: int) -> None:
     """The core counts from the first byte of the chunk; users from that of the input."""
-    column = found.get("batch.position")
+    column = found.get(BATCH_POSITION)
     if start and isinstance(column, IntegerColumn):
         values = memoryview(column.values).cast("B").cast("q")
         for row in range(rows):

@@ -37,6 +37,8 @@ VALUE: Final = _path(_MESSAGE, "value")
 POSITION: Final = "position"
 SIZE: Final = "size"
 """Of a whole entry; behind the name of bytes, of these."""
+BATCH_POSITION: Final = f"batch.{POSITION}"
+"""Column of where the entry of a record begins."""
 
 ROLES: Final = (
     MAGIC, COMPRESSION, IS_CONTROL, ROWS, BASE_OFFSET, LAST_OFFSET, OFFSET, MAX_TIMESTAMP,

@@ -12,10 +12,9 @@ from typing import Final
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs.native.columns import AnyColumn, IntegerColumn
 from kafkaspec.codecs.native.core import Core
+from kafkaspec.codecs.native.names import COMPRESSION, MAGIC, OFFSET, TIMESTAMP, TIMESTAMP_TYPE
 from kafkaspec.codecs.native.scan import End, EntryTable, scan
 
-OFFSET: Final = "offset"
-TIMESTAMP: Final = "timestamp"
 _MAGIC_1: Final = 1
 
 
@@ -66,11 +65,11 @@ def open_wrapper(
         first: row of its first message.
     """
     inner = scan(core, payload)
-    magics = set(inner.column("magic"))
-    magic = table.column("magic")[entry]
+    magics = set(inner.column(MAGIC))
+    magic = table.column(MAGIC)[entry]
     if inner.end is not End.COMPLETE or magics != {magic}:
         return None
-    if any(inner.column("attributes.compression")):
+    if any(inner.column(COMPRESSION)):
         return None
     offset, last = table.column(OFFSET)[entry], inner.column(OFFSET)[inner.count - 1]
     shift = 0
@@ -79,6 +78,6 @@ def open_wrapper(
         if offset and offset < last:
             return None
         shift = offset - last if offset else 0
-        if table.column("attributes.timestamp_type")[entry]:
+        if table.column(TIMESTAMP_TYPE)[entry]:
             timestamp = table.column(TIMESTAMP)[entry]
     return Shift(first, inner.count, shift, timestamp)
