@@ -1,6 +1,7 @@
 """The extension module; see kafkaspec/codecs/native/glue.c."""
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, Self, TypeVar
 
 from typing_extensions import Buffer
 
@@ -83,17 +84,28 @@ def decode(
     state: Buffer,
     /,
 ) -> tuple[int, int, int]: ...
-def decode_objects(
-    buffers: tuple[Buffer, ...],
-    batches: Buffer,
-    first: int,
-    count: int,
-    records: list[_T],
-    record: type[_T],
-    plan: tuple[int, ...],
-    text: int,
-    /,
-) -> tuple[int, int, int]: ...
+
+class Records(Generic[_T]):
+    end: int
+    def __new__(
+        cls,
+        buffer: Buffer,
+        start: int,
+        values: Buffer,
+        capacity: int,
+        count: int,
+        roles: tuple[int, ...],
+        magic: int,
+        flags: int,
+        record: type[_T],
+        plan: tuple[int, ...],
+        text: int,
+        check: Callable[[], object] | None,
+        /,
+    ) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> _T: ...
+
 def payload_objects(
     kind: int,
     header: tuple[int, ...],

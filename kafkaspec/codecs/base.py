@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs.headers import HeaderTable
@@ -51,6 +51,19 @@ class Origin:
 
 
 NOWHERE = Origin()
+
+
+class PlainRecords(Protocol):
+    """Records of some batches, one at a time.
+
+    Attributes:
+        end: where the last of these batches ends, as far as that has come.
+    """
+
+    @property
+    def end(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Record]: ...
 
 
 class Codec(ABC):
@@ -131,9 +144,9 @@ class Codec(ABC):
         return None
 
     def plain_records(
-        self, buffer: Buffer, start: int, verify: bool
-    ) -> tuple[list[Record], int] | None:
-        """Records of the batches from ``start`` on that need nothing but decoding, all at once.
+        self, buffer: Buffer, start: int, verify: bool, check: Callable[[], object] | None = None
+    ) -> PlainRecords | None:
+        """Records of the batches from ``start`` on that need nothing but decoding.
 
         For readers in a hurry, who must be able to do without: whatever is odd about an entry, it
         is left to the way that looks at one after the other. None of a codec means always.
@@ -142,10 +155,12 @@ class Codec(ABC):
             buffer: entries.
             start: where the first one begins.
             verify: whether batches with a wrong checksum are odd.
+            check: raises an error if the buffer may not be looked at any more. It is called
+                before each batch, and records are made from a copy of that. None: it always may.
 
         Returns:
-            The records of some batches of data of magic 2, not compressed, and where the next
-            entry begins; None if the first entry is another.
+            The records of some batches of data of magic 2 that are not compressed, none if the
+            first entry is another.
         """
         return None
 

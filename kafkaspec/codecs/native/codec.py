@@ -6,33 +6,34 @@ reads again, so that every error has its reason, its byte and its path from one 
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, ClassVar, Final
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin
+from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin, PlainRecords
 from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
+from kafkaspec.codecs.native.names import (
+    BATCH_MAGIC,
+    COMPRESSION,
+    IS_CONTROL,
+    MAGIC,
+    POSITION,
+    ROWS,
+    SIZE,
+)
 from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import TypeLayout
 from kafkaspec.model import Record
 
-_AT_ONCE: Final = 8
-"""Batches whose records are made in one call: few enough that they stay in the cache."""
-_DEFAULT: Final = next(
-    field.constant
-    for field in LAYOUTS["recordbatch.record_batch"].fields
-    if field.constant is not None
-)
-"""The magic of a record batch."""
-_PLAIN: Final = (
-    "position", "size", "magic", "attributes.compression", "attributes.is_control", "num_records",
-)  # fmt: skip
+_AT_ONCE: Final = 64
+"""Headers that are read at once: few enough that they stay in the cache."""
+_PLAIN: Final = (POSITION, SIZE, MAGIC, COMPRESSION, IS_CONTROL, ROWS)
+"""Columns of a scan that records of plain batches are made with."""
 
 _ENTRY = LAYOUTS["recordbatch.entry"]
 _FRAMING = sum(field.size for field in _ENTRY.fields)
@@ -58,6 +59,7 @@ class NativeCodec(Codec):
         self.reference = PythonCodec(package)
         self._kinds = {kind.key: kind for kind in self.core.kinds.values()}
         self._by_class: dict[type, Kind] = {}
+        self._plain_roles = tuple(self.core.scan_names.index(name) for name in _PLAIN)
 
     def parse(
         self,
@@ -115,28 +117,26 @@ class NativeCodec(Codec):
         return table if table.count else None
 
     def plain_records(
-        self, buffer: Buffer, start: int, verify: bool
-    ) -> tuple[list[Record], int] | None:
+        self, buffer: Buffer, start: int, verify: bool, check: Callable[[], object] | None = None
+    ) -> PlainRecords:
         """As ``Codec.plain_records``."""
         core = self.core
-        module = core.module
         table = scan(core, buffer, start, capacity=_AT_ONCE)
-        batches = array("q")
-        flags = module.VERIFY if verify else 0
-        columns = [table.column(name) for name in _PLAIN]
-        for position, size, magic, compression, control, rows in zip(*columns, strict=True):
-            if magic != _DEFAULT or compression or control:
-                break
-            batches.extend((0, position, size, -1, 0, 0, rows, flags))
-        count = len(batches) // module.BATCH_FIELDS
-        records: list[Record] = []
-        status, failed, _ = module.decode_objects(
-            (buffer,), batches, 0, count, records, Record, core.record_plan, core.record_text
+        found: PlainRecords = core.module.Records(
+            buffer,
+            start,
+            table.values,
+            table.capacity,
+            table.count,
+            self._plain_roles,
+            BATCH_MAGIC,
+            core.module.VERIFY if verify else 0,
+            Record,
+            core.record_plan,
+            core.record_text,
+            check,
         )
-        count = count if status == module.OK else failed
-        if not count:
-            return None
-        return records, columns[0][count - 1] + columns[1][count - 1]
+        return found
 
     def decode_records(
         self, batch: Any, payload: Buffer, *, origin: Origin = NOWHERE

@@ -202,7 +202,6 @@ static PyMethodDef methods[] = {
     {"scan", glue_scan, METH_VARARGS, scan_doc},
     {"load_array", glue_load, METH_VARARGS, load_doc},
     {"decode", glue_decode, METH_VARARGS, "Records of batches into columns."},
-    {"decode_objects", glue_decode_objects, METH_VARARGS, "Records of batches as objects."},
     {"payload_objects", glue_payload_objects, METH_VARARGS, "Records of one payload as objects."},
     {"plan", glue_plan, METH_VARARGS, "Chunks of batches from a table of headers."},
     {"select", glue_select, METH_VARARGS, "Descriptions of the batches that are wanted."},
@@ -305,6 +304,8 @@ static int prepare(PyObject *module)
     if (add(module, "COLUMNS", columns_table()) < 0 || add(module, "KINDS", kinds_table()) < 0 ||
         add(module, "ARRAYS", arrays_table()) < 0 ||
         add(module, "SCAN", names_tuple(ks_scan_names, ks_scan_count)) < 0)
+        return -1;
+    if (add(module, "Records", glue_records_type(module)) < 0)
         return -1;
     return add(module, "CRC32C_KERNEL", PyUnicode_FromString(ks_crc32c_kernel()));
 }

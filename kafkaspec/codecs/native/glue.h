@@ -39,10 +39,11 @@ enum {
 int glue_integers(PyObject *tuple, int64_t *out, Py_ssize_t count);
 
 PyObject *glue_decode(PyObject *module, PyObject *args);
-PyObject *glue_decode_objects(PyObject *module, PyObject *args);
 PyObject *glue_payload_objects(PyObject *module, PyObject *args);
 PyObject *glue_plan(PyObject *module, PyObject *args);
 PyObject *glue_select(PyObject *module, PyObject *args);
+/* The type of the iterator over records; a new reference. */
+PyObject *glue_records_type(PyObject *module);
 PyObject *glue_encode(PyObject *module, PyObject *args);
 PyObject *glue_encode_objects(PyObject *module, PyObject *args);
 

@@ -5,38 +5,9 @@
  * A plan says what a record is made of: for each item of the record a number of ks_columns, and a
  * bit set of byte columns that are text (UTF-8, other bytes as surrogate escapes).
  */
-#include "glue.h"
+#include "glue_objects.h"
 
 #include <string.h>
-
-enum { MOST_FIELDS = 16, CACHED_NAMES = 64, CACHED_SIZE = 56 };
-
-/* Text that occurs again and again, such as the keys of headers, is made once. */
-typedef struct {
-    int64_t size;
-    PyObject *text;
-    uint8_t bytes[CACHED_SIZE];
-} name;
-
-typedef struct {
-    ks_out out;
-    int64_t **integers;
-    ks_bytes_out *bytes;
-    ks_list_out *lists;
-    int64_t row_capacity;
-    void *blocks;
-    PyTypeObject *type;
-    allocfunc allocate;
-    int fields;
-    int plan[MOST_FIELDS];
-    uint64_t text;
-    PyObject *nothing;
-    Py_ssize_t items; /* bytes in front of the items of a tuple, 0 if that is not known */
-    name names[CACHED_NAMES];
-    /* The last integer of each field: timestamps in milliseconds repeat from record to record. */
-    int64_t number[MOST_FIELDS];
-    PyObject *number_object[MOST_FIELDS];
-} maker;
 
 /*
  * PyTuple_SetItem costs more than anything else that is done to a record but its allocation. Items
@@ -60,6 +31,23 @@ static Py_ssize_t items_at(PyTypeObject *type)
     Py_XDECREF(size);
     Py_XDECREF(probe);
     return found;
+}
+
+/* Whether the type adds nothing to the memory of a tuple. */
+static int is_bare(PyTypeObject *type)
+{
+    static const char *const sizes[] = {"__basicsize__", "__itemsize__", "__dictoffset__",
+                                        "__weakrefoffset__"};
+    int bare = (PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC) != 0;
+    for (size_t i = 0; bare && i < sizeof sizes / sizeof *sizes; i++) {
+        PyObject *own = PyObject_GetAttrString((PyObject *)type, sizes[i]);
+        PyObject *plain = PyObject_GetAttrString((PyObject *)&PyTuple_Type, sizes[i]);
+        bare = own && plain && PyObject_RichCompareBool(own, plain, Py_EQ) == 1;
+        Py_XDECREF(own);
+        Py_XDECREF(plain);
+    }
+    PyErr_Clear();
+    return bare;
 }
 
 /* Takes the reference to `item`; a tuple that was made just now and nobody else has. */
@@ -86,7 +74,7 @@ static int wanted(maker *m, int column)
     return 0;
 }
 
-static int maker_open(maker *m, PyObject *type, PyObject *plan, unsigned long long text)
+int maker_open(maker *m, PyObject *type, PyObject *plan, unsigned long long text)
 {
     memset(m, 0, sizeof *m);
     if (!PyType_Check(type) || !PyTuple_Check(plan) || PyTuple_Size(plan) > MOST_FIELDS ||
@@ -97,6 +85,7 @@ static int maker_open(maker *m, PyObject *type, PyObject *plan, unsigned long lo
     m->type = (PyTypeObject *)type;
     m->allocate = (allocfunc)PyType_GetSlot(m->type, Py_tp_alloc);
     m->items = items_at(m->type);
+    m->bare = m->items && is_bare(m->type);
     m->text = text;
     m->fields = (int)PyTuple_Size(plan);
     m->integers = PyMem_Calloc((size_t)ks_integers_count + 1, sizeof *m->integers);
@@ -124,7 +113,7 @@ static int maker_open(maker *m, PyObject *type, PyObject *plan, unsigned long lo
     return 0;
 }
 
-static void maker_close(maker *m)
+void maker_close(maker *m)
 {
     for (int i = 0; i < CACHED_NAMES; i++)
         Py_XDECREF(m->names[i].text);
@@ -138,7 +127,7 @@ static void maker_close(maker *m)
 }
 
 /* Memory for `rows` records with `items` items in each list, in one block. */
-static int maker_room(maker *m, int64_t rows, int64_t items)
+int maker_room(maker *m, int64_t rows, int64_t items)
 {
     int64_t have = ks_lists_count ? m->lists[0].capacity : 0;
     if (m->blocks && rows <= m->row_capacity && (items <= have || !ks_lists_count))
@@ -268,22 +257,39 @@ static PyObject *number_of(maker *m, int field, int64_t number)
     return last;
 }
 
+/* Memory of a record as it comes, which nobody tracks and whose items are not set; where a type has
+ * more to it than a tuple, the way that knows all types. */
+static PyObject *new_record(const maker *m)
+{
+    if (m->bare)
+        return (PyObject *)PyObject_GC_NewVar(PyVarObject, m->type, m->fields);
+    return m->allocate(m->type, m->fields);
+}
+
 /* One record. What is in it is immutable and refers to no container that could refer back, so the
  * collector need not look at it: as it does with plain tuples. */
-static PyObject *record_of(maker *m, const uint8_t *base, int64_t row)
+PyObject *record_of(maker *m, const uint8_t *base, int64_t row)
 {
-    PyObject *record = m->allocate(m->type, m->fields);
-    for (int i = 0; record && i < m->fields; i++) {
-        const ks_column *c = &ks_columns[m->plan[i]];
-        PyObject *value = c->kind == KS_INTEGER ? number_of(m, i, m->integers[c->index][row])
-                          : c->kind == KS_LIST  ? items_of(m, c, base, row)
-                                                : bytes_of(m, c, base, row);
-        if (value)
-            put_item(m, record, i, value);
-        else
-            Py_CLEAR(record);
+    PyObject *values[MOST_FIELDS], *record = NULL;
+    int made = 0;
+    for (; made < m->fields; made++) {
+        const ks_column *c = &ks_columns[m->plan[made]];
+        values[made] = c->kind == KS_INTEGER ? number_of(m, made, m->integers[c->index][row])
+                       : c->kind == KS_LIST  ? items_of(m, c, base, row)
+                                             : bytes_of(m, c, base, row);
+        if (!values[made])
+            break;
     }
-    if (record)
+    if (made == m->fields)
+        record = new_record(m);
+    if (!record) {
+        while (made > 0)
+            Py_DECREF(values[--made]);
+        return NULL;
+    }
+    for (int i = 0; i < made; i++)
+        put_item(m, record, i, values[i]);
+    if (!m->bare)
         PyObject_GC_UnTrack(record);
     return record;
 }
@@ -302,7 +308,7 @@ static int append_records(maker *m, PyObject *list, const uint8_t *base)
     return 0;
 }
 
-static void reset(maker *m)
+void maker_reset(maker *m)
 {
     m->out.rows = 0;
     for (int i = 0; i < ks_lists_count; i++) {
@@ -312,7 +318,7 @@ static void reset(maker *m)
     }
 }
 
-static int64_t more_items(const maker *m)
+int64_t maker_more_items(const maker *m)
 {
     int64_t have = ks_lists_count ? m->lists[0].capacity : 0;
     return have > INT32_MAX / 4 ? -1 : 4 * have + 64;
@@ -348,11 +354,11 @@ PyObject *glue_payload_objects(PyObject *module, PyObject *args)
     if (maker_room(&m, room, room) < 0)
         goto done;
     for (;;) {
-        reset(&m);
+        maker_reset(&m);
         status = ks_kinds[kind].decode(members, &payload, &m.out, &position);
-        if (status != KS_GROW || room < rows || more_items(&m) < 0)
+        if (status != KS_GROW || room < rows || maker_more_items(&m) < 0)
             break;
-        if (maker_room(&m, room, more_items(&m)) < 0)
+        if (maker_room(&m, room, maker_more_items(&m)) < 0)
             goto done;
     }
     if (status != KS_OK) {
@@ -370,70 +376,4 @@ done:
     maker_close(&m);
     glue_pins_close(&pins);
     return list;
-}
-
-/* Appends the records of batches first..first+count to `list`; the number of the batch where that
- * ended, and why. */
-PyObject *glue_decode_objects(PyObject *module, PyObject *args)
-{
-    PyObject *sources, *batches, *list, *type, *plan;
-    long long first, count;
-    unsigned long long text;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "O!OLLO!OOK", &PyTuple_Type, &sources, &batches, &first, &count,
-                          &PyList_Type, &list, &type, &plan, &text))
-        return NULL;
-    ks_buffer buffers[4];
-    if (PyTuple_Size(sources) > 4)
-        return PyErr_Format(PyExc_ValueError, "four buffers at most");
-    glue_pins pins;
-    maker m;
-    PyObject *result = NULL;
-    if (glue_pins_open(&pins, 5) < 0)
-        return NULL;
-    int64_t size = 0, failed = 0, position = 0;
-    int status = KS_OK, opened = maker_open(&m, type, plan, text);
-    int enabled = PyGC_Disable();
-    for (Py_ssize_t i = 0; opened == 0 && i < PyTuple_Size(sources); i++) {
-        buffers[i].bytes = glue_pin(&pins, PyTuple_GetItem(sources, i), 0, &buffers[i].size);
-        if (!buffers[i].bytes)
-            opened = -1;
-    }
-    const int64_t *items = opened == 0 ? glue_pin(&pins, batches, 0, &size) : NULL;
-    int64_t most = size / (8 * KS_BATCH_FIELDS);
-    if (!items)
-        goto done;
-    if (first < 0 || count < 0 || first > most || count > most - first) {
-        PyErr_SetString(PyExc_ValueError, "there are not as many batches");
-        goto done;
-    }
-    int64_t i = first;
-    while (i < first + count) {
-        const int64_t *b = items + i * KS_BATCH_FIELDS;
-        int64_t bytes = b[KS_B_PAYLOAD] < 0 ? b[KS_B_SIZE] : b[KS_B_PAYLOAD_SIZE];
-        int64_t rows = b[KS_B_ROWS] < 0 || b[KS_B_ROWS] > bytes ? 0 : b[KS_B_ROWS];
-        if (maker_room(&m, rows, rows) < 0)
-            goto done;
-        reset(&m);
-        status = ks_decode(buffers, (int)PyTuple_Size(sources), items, i, 1, &m.out, &failed,
-                           &position);
-        if (status == KS_GROW && rows == b[KS_B_ROWS] && more_items(&m) > 0) {
-            if (maker_room(&m, rows, more_items(&m)) < 0)
-                goto done;
-            continue;
-        }
-        if (status != KS_OK)
-            break;
-        int64_t from = b[KS_B_PAYLOAD] < 0 ? b[KS_B_BUFFER] : b[KS_B_PAYLOAD];
-        if (append_records(&m, list, buffers[from].bytes) < 0)
-            goto done;
-        i++;
-    }
-    result = Py_BuildValue("iLL", status, (long long)i, (long long)position);
-done:
-    if (enabled)
-        PyGC_Enable();
-    maker_close(&m);
-    glue_pins_close(&pins);
-    return result;
 }

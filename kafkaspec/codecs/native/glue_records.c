@@ -1,0 +1,192 @@
+/*
+ * An iterator over the records of plain batches: a batch is decoded when its first record is asked
+ * for, a record made when it is. Memory that the last record gave back serves the next one.
+ */
+#include "glue_objects.h"
+
+#include <string.h>
+
+#include "structmember.h"
+
+/* Columns of a table of headers, by what they mean here. */
+enum { POSITION, SIZE, MAGIC, COMPRESSION, CONTROL, ROWS, ROLES };
+
+typedef struct {
+    PyObject_HEAD
+    maker m;
+    glue_pins pins;
+    ks_buffer source;
+    const int64_t *column[ROLES];
+    int64_t count;
+    int64_t next; /* batch that is decoded next */
+    int64_t row;  /* record of this batch that is made next */
+    long long end;
+    int64_t magic;
+    int64_t flags;
+    PyObject *check;
+    uint8_t *copy; /* of the batch, where the source may go away between two records */
+    int64_t copy_size;
+    const uint8_t *base;
+} records;
+
+static void records_dealloc(PyObject *object)
+{
+    records *self = (records *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    maker_close(&self->m);
+    glue_pins_close(&self->pins);
+    Py_XDECREF(self->check);
+    PyMem_Free(self->copy);
+    release(object);
+    Py_DECREF(type);
+}
+
+static PyObject *records_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    PyObject *buffer, *values, *roles, *record, *plan, *check;
+    long long start, capacity, count, magic, flags;
+    unsigned long long text;
+    if (keywords && PyDict_Size(keywords))
+        return PyErr_Format(PyExc_TypeError, "Records takes no keywords");
+    if (!PyArg_ParseTuple(args, "OLOLLOLLOOKO", &buffer, &start, &values, &capacity, &count, &roles,
+                          &magic, &flags, &record, &plan, &text, &check))
+        return NULL;
+    int64_t role[ROLES];
+    if (glue_integers(roles, role, ROLES) < 0)
+        return NULL;
+    int bad = count < 0 || count > capacity || capacity > PY_SSIZE_T_MAX / 1024;
+    for (int k = 0; k < ROLES; k++)
+        bad |= role[k] < 0 || role[k] >= ks_scan_count;
+    if (bad)
+        return PyErr_Format(PyExc_ValueError, "no such table");
+    records *self = (records *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (!self)
+        return NULL;
+    if (maker_open(&self->m, record, plan, text) < 0 || glue_pins_open(&self->pins, 2) < 0)
+        goto failed;
+    self->source.bytes = glue_pin(&self->pins, buffer, 0, &self->source.size);
+    const int64_t *v = self->source.bytes ? glue_pin_sized(&self->pins, values, 0,
+                                                           8 * capacity * ks_scan_count)
+                                          : NULL;
+    if (!v)
+        goto failed;
+    for (int k = 0; k < ROLES; k++)
+        self->column[k] = v + role[k] * capacity;
+    self->count = count;
+    self->end = start;
+    self->magic = magic;
+    self->flags = flags;
+    self->check = check == Py_None ? NULL : check;
+    Py_XINCREF(self->check);
+    return (PyObject *)self;
+failed:
+    Py_DECREF(self);
+    return NULL;
+}
+
+/* The bytes of the batch, in memory of our own where that is needed; -1 with an exception set. */
+static int bring(records *self, int64_t position, int64_t size, ks_buffer *bytes)
+{
+    *bytes = self->source;
+    if (!self->check)
+        return 0;
+    PyObject *done = PyObject_CallNoArgs(self->check);
+    if (!done)
+        return -1;
+    Py_DECREF(done);
+    if (self->copy_size < size) {
+        PyMem_Free(self->copy);
+        self->copy_size = 0;
+        self->copy = PyMem_Malloc((size_t)size);
+        if (!self->copy) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        self->copy_size = size;
+    }
+    memcpy(self->copy, self->source.bytes + position, (size_t)size);
+    bytes->bytes = self->copy;
+    bytes->size = size;
+    return 0;
+}
+
+/* The next batch; 0 where the plain ones end, -1 with an exception set. */
+static int advance(records *self)
+{
+    const int64_t i = self->next;
+    maker *m = &self->m;
+    if (i >= self->count || self->column[MAGIC][i] != self->magic ||
+        self->column[COMPRESSION][i] || self->column[CONTROL][i])
+        return 0;
+    const int64_t position = self->column[POSITION][i], size = self->column[SIZE][i];
+    const int64_t rows = self->column[ROWS][i];
+    /* A record has more than one byte. */
+    if (rows < 0 || rows > size || position < 0 || size < 0 || size > self->source.size ||
+        position > self->source.size - size)
+        return 0;
+    ks_buffer bytes;
+    if (bring(self, position, size, &bytes) < 0)
+        return -1;
+    int64_t batch[KS_BATCH_FIELDS] = {0}, failed, where;
+    batch[KS_B_POSITION] = bytes.bytes == self->copy ? 0 : position;
+    batch[KS_B_SIZE] = size;
+    batch[KS_B_PAYLOAD] = -1;
+    batch[KS_B_ROWS] = rows;
+    batch[KS_B_FLAGS] = self->flags;
+    if (maker_room(m, rows, rows) < 0)
+        return -1;
+    for (;;) {
+        maker_reset(m);
+        int status = ks_decode(&bytes, 1, batch, 0, 1, &m->out, &failed, &where);
+        if (status == KS_OK)
+            break;
+        if (status != KS_GROW || maker_more_items(m) < 0) {
+            maker_reset(m);
+            return 0;
+        }
+        if (maker_room(m, rows, maker_more_items(m)) < 0)
+            return -1;
+    }
+    self->base = bytes.bytes;
+    self->row = 0;
+    self->next++;
+    self->end = position + size;
+    return 1;
+}
+
+static PyObject *records_next(PyObject *object)
+{
+    records *self = (records *)object;
+    while (self->row >= self->m.out.rows)
+        if (advance(self) <= 0) {
+            self->count = 0; /* what has ended has ended */
+            return NULL;
+        }
+    return record_of(&self->m, self->base, self->row++);
+}
+
+PyDoc_STRVAR(records_doc,
+             "Records(buffer, start, values, capacity, count, roles, magic, flags, record, plan,"
+             " text, check)\n\n"
+             "Records of the first batches of a table of headers that need nothing but decoding.\n"
+             "check is called before each batch is looked at, which is copied then; None: neither.");
+
+PyObject *glue_records_type(PyObject *module)
+{
+    static PyMemberDef members[] = {
+        {"end", T_LONGLONG, offsetof(records, end), READONLY,
+         "Where the last batch that was decoded ends."},
+        {NULL, 0, 0, 0, NULL},
+    };
+    static PyType_Slot slots[] = {
+        {Py_tp_doc, (void *)records_doc},      {Py_tp_new, records_new},
+        {Py_tp_dealloc, records_dealloc},      {Py_tp_iter, PyObject_SelfIter},
+        {Py_tp_iternext, records_next},        {Py_tp_members, members},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {
+        "kafkaspec._native.Records", sizeof(records), 0, Py_TPFLAGS_DEFAULT, slots,
+    };
+    return PyType_FromModuleAndSpec(module, &spec, NULL);
+}
