@@ -7,7 +7,7 @@ error, but zeros to the end are what preallocation leaves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -18,10 +18,9 @@ from typing import Literal, Self
 
 from kafkaspec._generated.python.model.recordbatch import Entry, RecordBatch
 from kafkaspec.codecs import Buffer, Codec, Origin, get_codec
-from kafkaspec.codecs.base import PlainRecords
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
-from kafkaspec.log import lookup, names
+from kafkaspec.log import lookup, names, streaming
 from kafkaspec.log.batch import Batch, Context, CrcPolicy
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.default import DefaultBatch
@@ -208,39 +207,9 @@ class Segment(Columnar):
         Raises:
             KafkaSpecError: a batch cannot be read.
         """
-        return chain.from_iterable(self._record_lists(start_offset, control))
-
-    def _record_lists(self, start_offset: int | None, control: bool) -> Iterator[Iterable[Record]]:
-        """The records of a batch, or of several: what is iterated without running any Python."""
-        position = 0
         # Between two records any time may pass, in which a mapped file may become shorter.
-        check = self._source.check if self.path and self._source.mapped else None
-        verify = self._context.crc == "error"
-        cursor = self._source.cursor()
-        plain: PlainRecords | None = None
-        while True:
-            while start_offset is None and position < self.size:
-                self._source.check()
-                buffer, base = self.around(cursor, position)
-                plain = self.codec.plain_records(buffer, position - base, verify, check)
-                if plain is None:
-                    break
-                yield plain
-                if base + plain.end == position:
-                    break
-                position = base + plain.end
-            # Entries that need more than decoding, one after the other.
-            for batch in self.batches(position, start_offset=start_offset):
-                position = batch.end
-                if not batch.is_control or control:
-                    records = batch.records()
-                    if start_offset is not None:  # offsets may go back: each is looked at
-                        records = [item for item in records if item.offset >= start_offset]
-                    yield records
-                if batch.is_control and plain is not None:
-                    break
-            else:
-                return
+        check = self.check if self.path and self._source.mapped else None
+        return chain.from_iterable(streaming.runs(self, check, start_offset, control))
 
     def find(
         self,
