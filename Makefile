@@ -49,9 +49,9 @@ fuzz:  ## Fuzz the native core with sanitizers (SECONDS=600; needs clang with li
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python native/fuzz/run.py --seconds $(or $(SECONDS),600)
 
-sanitize:  ## Run the native codec's tests on a build with address and undefined-behaviour sanitizers
+sanitize:  ## Run tests on a build with address and undefined-behaviour sanitizers (ALL=1: all of them)
 	@tools/setup/venv.sh $(VENV) construct,test
-	$(BIN)/python native/sanitize.py
+	$(BIN)/python native/sanitize.py $(if $(ALL),tests)
 
 golden:  ## Make the golden segments again with real brokers (Java, Maven, minutes)
 	@tools/setup/venv.sh $(VENV) construct,test

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from kafkaspec.codecs import Codec, codec_names, get_codec
+
+
+# No test depends on how fast the machine is, under a sanitizer for instance.
+settings.register_profile("kafkaspec", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kafkaspec")
 
 
 @pytest.fixture(params=codec_names())
