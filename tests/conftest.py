@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, settings
 
 from kafkaspec.codecs import Codec, codec_names, get_codec
 
-
 # No test depends on how fast the machine is, under a sanitizer for instance.
 settings.register_profile("kafkaspec", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kafkaspec")
