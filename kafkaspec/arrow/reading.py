@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kafkaspec.arrow.columns import LITTLE_ENDIAN
+from kafkaspec.arrow.encoding import encode_columns
 from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, with_place
 from kafkaspec.arrow.rows import Rows, wanted
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS, PLACE_COLUMNS, Place, Request, request_of
@@ -17,7 +18,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
-__all__ = ["read", "read_headers", "record_batches", "schema_of"]
+__all__ = ["encode_columns", "read", "read_headers", "record_batches", "schema_of"]
 
 Log = Segment | Partition | LogDirectory
 

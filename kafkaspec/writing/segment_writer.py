@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from uuid import UUID
 
 from kafkaspec._generated.layout import LAYOUTS
@@ -25,6 +25,7 @@ from kafkaspec.log.framing import FRAMING, RECORD_BATCH, field_of, field_positio
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
+from kafkaspec.provider import provider
 from kafkaspec.writing.acceptance import first_refused, refusal
 from kafkaspec.writing.atomic import cannot_write
 from kafkaspec.writing.headers import (
@@ -47,10 +48,15 @@ from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import Profile, get_profile
 from kafkaspec.writing.rolling import RollRules
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 SEGMENT_BYTES: Final = 1 << 30
 """Kafka's default of ``segment.bytes``."""
 SEGMENT_MS: Final = 7 * 24 * 60 * 60 * 1000
 """Kafka's default of ``segment.ms``."""
+BATCH_BYTES: Final = 16 << 10
+"""Kafka's default of ``batch.size``, of producers."""
 LARGEST_SEGMENT: Final = (1 << 31) - 1
 """Bytes that a broker opens: positions have four bytes."""
 
@@ -237,6 +243,47 @@ class SegmentWriter:
         data = encode(items, magic=magic, compression=compression, **options)
         if data:
             self.append(data, together=True)
+
+    def append_columns(
+        self,
+        table: pa.RecordBatch | pa.Table,
+        *,
+        offsets: Literal["keep", "assign"] = "keep",
+        magic: int | None = None,
+        compression: str = "none",
+        level: int | None = None,
+        batch_bytes: int = BATCH_BYTES,
+    ) -> None:
+        """Append the records of Arrow columns; no object is made of a record of magic 2.
+
+        Args:
+            table: columns as ``to_batches`` gives them: ``offset``, ``timestamp`` (null for none),
+                ``key``, ``value``, ``headers``. A column that cannot be written is an error.
+            offsets: ``keep`` those of the column, or ``assign`` new ones from ``next_offset`` on.
+            magic: the newest that the profile knows if None.
+            compression: ``none``, ``gzip``, ``snappy``, ``lz4`` or ``zstd``.
+            level: of the compression; Kafka's default if None.
+            batch_bytes: of records in a batch, before compression; a larger record has its own.
+
+        Raises:
+            KafkaSpecError: as ``append``; ``unencodable``.
+            ValueError: a column that cannot be written; no such compression; the writer is closed.
+            ImportError: PyArrow is not installed.
+        """
+        self._check_open()
+        magic = self.profile.magic if magic is None else magic
+        for batch in table.to_batches() if hasattr(table, "to_batches") else [table]:
+            for entries in provider().encode_columns(
+                batch,
+                codec=self._codec,
+                magic=magic,
+                compression=compression,
+                level=level,
+                first_offset=self.next_offset if offsets == "assign" else None,
+                batch_bytes=batch_bytes,
+                leader_epoch=NONE if self._leader_epoch is None else self._leader_epoch,
+            ):
+                self.append(entries, together=True)
 
     # -- rolling ----------------------------------------------------------------------------
 

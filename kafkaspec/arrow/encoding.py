@@ -1,0 +1,233 @@
+"""Columns to record batches of Kafka: the way back from ``to_batches``."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec import compression as compressions
+from kafkaspec._generated.python.model.recordbatch import (
+    BatchAttributes,
+    CompressionType,
+    Entry,
+    RecordBatch,
+)
+from kafkaspec.codecs import Codec
+from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP
+from kafkaspec.log.encoding import NONE, encode
+from kafkaspec.log.framing import ENTRY
+from kafkaspec.model import Record
+
+COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", "timestamp_type")
+"""What can be written. All but ``value`` may be absent; ``timestamp_type`` must be CreateTime."""
+
+_HEADERS: Final = pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))
+_MOST_SPAN: Final = (1 << 31) - 1
+_OVERHEAD: Final = 21
+"""Bytes of a record besides its key and value at most, as producers estimate them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Columns of plain types whose buffers begin with their first row."""
+
+    offset: pa.Array
+    timestamp: pa.Array
+    key: pa.Array
+    value: pa.Array
+    headers: pa.Array
+
+
+def encode_columns(
+    batch: pa.RecordBatch,
+    *,
+    codec: Codec,
+    magic: int,
+    compression: str,
+    level: int | None,
+    first_offset: int | None,
+    batch_bytes: int,
+    leader_epoch: int,
+) -> Iterator[bytes]:
+    """Entries with the records of an Arrow record batch.
+
+    Args:
+        batch: the columns of ``COLUMNS``.
+        codec: who writes; the native one makes no object of a record of magic 2.
+        magic: of the entries.
+        compression: name of the codec.
+        level: of the compression.
+        first_offset: new offsets go on from there; None keeps those of the column.
+        batch_bytes: of records in an entry, before compression; a larger record has one of its own.
+        leader_epoch: of the entries of magic 2.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: offsets that do not go up.
+        ValueError: a column that cannot be written, or of a type that cannot.
+    """
+    columns = _plain(batch, first_offset)
+    offsets = _integers(columns.offset)
+    if batch.num_rows > 1 and pc.min(pc.pairwise_diff(columns.offset)).as_py() <= 0:
+        raise make_error(Reason.UNENCODABLE, "the offsets of the column do not go up")
+    lengths = [
+        pc.fill_null(pc.binary_length(column), 0).cast(pa.int64())
+        for column in (columns.key, columns.value)
+    ]
+    ends = _integers(_aligned(pc.cumulative_sum(pc.add(pc.add(*lengths), _OVERHEAD))))
+    start = 0
+    while start < batch.num_rows:
+        before = ends[start - 1] if start else 0
+        stop = bisect_right(ends, before + batch_bytes, start, batch.num_rows)
+        stop = bisect_left(offsets, offsets[start] + _MOST_SPAN + 1, start, max(stop, start + 1))
+        if magic == 2 and isinstance(codec, NativeCodec):
+            yield _encode(columns, start, stop, codec, compression, level, leader_epoch)
+        else:
+            yield encode(
+                _records(columns, start, stop),
+                magic=magic,
+                compression=compression,
+                level=level,
+                codec=codec,
+                partition_leader_epoch=leader_epoch if magic == 2 else NONE,
+            )
+        start = stop
+
+
+def _encode(
+    columns: _Columns,
+    start: int,
+    stop: int,
+    codec: NativeCodec,
+    compression: str,
+    level: int | None,
+    leader_epoch: int,
+) -> bytes:
+    """One batch of magic 2, in C."""
+    kind = CompressionType[compression.upper()]
+    base_offset = columns.offset[start].as_py()
+    batch = RecordBatch(
+        base_offset=base_offset,
+        partition_leader_epoch=leader_epoch,
+        attributes=BatchAttributes(compression=kind),
+        last_offset_delta=columns.offset[stop - 1].as_py() - base_offset,
+        base_timestamp=columns.timestamp[start].as_py(),
+        max_timestamp=pc.max(columns.timestamp.slice(start, stop - start)).as_py(),
+        producer_id=NONE,
+        producer_epoch=NONE,
+        base_sequence=NONE,
+        num_records=stop - start,
+        records=b"",
+    )
+    description = codec.kind_of(batch)
+    made: bytes | None = codec.core.module.encode(
+        description.number,
+        description.header(batch),
+        stop - start,
+        _inputs(codec, columns, start, stop),
+        not kind,
+    )
+    if made is None:  # the slow way says what does not fit
+        return encode(_records(columns, start, stop), compression=compression, codec=codec)
+    if not kind:
+        return made
+    batch.records = compressions.compress(kind, made, magic=2, level=level)
+    return codec.serialize(ENTRY, Entry(base_offset=base_offset, message=batch))
+
+
+def _inputs(codec: NativeCodec, columns: _Columns, start: int, stop: int) -> tuple[Any, ...]:
+    """Rows of the columns as the core takes them."""
+    known = codec.core.columns
+    inputs: list[Any] = [None] * len(known)
+    inputs[known["offset"].number] = _integers(columns.offset)[start:stop]
+    inputs[known["timestamp"].number] = _integers(columns.timestamp)[start:stop]
+    inputs[known["key"].number] = _octets(columns.key, start, stop)
+    inputs[known["value"].number] = _octets(columns.value, start, stop)
+    bounds = memoryview(columns.headers.buffers()[1]).cast("i")
+    inputs[known["headers"].number] = bounds[start : stop + 1]
+    items = columns.headers.values
+    for name in ("key", "value"):
+        inputs[known[f"headers.{name}"].number] = _octets(items.field(name), 0, len(items))
+    return tuple(inputs)
+
+
+def _octets(array: pa.Array, start: int, stop: int) -> tuple[Any, Any, Any]:
+    """Validity, offsets and bytes of some rows."""
+    part = array.slice(start, stop - start)
+    validity = _aligned(pc.is_valid(part)).buffers()[1] if part.null_count else None
+    _, offsets, data = array.buffers()
+    if offsets is None:
+        return validity, bytes(4), b""
+    return validity, memoryview(offsets).cast("i")[start : stop + 1], data or b""
+
+
+def _integers(array: pa.Array) -> memoryview:
+    buffer = array.buffers()[1]
+    return memoryview(buffer if buffer is not None else b"").cast("q")[: len(array)]
+
+
+def _plain(batch: pa.RecordBatch, first_offset: int | None) -> _Columns:
+    """The columns in types that the core knows.
+
+    Raises:
+        ValueError: one is unknown, missing, or of another type.
+    """
+    rows = batch.num_rows
+    unknown = [name for name in batch.schema.names if name not in COLUMNS]
+    if unknown:
+        raise ValueError(f"columns that cannot be written: {', '.join(unknown)}")
+    given = {name: batch.column(name) for name in batch.schema.names}
+    if "timestamp_type" in given:
+        types = pc.unique(given["timestamp_type"].cast(pa.string())).to_pylist()
+        if LOG_APPEND_TIME in types:
+            raise ValueError(f"records with {LOG_APPEND_TIME} cannot be written by columns")
+    if first_offset is not None:
+        given["offset"] = pa.array(range(first_offset, first_offset + rows), pa.int64())
+    elif "offset" not in given:
+        raise ValueError("without a column offset, offsets have to be assigned")
+
+    def column(name: str, kind: pa.DataType) -> pa.Array:
+        try:
+            return _aligned(given[name].cast(kind)) if name in given else pa.nulls(rows, kind)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise ValueError(f"column {name} cannot be written: {error}") from None
+
+    stamps = given.get("timestamp")
+    if stamps is not None and pa.types.is_timestamp(stamps.type):
+        given["timestamp"] = stamps.cast(pa.timestamp("ms", stamps.type.tz))
+    headers = column("headers", _HEADERS)
+    if headers.null_count or "headers" not in given or not len(headers):
+        lists = [item or [] for item in headers.to_pylist()]
+        headers = pa.array(lists, _HEADERS)
+    return _Columns(
+        offset=column("offset", pa.int64()),
+        timestamp=_aligned(pc.fill_null(column("timestamp", pa.int64()), NO_TIMESTAMP)),
+        key=column("key", pa.binary()),
+        value=column("value", pa.binary()),
+        headers=headers,
+    )
+
+
+def _aligned(array: pa.Array) -> pa.Array:
+    """The same values in buffers that begin with the first of them."""
+    if not array.offset:
+        return array
+    return pa.concat_arrays([array, array.slice(0, 0)])
+
+
+def _records(columns: _Columns, start: int, stop: int) -> list[Record]:
+    parts = [
+        column.slice(start, stop - start).to_pylist()
+        for column in (columns.offset, columns.timestamp, columns.key, columns.value)
+    ]
+    headers = [
+        tuple((pair["key"].decode("utf-8", "surrogateescape"), pair["value"]) for pair in item)
+        for item in columns.headers.slice(start, stop - start).to_pylist()
+    ]
+    return [Record(*row) for row in zip(*parts, headers, strict=True)]

@@ -1,0 +1,97 @@
+"""Columns that are appended are the columns that are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import kafkaspec as ks
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.model import Record
+from tests.log import strategies
+
+SETTINGS = settings(
+    deadline=None,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+NAMES = ["offset", "timestamp", "key", "value", "headers"]
+
+
+def table_of(records: list[Record], codec: str | None = None) -> pa.Table:
+    """What readers give for records that ``encode`` wrote."""
+    entries = b"".join(ks.encode([record]) for record in records)
+    return ks.Segment(entries, codec=codec).to_arrow(NAMES, header_keys="binary")
+
+
+@pytest.mark.parametrize("codec", ["native", "python"])
+@pytest.mark.parametrize("compression", ["none", "lz4"])
+@SETTINGS
+@given(records=strategies.records(2, least=1))
+def test_what_is_read_is_what_was_given(
+    tmp_path_factory: pytest.TempPathFactory, codec: str, compression: str, records: list[Record]
+) -> None:
+    records = [record for record in records if record.timestamp >= -1]
+    table = table_of(records)
+    out = tmp_path_factory.mktemp("columns") / "a-0"
+    for part in (table, table.slice(1)):
+        with ks.SegmentWriter(out, codec=codec, sync=False) as writer:
+            writer.append_columns(part, compression=compression, batch_bytes=100)
+        with ks.Partition(out) as partition:
+            assert partition.to_arrow(NAMES, header_keys="binary") == part
+            for batch in partition.batches():
+                assert batch.max_timestamp == max(item.timestamp for item in batch.records())
+        for item in out.iterdir():
+            item.unlink()
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_every_magic_and_bounded_batches(tmp_path: Path, magic: int) -> None:
+    table = pa.table({"key": [b"k", None] * 50, "value": ["text"] * 100})
+    with ks.SegmentWriter(tmp_path / "a-0", 7, leader_epoch=3, sync=False) as writer:
+        writer.append_columns(
+            table, offsets="assign", magic=magic, compression="gzip", batch_bytes=260
+        )
+        assert writer.next_offset == 107
+    with ks.Partition(tmp_path / "a-0") as partition:
+        batches = list(partition.batches())
+        assert [len(batch.records()) for batch in batches] == [10] * 10
+        assert {batch.magic for batch in batches} == {magic}
+        assert {batch.partition_leader_epoch for batch in batches} == {3 if magic == 2 else -1}
+        expected = [(7 + n, -1, None if n % 2 else b"k", b"text") for n in range(100)]
+        assert [record[:4] for record in partition.records()] == expected
+    assert ks.verify(tmp_path / "a-0").findings == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        ({"value": [b"v"], "topic": ["t"]}, {"offsets": "assign"}),
+        ({"value": [b"v"]}, {}),
+        ({"value": [1.5]}, {"offsets": "assign"}),
+        ({"value": [b"v"], "timestamp_type": ["LogAppendTime"]}, {"offsets": "assign"}),
+        ({"offset": [2, 1], "value": [b"v", b"w"]}, {}),
+        ({"offset": [1, 1], "value": [b"v", b"w"]}, {}),
+    ],
+)
+def test_columns_that_cannot_be_written(
+    tmp_path: Path, columns: dict[str, Any], options: dict[str, Any]
+) -> None:
+    with ks.SegmentWriter(tmp_path / "a-0", sync=False) as writer:
+        with pytest.raises((ValueError, KafkaSpecError)):
+            writer.append_columns(pa.table(columns), **options)
+        assert writer.next_offset == 0
+
+
+def test_offsets_that_are_far_from_each_other_share_no_batch(tmp_path: Path) -> None:
+    far = [0, 1, 1 << 31, (1 << 31) + 1, 1 << 40]
+    with ks.SegmentWriter(tmp_path / "a-0", sync=False) as writer:
+        writer.append_columns(pa.table({"offset": far, "value": [b"v"] * 5}))
+    with ks.Partition(tmp_path / "a-0") as partition:
+        assert [record.offset for record in partition.records()] == far
+        assert [item.base_offset for item in partition.segments] == [0, 1 << 31, 1 << 40]
+    assert ks.verify(tmp_path / "a-0").findings == []
