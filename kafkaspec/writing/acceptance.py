@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import gt, le
+from typing import Final
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.writing.headers import NONE, UNKNOWN, Headers
+from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET, IndexBuilder
 from kafkaspec.writing.producer_state import read_marker
 from kafkaspec.writing.profiles import Profile
+
+LARGEST_SEGMENT: Final = (1 << 31) - 1
+"""Bytes of a segment that a broker opens: positions have four bytes."""
 
 
 def first_refused(
@@ -50,6 +55,24 @@ def _unreadable_marker(headers: Headers) -> Iterator[tuple[int, KafkaSpecError]]
             except KafkaSpecError as error:
                 yield number, error
                 return
+
+
+def too_large(headers: Headers, indexes: IndexBuilder) -> tuple[int, KafkaSpecError] | None:
+    """Why entries cannot be one append, None if they can.
+
+    Args:
+        headers: of the entries.
+        indexes: of the segment that is open.
+    """
+    first, last = headers.first_offset[0], headers.last_offset[-1]
+    if not indexes.fits(last):
+        first = headers.first_offset_of(0)
+    size = headers.end - headers.position[0]
+    if size > LARGEST_SEGMENT:
+        return 0, refusal(headers, 0, f"an append of {size} bytes fits into no segment")
+    if first != UNKNOWN and last - first > LARGEST_RELATIVE_OFFSET:
+        return 0, refusal(headers, 0, f"offsets {first} to {last} fit into no segment")
+    return None
 
 
 def refusal(headers: Headers, number: int, detail: str) -> KafkaSpecError:

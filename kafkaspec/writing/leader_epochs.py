@@ -5,10 +5,18 @@ Kafka: ``LeaderEpochFileCache.assign``, ``LogSegment.recover``; KIP-101.
 
 from __future__ import annotations
 
+from typing import Final
+
+from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.log.checkpoints import leader_epoch_checkpoint
 from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.log.framing import FRAMING, RECORD_BATCH, field_of, field_position
 from kafkaspec.writing.headers import BATCH_MAGIC, NONE, Headers
 from kafkaspec.writing.profiles import EpochFile
+
+_FIELD: Final = field_of(RECORD_BATCH, "partition_leader_epoch")
+_START: Final = FRAMING + field_position(LAYOUTS[RECORD_BATCH], _FIELD.id)
+_STOP: Final = _START + _FIELD.size
 
 
 class LeaderEpochs:
@@ -55,3 +63,20 @@ class LeaderEpochs:
         if entries:
             return leader_epoch_checkpoint.serialize(entries)
         return b"" if self._kind is EpochFile.ALWAYS else None
+
+
+def with_epoch(headers: Headers, first: int, last: int, epoch: int) -> tuple[memoryview, Headers]:
+    """The bytes of some entries with another leader epoch, which no checksum covers.
+
+    Returns:
+        The bytes, and the headers of all entries with that epoch.
+    """
+    stored = epoch.to_bytes(_FIELD.size, "big", signed=True)
+    changed = bytearray(headers.data(first, last))
+    start = headers.position[first]
+    for number in range(first, last):
+        if headers.magic[number] >= BATCH_MAGIC:
+            at = headers.position[number] - start
+            changed[at + _START : at + _STOP] = stored
+    epochs = [epoch if magic >= BATCH_MAGIC else NONE for magic in headers.magic]
+    return memoryview(changed), headers.with_epochs(epochs)

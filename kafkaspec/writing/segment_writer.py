@@ -13,36 +13,30 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from uuid import UUID
 
-from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.codecs import Buffer, Codec, get_codec
-from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.checkpoints import partition_metadata
 from kafkaspec.log.encoding import encode
-from kafkaspec.log.framing import FRAMING, RECORD_BATCH, field_of, field_position
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.provider import provider
-from kafkaspec.writing.acceptance import first_refused, refusal
+from kafkaspec.writing.acceptance import LARGEST_SEGMENT, first_refused, too_large
 from kafkaspec.writing.atomic import cannot_write
 from kafkaspec.writing.headers import (
-    BATCH_MAGIC,
     NONE,
-    UNKNOWN,
     Headers,
     read_all_headers,
     read_headers,
 )
 from kafkaspec.writing.index_rules import (
     INDEX_INTERVAL_BYTES,
-    LARGEST_RELATIVE_OFFSET,
     SEGMENT_INDEX_BYTES,
     IndexBuilder,
 )
-from kafkaspec.writing.leader_epochs import LeaderEpochs
+from kafkaspec.writing.leader_epochs import LeaderEpochs, with_epoch
 from kafkaspec.writing.partition_files import PartitionFiles, WrittenSegment
 from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import Profile, get_profile
@@ -57,18 +51,12 @@ SEGMENT_MS: Final = 7 * 24 * 60 * 60 * 1000
 """Kafka's default of ``segment.ms``."""
 BATCH_BYTES: Final = 16 << 10
 """Kafka's default of ``batch.size``, of producers."""
-LARGEST_SEGMENT: Final = (1 << 31) - 1
-"""Bytes that a broker opens: positions have four bytes."""
 
 LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
 PARTITION_METADATA: Final = "partition.metadata"
 
 _LEAST_INDEX: Final = 24
 """Bytes of an index that has room for one entry besides the one that closing adds."""
-
-_epoch = field_of(RECORD_BATCH, "partition_leader_epoch")
-_EPOCH_START: Final = FRAMING + field_position(LAYOUTS[RECORD_BATCH], _epoch.id)
-_EPOCH_STOP: Final = _EPOCH_START + _epoch.size
 
 
 class SegmentWriter:
@@ -196,7 +184,7 @@ class SegmentWriter:
             if headers is None:
                 return
             refused = first_refused(headers, self.next_offset, self.profile)
-            refused = refused or self._too_large(headers)
+            refused = refused or too_large(headers, self._indexes)
             if refused is not None:
                 raise refused[1]
             with self._or_abort():
@@ -305,18 +293,6 @@ class SegmentWriter:
             self._roll(headers.first_offset[0], headers.last_offset[-1])
         self._write(headers, 0, len(headers), each=False)
 
-    def _too_large(self, headers: Headers) -> tuple[int, KafkaSpecError] | None:
-        """Why entries cannot be one append."""
-        first, last = headers.first_offset[0], headers.last_offset[-1]
-        if not self._indexes.fits(last):
-            first = headers.first_offset_of(0)
-        size = headers.end - headers.position[0]
-        if size > LARGEST_SEGMENT:
-            return 0, refusal(headers, 0, f"an append of {size} bytes fits into no segment")
-        if first != UNKNOWN and last - first > LARGEST_RELATIVE_OFFSET:
-            return 0, refusal(headers, 0, f"offsets {first} to {last} fit into no segment")
-        return None
-
     @contextmanager
     def _or_abort(self) -> Iterator[None]:
         """Nothing remains of the log if a part of it cannot be written."""
@@ -341,7 +317,7 @@ class SegmentWriter:
             self._first_timestamp = max(headers.max_timestamp[first:stop])
         data = headers.data(first, last)
         if self._leader_epoch is not None:
-            data, headers = self._with_epoch(headers, first, last, data)
+            data, headers = with_epoch(headers, first, last, self._leader_epoch)
         self._files.append(data)
         append = self._indexes.append_each if each else self._indexes.append
         append(headers, first, last)
@@ -349,21 +325,6 @@ class SegmentWriter:
             self._aborted += self._producers.append(headers, first, last)
         self._epochs.append(headers, first, last)
         self.next_offset = headers.last_offset[last - 1] + 1
-
-    def _with_epoch(
-        self, headers: Headers, first: int, last: int, data: memoryview
-    ) -> tuple[memoryview, Headers]:
-        """The same entries with the leader epoch of the writer."""
-        assert self._leader_epoch is not None
-        epoch = self._leader_epoch.to_bytes(_epoch.size, "big", signed=True)
-        changed = bytearray(data)
-        start = headers.position[first]
-        for number in range(first, last):
-            if headers.magic[number] >= BATCH_MAGIC:
-                at = headers.position[number] - start
-                changed[at + _EPOCH_START : at + _EPOCH_STOP] = epoch
-        epochs = [self._leader_epoch if magic >= BATCH_MAGIC else NONE for magic in headers.magic]
-        return memoryview(changed), headers.with_epochs(epochs)
 
     # -- segments ---------------------------------------------------------------------------
 
