@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 LOGS ?= tests/golden
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-kafka compatibility check generate format bench fuzz sanitize golden clean
+.PHONY: help run test test-kafka compatibility check generate format bench fuzz sanitize conformance golden clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -52,6 +52,10 @@ fuzz:  ## Fuzz the native core with sanitizers (SECONDS=600; needs clang with li
 sanitize:  ## Run tests on a build with address and undefined-behaviour sanitizers (ALL=1: all of them)
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python native/sanitize.py $(if $(ALL),tests)
+
+conformance:  ## Run the conformance kit on our codecs, clients, Java and JavaScript; write the page (OPTIONS=--check)
+	@tools/setup/venv.sh $(VENV) construct,test
+	$(BIN)/python -m tools.conformance $(OPTIONS)
 
 golden:  ## Make the golden segments again with real brokers (Java, Maven, minutes)
 	@tools/setup/venv.sh $(VENV) construct,test

@@ -47,13 +47,13 @@ types:
     doc: Value of a control record, by the type in its key.
     doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/record/ControlRecordUtils.java ControlRecordUtils
     params:
-      - id: type
+      - id: record_type
         type: s2
         doc: Type from the key.
     seq:
       - id: body
         type:
-          switch-on: type
+          switch-on: record_type
           cases:
             0: end_transaction_marker
             1: end_transaction_marker

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools.specgen.expression import Attribute, Expression, Int, Name
@@ -25,7 +25,7 @@ COMPILER_VERSION = "0.11"
 _GROUP = "io.kaitai"
 _ARTIFACT = "kaitai-struct-compiler_2.13"
 _MAIN_CLASS = "io.kaitai.struct.JavaMain"
-_OPTIONS = ("-t", "python", "-w", "--read-pos", "--python-package", ".")
+PYTHON = ("-t", "python", "-w", "--read-pos", "--python-package", ".")
 _POM = f"""\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -90,12 +90,18 @@ def emit(model: Model, spec_directory: Path) -> list[Output]:
     return [*outputs, _package(model)]
 
 
-def compile_specs(spec_directory: Path, into: Path) -> None:
-    """Run the compiler on all files of a directory, in one process. Raises as ``emit``."""
+def compile_specs(spec_directory: Path, into: Path, options: Sequence[str] = PYTHON) -> None:
+    """Run the compiler on all files of a directory, in one process. Raises as ``emit``.
+
+    Args:
+        spec_directory: the files.
+        into: where its output goes.
+        options: the target language, and what it needs to know.
+    """
     java = java_command()
     classpath = os.pathsep.join(str(jar) for jar in sorted(compiler_jars()))
     files = [path.name for path in sorted(spec_directory.glob("*.ksy"))]
-    command = [java, "-cp", classpath, _MAIN_CLASS, *_OPTIONS, "--outdir", str(into.resolve())]
+    command = [java, "-cp", classpath, _MAIN_CLASS, *options, "--outdir", str(into.resolve())]
     # It runs inside the directory so that messages name files without the path of this machine.
     result = subprocess.run(
         [*command, *files],

@@ -1,0 +1,125 @@
+"""``python -m tools.conformance``: all decoders over all cases, and the page about it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from kafkaspec.conformance.cases import Case
+from kafkaspec.conformance.expected import read_expected
+from kafkaspec.conformance.goldens import golden_cases
+from kafkaspec.conformance.process import Testee
+from kafkaspec.conformance.runner import Outcome, Run
+from kafkaspec.conformance.vectors import vector_cases
+from tools.conformance import page
+from tools.conformance.adapters import ADAPTERS, GOLDEN, VERSIONS, Adapter
+from tools.conformance.kaitai import ROOT, BuildError
+from tools.specgen.kaitai.emit import CompilerMissing
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[DECODER]...")
+@click.option("--check", is_flag=True, help="Write nothing; fail if the stored results are others.")
+@click.pass_context
+def main(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
+    """Run the conformance kit on the decoders of this project, all of them by default, and store
+    the results with the page that shows them.
+
+    Exit codes: 0 all as expected, 1 not, 2 wrong usage.
+    """
+    known = [adapter.name for adapter in ADAPTERS]
+    if unknown := [name for name in names if name not in known]:
+        raise click.UsageError(f"no {', '.join(unknown)}; there are {', '.join(known)}")
+    os.chdir(ROOT)  # where testees in Python are found
+    cases = all_cases()
+    stored = {result["adapter"]: result for result in page.load()} if page.RESULTS.exists() else {}
+    bad = False
+    for adapter in ADAPTERS:
+        if names and adapter.name not in names:
+            continue
+        try:
+            run = run_adapter(adapter, cases)
+        except (BuildError, CompilerMissing) as error:
+            raise click.ClickException(f"{adapter.name}: {error}") from None
+        bad |= not _told(adapter, run)
+        result = result_of(adapter, run)
+        if check and _counts(result) != _counts(stored.get(adapter.name)):
+            click.echo(f"{adapter.name}: the stored results are others; run make conformance")
+            bad = True
+        stored[adapter.name] = result
+    if not check and not bad:
+        _write([stored[name] for name in known if name in stored])
+    ctx.exit(int(bad))
+
+
+def all_cases() -> list[Case]:
+    """The vectors, and what the brokers of ``VERSIONS`` wrote."""
+    golden = [case for version in VERSIONS for case in golden_cases(GOLDEN / version)]
+    return [*vector_cases(), *golden]
+
+
+def run_adapter(adapter: Adapter, cases: Sequence[Case]) -> Run:
+    """Build a testee and put all cases to it.
+
+    Raises:
+        BuildError: a tool is missing or fails.
+        CompilerMissing: the compiler of Kaitai Struct cannot be run.
+    """
+    expected = read_expected(adapter.expected) if adapter.expected else []
+    with Testee(adapter.command()) as testee:
+        run = Run(testee, expected)
+        for _ in run.all(cases):
+            pass
+    return run
+
+
+def result_of(adapter: Adapter, run: Run) -> dict[str, Any]:
+    """What is stored of a run."""
+    assert run.hello is not None
+    return {
+        "adapter": adapter.name,
+        "title": adapter.title,
+        "version": run.hello.version,
+        "categories": run.summary()["categories"],
+        "expected": [
+            {
+                "pattern": item.pattern,
+                "failure": item.failure.value,
+                "why": item.why,
+                "cases": sum(item.matches(result.case.id) for result in run.results),
+            }
+            for item in run.expected
+        ],
+    }
+
+
+def _counts(result: dict[str, Any] | None) -> Any:
+    """What has to be the same: versions of packages may differ."""
+    return result and (result["categories"], result["expected"])
+
+
+def _told(adapter: Adapter, run: Run) -> bool:
+    counts = ", ".join(
+        f"{sum(result.outcome is outcome for result in run.results):,} {outcome.value}"
+        for outcome in Outcome
+    )
+    click.echo(f"{adapter.name}: {counts}")
+    for result in run.results:
+        if result.outcome is Outcome.FAILED:
+            click.echo(f"  {result.case.id}  {result.failure}  {result.detail}")
+    for item, problem in run.stale:
+        click.echo(f"  stale, line {item.line}: {item.pattern}: {problem}")
+    return run.as_expected
+
+
+def _write(results: list[dict[str, Any]]) -> None:
+    page.RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    page.PAGE.write_text(page.render(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

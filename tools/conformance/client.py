@@ -1,0 +1,45 @@
+"""What the testees of kafka-python and aiokafka share: both read a log by the same classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+from kafkaspec.conformance import serve
+from kafkaspec.conformance.protocol import Kind, record
+
+_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+class CorruptBatchError(Exception):
+    """The client says that the checksum is not that of the bytes."""
+
+
+def serve_client(package: str, memory_records: Callable[[bytes], Any]) -> None:
+    """Serve with the reader of a client library, used as its consumer with ``check_crcs`` does.
+
+    Args:
+        package: name of the installed package.
+        memory_records: its ``MemoryRecords``.
+    """
+
+    def log(data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
+        found = []
+        batches = memory_records(data)
+        while batches.has_next():
+            batch = batches.next_batch()
+            if not batch.validate_crc():
+                raise CorruptBatchError
+            items = [_record(item) for item in batch]
+            if not getattr(batch, "is_control_batch", False):
+                found += items
+        return found
+
+    handlers = {Kind.LOG: log}
+    serve(package, version(package), handlers, compression=_CODECS, checksums=True)
+
+
+def _record(item: Any) -> dict[str, Any]:
+    headers = [(key.encode("utf-8"), value) for key, value in item.headers]
+    return record(item.offset, item.timestamp, item.key, item.value, headers)
