@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Output of --format json, one object for each segment or partition:
   path               what was searched
-  how                offset, broker or plain
-  target             the offset, or milliseconds since the Unix epoch
+  how                offset, broker, plain or max_timestamp
+  target             the offset, or milliseconds since the Unix epoch (-1 for
+                     a log without timestamps)
   found              whether there is an answer
   file               segment that decided, null if none was tried
   position           byte offset of the batch in it
@@ -32,6 +33,8 @@ Output of --format json, one object for each segment or partition:
   scanned_batches    batch headers that were read
   largest_timestamp  by timestamp: value, and source (time index, batches, file
                      time), of the segment that decided; null otherwise
+  last_stable_offset with --isolation read_committed, null otherwise
+  hidden_offset      of the answer that read_committed hides, null for none
 
 \b
 Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
@@ -50,6 +53,16 @@ Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
     metavar="T",
     help="Look for this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
 )
+@click.option(
+    "--max-timestamp", is_flag=True, help="Look for the largest timestamp, as a broker does."
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(["read_uncommitted", "read_committed"]),
+    default="read_uncommitted",
+    show_default=True,
+    help="By timestamp: whether answers behind the last stable offset count.",
+)
 @click.option("--plain", is_flag=True, help="By timestamp: the first data record at or after it.")
 @codec_option()
 @format_option
@@ -59,6 +72,8 @@ def find_command(
     paths: tuple[Path, ...],
     offset: int | None,
     timestamp: int | None,
+    max_timestamp: bool,
+    isolation: str,
     plain: bool,
     codec: str,
     output_format: str,
@@ -71,12 +86,29 @@ def find_command(
     it: the first segment whose largest timestamp reaches it decides, and later ones are never
     tried; a segment without timestamps counts with the modification time of its file; control
     records are valid answers. --plain gives the first data record at or after it instead.
+
+    With --max-timestamp the time index of each segment says what its largest timestamp is, and the
+    first segment with the greatest decides; the answer is often a transaction marker.
+
+    --isolation read_committed hides an answer at or behind the last stable offset: the first
+    offset of a transaction that is still open. Records below the log start offset of the log
+    directory's checkpoint are no answers by time, but --offset finds them while they are there.
     """
-    if (offset is None) == (timestamp is None):
-        raise click.UsageError("give either --offset or --timestamp")
+    if (offset is not None) + (timestamp is not None) + max_timestamp != 1:
+        raise click.UsageError("give one of --offset, --timestamp and --max-timestamp")
+    committed = isolation == "read_committed"
+    if committed and offset is not None:
+        raise click.UsageError("--isolation goes with --timestamp and --max-timestamp")
     if plain and timestamp is None:
         raise click.UsageError("--plain goes with --timestamp")
-    target: dict[str, Any] = {"offset": offset, "timestamp": timestamp, "plain": plain}
+    target: dict[str, Any] = {
+        "offset": offset,
+        "timestamp": timestamp,
+        "max_timestamp": max_timestamp,
+        "plain": plain,
+    }
+    if committed:
+        target["isolation"] = isolation
     search = _Search(target, codec)
     for path in paths:
         for name, found in search.run(path):
@@ -101,9 +133,12 @@ class _Search:
         from kafkaspec.errors import KafkaSpecError
         from kafkaspec.log.directory import LogDirectory
         from kafkaspec.log.opening import open_log
+        from kafkaspec.log.segment import Segment
 
         try:
             with open_log(path, codec=self._codec) as opened:
+                if isinstance(opened, Segment) and "isolation" in self._target:
+                    raise click.UsageError("--isolation needs a partition, not a segment")
                 if not isinstance(opened, LogDirectory):
                     yield from self._one(str(path), opened)
                     return
@@ -162,6 +197,8 @@ def _json(name: str, found: Found, codec: str) -> str:
             "index_rejected": found.index_rejected,
             "scanned_batches": found.scanned_batches,
             "largest_timestamp": largest and {"value": largest.value, "source": largest.source},
+            "last_stable_offset": found.last_stable_offset,
+            "hidden_offset": found.hidden_offset,
         }
     )
 
@@ -169,13 +206,7 @@ def _json(name: str, found: Found, codec: str) -> str:
 def _text(name: str, found: Found) -> str:
     from kafkaspec.cli.console import count_text
 
-    wanted = (
-        f"offset {found.target}"
-        if found.how == "offset"
-        else f"time {found.target} ({iso(found.target)}), "
-        + ("answer of a broker" if found.how == "broker" else "plain answer")
-    )
-    lines = [f"{name}: {wanted}"]
+    lines = [f"{name}: {_wanted(found)}"]
     if found.path is not None:
         lines.append(f"  file    {found.path}")
     lines += _answer(found)
@@ -183,6 +214,12 @@ def _text(name: str, found: Found) -> str:
         lines.append(
             f"  decided by the largest timestamp of the segment, {found.decided_by.value} "
             f"({iso(found.decided_by.value)}, from: {found.decided_by.source})"
+        )
+    if found.last_stable_offset is not None:
+        hidden = found.hidden_offset
+        lines.append(
+            f"  stable  up to offset {found.last_stable_offset}, exclusive"
+            + ("" if hidden is None else f": offset {hidden} would answer, and is hidden")
         )
     if found.time_index_answer is not None:
         entry = found.time_index_answer
@@ -197,6 +234,15 @@ def _text(name: str, found: Found) -> str:
         lines.append("  index:  no entry at or below it: read from the start")
     lines.append(f"  read    {count_text(found.scanned_batches, 'batch header')}")
     return "\n".join(lines)
+
+
+def _wanted(found: Found) -> str:
+    if found.how == "offset":
+        return f"offset {found.target}"
+    time = f"{found.target} ({iso(found.target)})"
+    if found.how == "max_timestamp":
+        return f"largest timestamp, {time if found.target >= 0 else 'of which there is none'}"
+    return f"time {time}, " + ("answer of a broker" if found.how == "broker" else "plain answer")
 
 
 def _answer(found: Found) -> list[str]:

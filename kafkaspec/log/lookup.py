@@ -43,8 +43,9 @@ class Found:
     """The answer to a look-up.
 
     Attributes:
-        how: ``offset``; for a timestamp ``broker`` or ``plain``.
-        target: what was looked for, an offset or ms since the Unix epoch.
+        how: ``offset``; for a timestamp ``broker`` or ``plain``; ``max_timestamp``.
+        target: what was looked for, an offset or ms since the Unix epoch; -1 where there is no
+            timestamp.
         path: segment that decided, even if it has no answer; None if none was tried.
         batch: where the answer is, None if there is none.
         record: the first record of the batch that qualifies. None by offset if the batch has no
@@ -55,9 +56,11 @@ class Found:
         scanned_batches: batches whose header was read in all.
         decided_by: what the broker knew the largest timestamp of the deciding segment from; None
             where that was not asked.
+        last_stable_offset: with ``read_committed``, None otherwise.
+        hidden_offset: offset of the answer that ``read_committed`` hides, None for none.
     """
 
-    how: Literal["offset", "broker", "plain"]
+    how: Literal["offset", "broker", "plain", "max_timestamp"]
     target: int
     path: Path | None
     batch: Batch | None = None
@@ -67,6 +70,8 @@ class Found:
     index_rejected: bool = False
     scanned_batches: int = 0
     decided_by: LargestTimestamp | None = None
+    last_stable_offset: int | None = None
+    hidden_offset: int | None = None
 
     @property
     def position(self) -> int | None:
@@ -87,6 +92,21 @@ class Found:
     def timestamp(self) -> int | None:
         """Timestamp of the record, ms since the Unix epoch."""
         return self.record.timestamp if self.record else None
+
+
+Isolation = Literal["read_uncommitted", "read_committed"]
+"""What a consumer asks for: all records, or none of transactions that are still open."""
+
+
+def below(found: Found, last_stable_offset: int) -> Found:
+    """The answer under ``read_committed``: none at or behind the last stable offset.
+
+    A broker does not look for another one then, even if there is an earlier one.
+    """
+    found = replace(found, last_stable_offset=last_stable_offset)
+    if found.offset is None or found.offset < last_stable_offset:
+        return found
+    return replace(found, batch=None, record=None, hidden_offset=found.offset)
 
 
 def start_position(segment: Segment, offset: int) -> tuple[int, OffsetIndexEntry | None, bool]:

@@ -13,15 +13,21 @@ from uuid import UUID
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log import lookup, names
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.checkpoints import leader_epoch_checkpoint, partition_metadata
 from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.log.checkpoints.log_directory import Checkpoints, Offsets
 from kafkaspec.log.columnar import Columnar
+from kafkaspec.log.max_timestamp import (
+    MaxTimestamp,
+    find_max_timestamp,
+    max_timestamp_so_far,
+)
 from kafkaspec.log.remote import as_path
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.sidecars import ProducerSnapshot
 from kafkaspec.log.source import unreadable
+from kafkaspec.log.stable_offset import last_stable_offset
 from kafkaspec.model import Record
 
 
@@ -104,12 +110,31 @@ class Partition(Columnar):
         """
         if not self.segment_paths:
             return None
-        first = self._named(names.LOG)[0][0]
+        first = self.first_base_offset or 0
         try:
             listed = self._listed(self._checkpoints.log_start_offsets)
         except KafkaSpecError:
             listed = None
         return first if listed is None else max(first, listed)
+
+    @property
+    def first_base_offset(self) -> int | None:
+        """The number in the name of the first segment, None without one."""
+        return self._named(names.LOG)[0][0] if self.segment_paths else None
+
+    @property
+    def last_base_offset(self) -> int | None:
+        """The number in the name of the last segment, None without one."""
+        return self._named(names.LOG)[-1][0] if self.segment_paths else None
+
+    @cached_property
+    def last_stable_offset(self) -> int:
+        """What a consumer with ``read_committed`` sees ends here; see ``stable_offset``.
+
+        Raises:
+            KafkaSpecError: a segment cannot be read.
+        """
+        return last_stable_offset(self)
 
     @property
     def high_watermark(self) -> int | None:
@@ -170,44 +195,62 @@ class Partition(Columnar):
         *,
         offset: int | None = None,
         timestamp: int | None = None,
+        max_timestamp: bool = False,
         plain: bool = False,
+        isolation: lookup.Isolation = "read_uncommitted",
         use_index: bool = True,
     ) -> lookup.Found:
-        """Where an offset or a timestamp is. Give exactly one of both.
+        """Where an offset or a timestamp is. Give exactly one, or ``max_timestamp``.
 
         Args:
             offset: the first batch that ends at or behind it.
             timestamp: in ms since the Unix epoch. As a broker answers: the first segment whose
                 largest timestamp reaches it decides, control records count, and records below
                 ``log_start_offset`` do not.
+            max_timestamp: the largest timestamp, as a broker answers; see
+                ``kafkaspec.log.max_timestamp``.
             plain: with ``timestamp``: the first data record of any segment instead.
+            isolation: by timestamp; with ``read_committed`` an answer at or behind
+                ``last_stable_offset`` is none, as a broker has it.
             use_index: whether the indexes are used to get there. What a broker takes for the
                 largest timestamp of a segment always comes from its time index.
 
         Raises:
             KafkaSpecError: a batch on the way cannot be read.
         """
-        if (offset is None) == (timestamp is None):
-            raise TypeError("give either an offset or a timestamp")
+        if (offset is not None) + (timestamp is not None) + max_timestamp != 1:
+            raise TypeError("give an offset, a timestamp or max_timestamp")
         if offset is not None:
-            found = lookup.Found("offset", offset, None)
-            candidates = self.segments_from(offset)
+            return self._find_offset(offset, use_index)
+        if timestamp is None:
+            found = self._find_max_timestamp(use_index)
         else:
-            assert timestamp is not None
-            found = lookup.Found("plain" if plain else "broker", timestamp, None)
-            candidates = self.segments_from(None)
+            found = self._find_timestamp(timestamp, plain, use_index)
+        if isolation == "read_committed":
+            found = lookup.below(found, self.last_stable_offset)
+        return found
+
+    def _find_offset(self, offset: int, use_index: bool) -> lookup.Found:
+        found = lookup.Found("offset", offset, None)
         scanned = 0
-        for segment in candidates:
-            largest = None
-            if timestamp is not None and not plain:
-                largest = segment.largest_timestamp
-                if largest.value < timestamp:
-                    continue
+        for segment in self.segments_from(offset):
+            found = segment.find(offset=offset, use_index=use_index)
+            scanned += found.scanned_batches
+            if found.batch is not None:
+                break
+        return replace(found, scanned_batches=scanned)
+
+    def _find_timestamp(self, timestamp: int, plain: bool, use_index: bool) -> lookup.Found:
+        found = lookup.Found("plain" if plain else "broker", timestamp, None)
+        scanned = 0
+        for segment in self.segments_from(None):
+            largest = None if plain else segment.largest_timestamp
+            if largest is not None and largest.value < timestamp:
+                continue
             found = segment.find(
-                offset=offset,
                 timestamp=timestamp,
                 plain=plain,
-                start_offset=None if timestamp is None else self.log_start_offset,
+                start_offset=self.log_start_offset,
                 use_index=use_index,
             )
             scanned += found.scanned_batches
@@ -215,6 +258,16 @@ class Partition(Columnar):
             if found.batch is not None or largest is not None:
                 break
         return found
+
+    def _find_max_timestamp(self, use_index: bool) -> lookup.Found:
+        best: tuple[MaxTimestamp, Segment] | None = None
+        for segment in self.segments_from(None):
+            known = max_timestamp_so_far(segment)
+            if best is None or known.timestamp > best[0].timestamp:
+                best = known, segment
+        if best is None:
+            return lookup.Found("max_timestamp", NO_TIMESTAMP, None)
+        return find_max_timestamp(best[1], known=best[0], use_index=use_index)
 
     def close(self) -> None:
         """Close the segments that were opened."""

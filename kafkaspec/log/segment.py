@@ -28,6 +28,7 @@ from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_ME
 from kafkaspec.log.headers import skip
 from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
 from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.max_timestamp import find_max_timestamp
 from kafkaspec.log.reading import open_source
 from kafkaspec.log.remote import as_path
 from kafkaspec.log.sidecars import ProducerSnapshot, TransactionIndex
@@ -216,17 +217,19 @@ class Segment(Columnar):
         *,
         offset: int | None = None,
         timestamp: int | None = None,
+        max_timestamp: bool = False,
         plain: bool = False,
         start_offset: int | None = None,
         use_index: bool = True,
     ) -> lookup.Found:
-        """Where an offset or a timestamp is. Give exactly one of both.
+        """Where an offset or a timestamp is. Give exactly one, or ``max_timestamp``.
 
         Args:
             offset: the first batch that ends at or behind it, and in it the first record at or
                 behind it. Kafka: ``LogSegment.translateOffset``.
             timestamp: in ms since the Unix epoch; the first record, control records included,
                 at or after it, as ``LogSegment.findOffsetByTimestamp`` says.
+            max_timestamp: the largest one; see ``kafkaspec.log.max_timestamp``.
             plain: with ``timestamp``: control records do not count.
             start_offset: with ``timestamp``: records below it do not count.
             use_index: whether the indexes are used. The answer is the same without.
@@ -234,8 +237,10 @@ class Segment(Columnar):
         Raises:
             KafkaSpecError: a batch on the way cannot be read.
         """
-        if (offset is None) == (timestamp is None):
-            raise TypeError("give either an offset or a timestamp")
+        if (offset is not None) + (timestamp is not None) + max_timestamp != 1:
+            raise TypeError("give an offset, a timestamp or max_timestamp")
+        if max_timestamp:
+            return find_max_timestamp(self, use_index=use_index)
         if offset is not None:
             return lookup.find_offset(self, offset, use_index=use_index)
         assert timestamp is not None

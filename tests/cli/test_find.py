@@ -164,3 +164,34 @@ def test_times_from_the_clock_of_the_file(tmp_path: Path) -> None:
     (found,) = lines(result)
     assert result.exit_code == 1
     assert found["largest_timestamp"] == {"value": 1000000, "source": "file time"}
+
+
+def test_the_largest_timestamp() -> None:
+    place = golden("4.3.1", "plain-0")
+    sent = produced("4.3.1")["plain-0"]
+    largest = max(item["timestamp"] for item in sent)
+    first = next(item for item in sent if item["timestamp"] == largest)
+    (found,) = lines(run("find", "--max-timestamp", "--format", "json", place))
+    assert (found["how"], found["target"]) == ("max_timestamp", largest)
+    assert found["record"]["offset"] == first["offset"]
+    assert f"largest timestamp, {largest}" in run("find", "--max-timestamp", place).stdout
+    nothing = run("find", "--max-timestamp", golden("0.8.2.2", "plain-0"))
+    assert nothing.exit_code == 1
+    assert "of which there is none" in nothing.stdout
+
+
+def test_read_committed(tmp_path: Path) -> None:
+    place = tmp_path / "t-0"
+    place.mkdir()
+    log = place / f"{0:020}.log"
+    log.write_bytes(batch(0, [record(0, b"x")], attributes=0x10, producer=(7, 0, 0)))
+    asked = ("--isolation", "read_committed", "--timestamp", "0")
+    result = run("find", *asked, place)
+    assert result.exit_code == 1
+    assert "up to offset 0, exclusive: offset 0 would answer, and is hidden" in result.stdout
+    (found,) = lines(run("find", "--format", "json", *asked, place))
+    assert (found["found"], found["last_stable_offset"], found["hidden_offset"]) == (False, 0, 0)
+    assert run("find", "--timestamp", "0", place).exit_code == 0
+    assert run("find", *asked, log).exit_code == 2
+    assert run("find", "--isolation", "read_committed", "--offset", "0", place).exit_code == 2
+    assert run("find", "--max-timestamp", "--offset", "0", place).exit_code == 2
