@@ -1,0 +1,68 @@
+"""Ask the loader of a broker of 4.0 or later, without a broker, what it makes of a log."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.golden.maven import ToolError
+from tools.golden.processes import java_command
+from tools.golden.versions import Version
+from tools.kafka.programs import compile_programs
+
+SINCE = (4, 0)
+"""The first release with a loader in Java that has this interface."""
+_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What the loader left of a log.
+
+    Attributes:
+        error: class and text of what it refused the log for, "" if it loaded it.
+        end: log end offset.
+        size: bytes of the log: where recovery cut it.
+        files: content of the files beside the log, by name.
+    """
+
+    error: str
+    end: int
+    size: int
+    files: dict[str, bytes]
+
+
+def load(
+    version: Version, jars: Path, work: Path, interval: int, cases: Iterable[bytes]
+) -> list[Loaded]:
+    """Load each case as the only segment of a partition, after a crash.
+
+    Raises:
+        ToolError: the program cannot be compiled or ends early.
+    """
+    classes = compile_programs(version, jars, "LoaderJudge")
+    command = java_command(work, [classes, f"{jars}/*"], version.jvm_flags)
+    data = b"".join(struct.pack(">i", len(case)) + case for case in cases)
+    done = subprocess.run(
+        [*command, "LoaderJudge", str(work / "t-0"), str(interval)],
+        input=data, capture_output=True, timeout=_SECONDS, cwd=work,
+    )  # fmt: skip
+    if done.returncode:
+        raise ToolError(f"LoaderJudge {version.name}:\n{done.stderr.decode()[-4000:]}")
+    return [_loaded(line.split("\t")) for line in done.stdout.decode().splitlines()]
+
+
+def _loaded(fields: list[str]) -> Loaded:
+    if fields[0] == "error":
+        return Loaded(": ".join(fields[1:3]), -1, -1, {})
+    pairs = dict(zip(fields[2::2], fields[3::2], strict=True))
+    size = sum(int(text) for name, text in pairs.items() if name.endswith(".log"))
+    files = {
+        name: bytes.fromhex(text)
+        for name, text in pairs.items()
+        if name.endswith((".index", ".timeindex", ".txnindex"))
+    }
+    return Loaded("", int(fields[1]), size, files)
