@@ -1,0 +1,100 @@
+"""Brokers answer for golden partitions as ``find`` does: the largest timestamp, read_committed.
+
+And a broker does with a log start offset behind the end of a log what ``verify`` says of it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kafkaspec.analysis import verify
+from kafkaspec.log import Partition, names
+from tests.goldens import GOLDEN
+from tests.goldens import VERSIONS as GOLDEN_VERSIONS
+from tests.kafka.chosen import VERSIONS
+from tools.golden.maven import resolve
+from tools.golden.processes import java_command
+from tools.golden.versions import Version
+from tools.kafka.programs import compile_programs
+from tools.kafka.serving import Template, prepare, serving
+
+pytestmark = pytest.mark.kafka
+
+JUDGES = [version for version in VERSIONS if version.release >= (4, 3)]
+ISOLATIONS = ("read_uncommitted", "read_committed")
+DELETED = "deleted"
+BEYOND = 1_000
+_SECONDS = 300
+
+Question = tuple[str, str, str]
+
+
+def _partitions() -> dict[str, Path]:
+    """Golden partitions by the topic that they are served as."""
+    found = {}
+    for version in GOLDEN_VERSIONS:
+        for path in sorted((GOLDEN / version / "logs").glob("*-0")):
+            if path.name.startswith("__") or not Partition(path).segment_paths:
+                continue
+            found[f"v{version}-{path.name.removesuffix('-0')}"] = path
+    return found
+
+
+def _questions(partitions: dict[str, Path]) -> list[Question]:
+    asked = []
+    for topic, path in partitions.items():
+        times = sorted({batch.max_timestamp for batch in Partition(path).batches()})
+        wanted = ["max", *(str(time) for time in times[-3:] if time >= 0)]
+        asked += [(topic, isolation, what) for isolation in ISOLATIONS for what in wanted]
+    return asked
+
+
+def _answers(template: Template, questions: list[Question]) -> list[tuple[int, int]]:
+    classes = compile_programs(template.version, template.jars, "Answers", "ListOffsets")
+    command = java_command(
+        template.work, [classes, f"{template.jars}/*"], template.version.jvm_flags
+    )
+    done = subprocess.run(
+        [*command, "ListOffsets", template.bootstrap],
+        input="".join("\t".join(question) + "\n" for question in questions),
+        capture_output=True, text=True, timeout=_SECONDS, cwd=template.work,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [(int(a), int(b)) for a, b in (line.split("\t") for line in done.stdout.splitlines())]
+
+
+def _ours(path: Path, isolation: str, what: str) -> tuple[int, int]:
+    target = {"max_timestamp": True} if what == "max" else {"timestamp": int(what)}
+    found = Partition(path).find(isolation=isolation, **target)  # type: ignore[arg-type]
+    if found.offset is None or found.timestamp is None:
+        return -1, -1
+    return found.offset, found.timestamp
+
+
+@pytest.mark.parametrize("version", JUDGES, ids=[version.name for version in JUDGES])
+def test_answers_and_a_log_that_is_deleted(version: Version, tmp_path: Path) -> None:
+    partitions = _partitions()
+    plain = GOLDEN / "4.3.1" / "logs" / "plain-0"
+    work = tmp_path / "run"
+    work.mkdir()
+    template = prepare(version, resolve(version), work, [*partitions, DELETED], {})
+    template.place([*partitions.items(), (DELETED, plain)], clean=True)
+    checkpoint = template.logs / names.LOG_START_OFFSETS
+    checkpoint.write_text(f"0\n1\n{DELETED} 0 {BEYOND}\n")
+    told = [item for item in verify(template.logs).findings if item.file == str(checkpoint)]
+    assert [str(item.action) for item in told] == ["deletes_log"]
+    questions = _questions(partitions)
+    with serving(template):
+        answers = _answers(template, questions)
+        logs = {path.name for path in (template.logs / f"{DELETED}-0").glob("*.log")}
+    assert logs == {f"{BEYOND:020}.log"}
+    assert len(answers) == len(questions)
+    different = [
+        (question, theirs, ours)
+        for question, theirs in zip(questions, answers, strict=True)
+        if theirs != (ours := _ours(partitions[question[0]], *question[1:]))
+    ]
+    assert different == []
