@@ -46,6 +46,7 @@ class Circumstances:
         messages: whether the log has messages of magic 0 or 1.
         producers: whether it has batches of producers with an id.
         whole: whether the log is sound up to its end.
+        epochs: how many leader epochs the batches of the segment are of.
     """
 
     rule: Rule
@@ -54,6 +55,7 @@ class Circumstances:
     messages: bool = False
     producers: bool = False
     whole: bool = True
+    epochs: int = 0
 
 
 TYPE_KEYS: Final = {
@@ -64,6 +66,10 @@ TYPE_KEYS: Final = {
 """Types of the entries of files that consist of nothing else."""
 
 _CUT = "the log is not sound up to its end"
+RESTARTED: Final = (
+    "equal byte for byte to what a broker makes that was restarted, with the segment open, where"
+    " the leader epoch changes"
+)
 _INTERVAL = "it was made with another index.interval.bytes perhaps, which no file tells"
 
 

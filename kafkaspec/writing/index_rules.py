@@ -175,6 +175,11 @@ class IndexBuilder:
             timestamps.append(self.max_timestamp)
             self._time_offsets.append(self._max_offset - self.base_offset)
 
+    def restart(self) -> None:
+        """Take a clean stop and a start of the broker: it counts the bytes of an interval anew."""
+        self.finish()
+        self._since_entry = 0
+
     def finish(self) -> None:
         """Take the end of the segment: the largest timestamp gets its entry."""
         self._add_time()

@@ -7,7 +7,7 @@ Kafka: ``LogSegment.recover`` and ``LogLoader.recoverLog`` for the rule of recov
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from os import PathLike
@@ -22,8 +22,14 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.atomic import DirectoryAside, cannot_write
-from kafkaspec.writing.comparison import Circumstances, Comparison, compare, entries_of
-from kafkaspec.writing.headers import BATCH_MAGIC, NONE, read_headers
+from kafkaspec.writing.comparison import (
+    RESTARTED,
+    Circumstances,
+    Comparison,
+    compare,
+    entries_of,
+)
+from kafkaspec.writing.headers import BATCH_MAGIC, NONE, Headers, read_headers
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, IndexBuilder, Rule
 from kafkaspec.writing.producer_state import ProducerState, transaction_index
 from kafkaspec.writing.profiles import Profile, get_profile
@@ -162,6 +168,8 @@ def rebuild_indexes(
     return RebuildReport(work.rule, work.profile, index_interval_bytes, segments)
 
 
+_SAME: Final = (Comparison.EQUAL, Comparison.PREALLOCATED)
+
 _SNAPSHOT_LOST: Final = (
     "no producer snapshot lies at the first offset: transactions that began before it are not known"
 )
@@ -234,9 +242,9 @@ class _Run:
         self._work = work
         self._segment = segment
         self._state = state
-        self._indexes = IndexBuilder(
-            segment.base_offset, work.profile, rule=work.rule, interval=work.interval
-        )
+        self._indexes = self._new_builder()
+        self._again: dict[str, bytes] | None = None
+        self._epoch = NONE
         self._aborted: list[AbortedTransaction] = []
         self._valid = 0
         self._error: KafkaSpecError | None = None
@@ -262,7 +270,7 @@ class _Run:
                     if self._work.profile.producer_state:
                         self._aborted += self._state.append(headers, 0, count)
                     self._next_offset = headers.last_offset[count - 1] + 1
-                    self._note(headers.magic[:count], headers.producer_id[:count])
+                    self._note(headers, count)
                     self._valid = headers.position[count - 1] + headers.size[count - 1]
                     self._work.progress(
                         self._valid - headers.position[0], os.fspath(segment.path or "")
@@ -275,11 +283,19 @@ class _Run:
             self._error = error
         indexes.finish()
 
-    def _note(self, magics: Sequence[int], producers: Sequence[int]) -> None:
+    def _note(self, headers: Headers, count: int) -> None:
+        """Remember what may explain a difference."""
+        known = self._circumstances
+        epochs = known.epochs
+        if max(headers.leader_epoch[:count]) > self._epoch:
+            for epoch in headers.leader_epoch[:count]:
+                if epoch > self._epoch:
+                    epochs, self._epoch = epochs + 1, epoch
         self._circumstances = replace(
-            self._circumstances,
-            messages=self._circumstances.messages or min(magics) < BATCH_MAGIC,
-            producers=self._circumstances.producers or max(producers) != NONE,
+            known,
+            messages=known.messages or min(headers.magic[:count]) < BATCH_MAGIC,
+            producers=known.producers or max(headers.producer_id[:count]) != NONE,
+            epochs=epochs,
         )
 
     def result(
@@ -299,7 +315,12 @@ class _Run:
         files = []
         for offset, kind, data in self._made(following):
             name = names.SegmentName(offset, "").sibling(kind)
-            comparison, why = compare(segment.path.with_name(name), kind, data, circumstances)
+            beside = segment.path.with_name(name)
+            comparison, why = compare(beside, kind, data, circumstances)
+            if comparison is Comparison.DIFFERENT and circumstances.epochs > 1:
+                again = self._restarted().get(kind)
+                if again is not None and compare(beside, kind, again, circumstances)[0] in _SAME:
+                    why = RESTARTED
             if data is None and comparison is Comparison.MISSING:
                 continue
             if data is not None:
@@ -312,6 +333,39 @@ class _Run:
         return RebuiltSegment(
             str(segment.path), segment.size, self._valid, self._error, note, tuple(files)
         )
+
+    def _restarted(self) -> dict[str, bytes]:
+        """The indexes of a broker that was restarted where the leader epoch changes."""
+        if self._again is None:
+            indexes = self._new_builder()
+            latest = NONE
+            for headers in read_headers(self._segment):
+                start = 0
+                for number, epoch in enumerate(headers.leader_epoch):
+                    if headers.position[number] >= self._valid:
+                        break
+                    if epoch > latest:
+                        indexes.append_each(headers, start, number)
+                        if indexes.size:
+                            indexes.restart()
+                        start, latest = number, epoch
+                else:
+                    number = len(headers)
+                indexes.append_each(headers, start, number)
+                indexes.settle()
+                if number < len(headers):
+                    break
+            indexes.finish()
+            self._again = {
+                names.OFFSET_INDEX: indexes.offset_index(),
+                names.TIME_INDEX: indexes.time_index(),
+            }
+        return self._again
+
+    def _new_builder(self) -> IndexBuilder:
+        work, base_offset = self._work, self._segment.base_offset
+        assert base_offset is not None
+        return IndexBuilder(base_offset, work.profile, rule=work.rule, interval=work.interval)
 
     def _made(self, following: int | None) -> Iterator[tuple[int, str, bytes | None]]:
         """Offset in the name, kind and content of each file; None for one without content."""
