@@ -15,6 +15,7 @@ from kafkaspec.log import Partition, names
 from tests.goldens import GOLDEN
 from tests.goldens import VERSIONS as GOLDEN_VERSIONS
 from tests.kafka.chosen import VERSIONS
+from tests.log import forge
 from tools.golden.maven import resolve
 from tools.golden.processes import java_command
 from tools.golden.versions import Version
@@ -41,6 +42,21 @@ def _partitions() -> dict[str, Path]:
                 continue
             found[f"v{version}-{path.name.removesuffix('-0')}"] = path
     return found
+
+
+def _open_transaction(place: Path) -> Path:
+    """A partition whose last record is of a transaction that nothing ends."""
+    place.mkdir()
+    log = forge.batch(0, [forge.record(0, b"x")]) + forge.batch(
+        1,
+        [forge.record(0, b"y")],
+        attributes=0x10,
+        base_timestamp=2000,
+        max_timestamp=2000,
+        producer=(7, 0, 0),
+    )
+    (place / f"{0:020}.log").write_bytes(log)
+    return place
 
 
 def _questions(partitions: dict[str, Path]) -> list[Question]:
@@ -76,7 +92,7 @@ def _ours(path: Path, isolation: str, what: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize("version", JUDGES, ids=[version.name for version in JUDGES])
 def test_answers_and_a_log_that_is_deleted(version: Version, tmp_path: Path) -> None:
-    partitions = _partitions()
+    partitions = _partitions() | {"open": _open_transaction(tmp_path / "open-0")}
     plain = GOLDEN / "4.3.1" / "logs" / "plain-0"
     work = tmp_path / "run"
     work.mkdir()
@@ -98,3 +114,5 @@ def test_answers_and_a_log_that_is_deleted(version: Version, tmp_path: Path) -> 
         if theirs != (ours := _ours(partitions[question[0]], *question[1:]))
     ]
     assert different == []
+    hidden = questions.index(("open", "read_committed", "max"))
+    assert answers[hidden] == (-1, -1)
