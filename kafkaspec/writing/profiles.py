@@ -125,7 +125,7 @@ def _table() -> tuple[Profile, ...]:
     def since(version: str, **changes: object) -> None:
         rows.append(replace(rows[-1], since=version, **changes))  # type: ignore[arg-type]
 
-    since("0.8.1", size_of_append=True)
+    since("0.8.2", size_of_append=True)
     since("0.10.0", magic=1)
     since("0.10.1", time_entry=TimeEntry.RECORD, timestamp_roll=True)  # KIP-33
     since(
