@@ -42,12 +42,12 @@ def first_refused(
         detail = f"its offsets, {what}, do not follow {before}"
         found.append((number, refusal(headers, number, detail)))
     if profile.producer_state and any(headers.control):
-        found += _unreadable_marker(headers)
+        found += unreadable_markers(headers)
     return min(found, key=lambda item: item[0], default=None)
 
 
-def _unreadable_marker(headers: Headers) -> Iterator[tuple[int, KafkaSpecError]]:
-    """The first transaction marker that cannot be read."""
+def unreadable_markers(headers: Headers) -> Iterator[tuple[int, KafkaSpecError]]:
+    """The first transaction marker that cannot be read, and why."""
     for number, control in enumerate(headers.control):
         if control and headers.producer_id[number] != NONE:
             try:

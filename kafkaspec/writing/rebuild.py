@@ -21,6 +21,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.writing.acceptance import unreadable_markers
 from kafkaspec.writing.atomic import DirectoryAside, cannot_write
 from kafkaspec.writing.comparison import (
     RESTARTED,
@@ -264,6 +265,10 @@ class _Run:
                     if not indexes.fits(headers.last_offset[number]):
                         count, self._error = number, _too_far(segment, headers.position[number])
                         break
+                if self._work.profile.producer_state:
+                    for number, error in unreadable_markers(headers):
+                        if number < count:
+                            count, self._error = number, error
                 if count:
                     indexes.append_each(headers, 0, count)
                     indexes.settle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
 
@@ -193,3 +194,46 @@ def test_a_restart_while_the_segment_was_open_is_recognized(tmp_path: Path) -> N
     report = ks.rebuild_indexes(tmp_path / "a-0", index_interval_bytes=200)
     (file,) = of_kind(report, names.OFFSET_INDEX)
     assert (file.comparison, file.why) == (Comparison.DIFFERENT, comparison.RESTARTED)
+
+
+@pytest.mark.parametrize("name", ["4.3.1/logs/transactions-0", "2.8.2/logs/format-mixed-gzip-0"])
+def test_hostile_logs_end_where_they_are_broken(name: str, tmp_path: Path) -> None:
+    source = next((goldens.GOLDEN / name).glob("*.log"))
+    good = source.read_bytes()
+    with ks.Segment(source) as segment:
+        starts = [batch.position for batch in segment.batches()]
+    rng = random.Random(11)
+    log = tmp_path / source.name
+    for _ in range(120):
+        data = bytearray(good)
+        place = rng.randrange(len(data))
+        data[place] ^= 1 << rng.randrange(8)
+        log.write_bytes(data)
+        report = ks.rebuild_indexes(log, index_interval_bytes=50)
+        (done,) = report.segments
+        # Offset and leader epoch are outside of the checksum, all else is not.
+        broken = max(start for start in starts if start <= place)
+        outside = place - broken < 16
+        assert done.valid_bytes == broken or (outside and done.valid_bytes >= broken)
+        assert done.error is not None or done.valid_bytes == len(good) or outside
+
+
+def test_a_marker_that_cannot_be_read_ends_the_log(tmp_path: Path) -> None:
+    first = ks.encode([ks.Record(0, 5, b"k", b"v")], producer_id=7, producer_epoch=0)
+    marker = ks.encode(
+        [ks.Record(1, 5, b"\0", b"")],
+        producer_id=7,
+        producer_epoch=0,
+        transactional=True,
+        control=True,
+    )
+    log = tmp_path / "00000000000000000000.log"
+    log.write_bytes(first + marker + first)
+    (done,) = ks.rebuild_indexes(log).segments
+    assert done.valid_bytes == len(first)
+    assert done.error is not None
+    assert (done.error.reason, done.error.file) == ("overrun", str(log))
+    with ks.SegmentWriter(tmp_path / "a-0", sync=False) as writer:
+        with pytest.raises(KafkaSpecError):
+            writer.append(first + marker)
+        assert writer.next_offset == 1
