@@ -53,7 +53,7 @@ class Refusal:
             found = answer[ANSWERS[kind]]
             return Failure.ACCEPTED, f"decoded, to {str(found)[:200]}"
         reason = answer.get("reason")
-        if self.reasons and reason is not None and reason not in self.reasons:
+        if self.reasons and reason is not None and str(reason) not in self.reasons:
             wanted = " or ".join(sorted(self.reasons))
             return Failure.WRONG_REASON, f"refused for {reason!r:.80}, not for {wanted}"
         for name, wanted_place in (("path", self.path or None), ("position", self.position)):

@@ -41,7 +41,7 @@ def test_our_own_codecs_have_nothing_to_excuse_and_skip_nothing() -> None:
 
 
 def test_the_same_specification_reads_the_segments_of_brokers_in_other_languages() -> None:
-    for name in ("kaitai-java", "kaitai-javascript"):
+    for name in ("kaitai-java", "kaitai-javascript", "kaitai-ruby"):
         for category in ("segment", "index", "snapshot", "control"):
             counts = STORED[name]["categories"][category]
             assert counts["passed"] == sum(counts.values()) > 0

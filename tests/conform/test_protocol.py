@@ -6,16 +6,22 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kafkaspec.cli.main import main
+from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.protocol import (
     Failure,
     Kind,
     ProtocolError,
+    check_answer,
     decode_bytes,
     parse_hello,
     parse_line,
@@ -26,6 +32,11 @@ from kafkaspec.errors import Reason
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "conformance-protocol.md").read_text(encoding="utf-8")
 FAKE = Path(__file__).parent / "fake_testee.py"
+MEMBERS = (
+    "error", "skipped", "records", "control_records", "entries", "value", "end", "reason", "path",
+    "position", "offset", "timestamp", "key", "headers", "name", "version", "kinds", "compression",
+    "checksums", "attributes",
+)  # fmt: skip
 
 
 def test_the_session_of_the_document() -> None:
@@ -94,6 +105,50 @@ def test_greetings_that_are_none(change: dict[str, object]) -> None:
 def test_texts_that_are_no_base64(text: object) -> None:
     with pytest.raises(ProtocolError):
         decode_bytes(text)
+
+
+ATOMS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+ANYTHING = st.recursive(
+    ATOMS | st.sampled_from(["key", "YQ==", "checksum_mismatch"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+VECTORS = list(vector_cases())
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    answer=st.dictionaries(st.sampled_from(MEMBERS), ANYTHING, max_size=4),
+    case=st.sampled_from(VECTORS),
+)
+def test_whatever_a_testee_answers_is_judged(answer: dict[str, Any], case: Case) -> None:
+    """It is none of the protocol, or it passes, or it fails in a way of the list."""
+    try:
+        check_answer(answer, case.kind)
+    except ProtocolError:
+        return
+    if "skipped" not in answer:
+        found = case.expected.failure(answer, case.kind)
+        assert found is None or found[0] in set(Failure)
+
+
+@settings(max_examples=200, deadline=None)
+@given(message=st.dictionaries(st.sampled_from(MEMBERS), ANYTHING, max_size=5))
+def test_whatever_a_testee_says_of_itself_is_judged(message: dict[str, Any]) -> None:
+    try:
+        hello = parse_hello({"protocol": 1} | message)
+    except ProtocolError:
+        return
+    assert hello.kinds <= set(Kind)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.binary(max_size=40))
+def test_any_line_is_a_message_or_none(data: bytes) -> None:
+    with suppress(ProtocolError):
+        assert isinstance(parse_line(data), dict)
 
 
 # -- the command -----------------------------------------------------------------------------------

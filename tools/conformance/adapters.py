@@ -28,12 +28,14 @@ class Adapter:
         title: for the page.
         command: builds what is needed and gives the command of the testee.
         folder: where its list of expected failures is, None for none.
+        always: whether it is run when no decoder is named; CI does not have the tools of others.
     """
 
     name: str
     title: str
     command: Callable[[], list[str]]
     folder: str | None = None
+    always: bool = True
 
     @property
     def expected(self) -> Path | None:
@@ -65,5 +67,6 @@ ADAPTERS: Final = (
     Adapter(
         "kaitai-javascript", "Kaitai Struct, JavaScript", kaitai.javascript, "kaitai_javascript"
     ),
+    Adapter("kaitai-ruby", "Kaitai Struct, Ruby", kaitai.ruby, "kaitai_ruby", always=False),
 )
 """In the order of the page."""

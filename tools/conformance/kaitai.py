@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "conformance"
 _HERE = Path(__file__).parent
 _SPEC = ROOT / "spec"
+_RUBY_RUNTIME = "0.11"
 
 
 class BuildError(Exception):
@@ -55,43 +56,16 @@ def javascript() -> list[str]:
     return [_tool("node", "Node.js"), str(source / "testee.js"), str(build)]
 
 
-def go() -> list[str]:
-    """Build the Go testee and give its command. Needs Go."""
-    build, source = _folder("kaitai_go"), _HERE / "kaitai_go"
-    compile_specs(_SPEC, build, ("-t", "go", "--go-package", "spec"))
-    for name in ("main.go", "go.mod", "go.sum"):
-        shutil.copy(source / name, build)
-    (build / "registry.go").write_text(_go_registry(source), encoding="utf-8")
-    _run([_tool("go", "Go"), "build", "-o", "testee", "."], build)
-    return [str(build / "testee")]
-
-
-def _go_registry(source: Path) -> str:
-    """How types are made, which Go's reflection cannot find out."""
-    lines = ["package main", "", 'import "kafkaspec/conformance/spec"', ""]
-    module = (source / "go.mod").read_text(encoding="utf-8")
-    version = module.split("kaitai_struct_go_runtime ")[1].split()[0]
-    lines += [f'const runtimeVersion = "{version}"', ""]
-    lines.append("var makers = map[string]any{")
-    lines += [f'"{key}": spec.New{_go_name(key)},' for key in LAYOUTS]
-    lines += ["}", "", "var scalars = map[string]bool{"]
-    lines += [f'"{_go_name(k)}": true,' for k, v in LAYOUTS.items() if v.form is Form.SCALAR]
-    lines += ["}", "", "var parameters = map[string]bool{"]
-    lines += [
-        f'"{_go_name(key)}.{name}": true,'
-        for key, layout in LAYOUTS.items()
-        for name, _ in layout.parameters
-    ]
-    return "\n".join([*lines, "}", ""])
-
-
-def _go_name(key: str) -> str:
-    file, type_ = key.split(".")
-    return _camel(file) if file == type_ else f"{_camel(file)}_{_camel(type_)}"
-
-
-def _camel(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_"))
+def ruby() -> list[str]:
+    """Build the Ruby testee and give its command. Needs Ruby with gem."""
+    build, source = _folder("kaitai_ruby"), _HERE / "kaitai_ruby"
+    compile_specs(_SPEC, build, ("-t", "ruby"))
+    gems = build / "gems"
+    gem = [_tool("gem", "Ruby"), "install", "--silent", "--no-document", "--install-dir", str(gems)]
+    _run([*gem, "kaitai-struct", "--version", _RUBY_RUNTIME])
+    runtime = gems / "gems" / f"kaitai-struct-{_RUBY_RUNTIME}" / "lib"
+    testee = str(source / "testee.rb")
+    return [_tool("ruby", "Ruby"), "-I", str(runtime), testee, str(build)]
 
 
 # -- what all of them need -------------------------------------------------------------------------

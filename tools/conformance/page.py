@@ -36,14 +36,15 @@ decompressed payload and parse that.
 _LIMITS = """\
 ## The specification in other languages
 
-`spec/*.ksy` is compiled by the official Kaitai Struct compiler, version 0.11, as it stands. In Java
-and JavaScript it is run: both read all segments, indexes and snapshots of real brokers. What the
-compiler or its runtimes cannot do:
+`spec/*.ksy` is compiled by the official Kaitai Struct compiler, version 0.11, as it stands. In
+Java, JavaScript and Ruby it is run: all three read every segment, index and snapshot of real
+brokers. What the compiler or its runtimes cannot do:
 
 | language | state | what stands in the way |
 |---|---|---|
 | Java, JavaScript | run here, in CI too | the failures listed above |
-| Ruby, C#, C++, PHP, Lua | compiles to source; not run | nothing known |
+| Ruby | run here with the runtime's own source, not in CI | the failures listed above |
+| C#, C++, PHP, Lua | compiles to source; not run | nothing known |
 | Perl | compiles to source; not run | the source leaves out every `valid` |
 | Go | compiles to source, which Go refuses | "mismatched types int64 and int32" in \
 `base_offset + relative_offset` and other sums; "declared and not used" where `valid: expr` does \
@@ -53,8 +54,8 @@ not mention `_` |
 
 The specification avoids what is not the same everywhere: `_index` in `repeat-until` counts from 0
 in Python, Go and Lua, and from 1 in Java, JavaScript, Ruby, C#, C++, PHP and Rust; `valid: expr` of
-a field with `repeat: until` does not compile in Java and C#; computed integers have 32 bits in Java
-unless a cast says otherwise, and bit operations have in JavaScript.
+a field with `repeat: until` does not compile in Java, nor, by its source, in C#; computed integers
+have 32 bits in Java unless a cast says otherwise, and bit operations have in JavaScript.
 """
 
 
