@@ -26,6 +26,7 @@ TESTS = (
     "tests/codecs/test_native_columns.py",
     "tests/codecs/test_native_differential.py",
     "tests/codecs/test_native_chunks.py",
+    "tests/codecs/test_native_select.py",
     "tests/codecs/test_headers.py",
     "tests/arrow",
     "tests/log",

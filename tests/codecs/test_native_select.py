@@ -1,0 +1,179 @@
+"""Which entries ``select`` chooses, against the same rules told entry by entry in Python."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafkaspec.codecs.native import load_core
+from kafkaspec.codecs.native.names import BATCH_MAGIC, ROLES
+
+native = pytest.importorskip("kafkaspec._native", reason="the extension was not built")
+
+LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
+LEAST_RECORD = 7
+near = st.one_of(st.integers(-3, 30), st.sampled_from([LOWEST, LOWEST + 1, HIGHEST - 1, HIGHEST]))
+
+
+@dataclass(frozen=True)
+class Entry:
+    magic: int
+    compression: int
+    is_control: int
+    num_records: int
+    base_offset: int
+    last_offset: int
+    offset: int
+    max_timestamp: int
+    position: int
+    size: int
+
+    @property
+    def row(self) -> tuple[int, ...]:
+        """In the order of ``ROLES``."""
+        return (
+            self.magic, self.compression, self.is_control, self.num_records, self.base_offset,
+            self.last_offset, self.offset, self.max_timestamp, self.position, self.size,
+        )  # fmt: skip
+
+
+entries = st.builds(
+    Entry,
+    magic=st.sampled_from([0, 1, 2, 2, 2]),
+    compression=st.sampled_from([0, 0, 1, 4, 7]),
+    is_control=st.sampled_from([0, 0, 0, 1]),
+    num_records=st.sampled_from([-1, 0, 1, 3, 1 << 30]),
+    base_offset=near,
+    last_offset=near,
+    offset=near,
+    max_timestamp=near,
+    position=st.integers(0, 1000),
+    size=st.integers(0, 100),
+)
+
+
+@dataclass(frozen=True)
+class Rules:
+    low: int
+    high: int | None
+    earliest: int
+    control: bool
+
+
+def expected(
+    table: list[Entry], first: int, rules: Rules
+) -> tuple[int, list[tuple[int, int, int]], int]:
+    """Where it ended; entry, payload and rows of what was chosen; facts."""
+    chosen: list[tuple[int, int, int]] = []
+    facts = 0
+    for number in range(first, len(table)):
+        entry = table[number]
+        batch = entry.magic == BATCH_MAGIC
+        low = entry.base_offset if batch else entry.offset
+        last = entry.last_offset if batch else entry.offset
+        above = rules.high is not None and low >= rules.high
+        if above and (batch or not entry.compression):
+            return number, chosen, facts | native.ENDED
+        ends = rules.high is not None and last >= rules.high - 1
+        skipped = last < rules.low
+        if batch:
+            skipped |= bool(entry.is_control) and not rules.control
+            skipped |= entry.max_timestamp < rules.earliest
+        if not skipped:
+            rows = entry.num_records if batch else 1
+            if chosen and sum(row for _, _, row in chosen) + rows >= (1 << 31) - 1:
+                return number, chosen, facts
+            packed = batch and entry.compression and rows > 0
+            can = not entry.compression
+            if batch:
+                fits = packed or rows * LEAST_RECORD <= entry.size
+                can = not entry.is_control and rows >= 0 and bool(fits)
+            if not can:
+                return number, chosen, facts | native.OTHERWISE | (native.ENDED if ends else 0)
+            chosen.append((number, -1 - entry.compression if packed else -1, rows))
+            facts |= native.COMPRESSED if packed else 0
+            facts |= native.OLDEST if entry.magic == 0 else 0
+            if low < rules.low or (rules.high is not None and last >= rules.high):
+                facts |= native.CUT
+        if ends:
+            return number + 1, chosen, facts | native.ENDED
+    return len(table), chosen, facts
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    table=st.lists(entries, max_size=8),
+    first=st.integers(0, 8),
+    spare=st.integers(0, 2),
+    rules=st.builds(Rules, low=near, high=st.none() | near, earliest=near, control=st.booleans()),
+)
+def test_as_the_rules_say(table: list[Entry], first: int, spare: int, rules: Rules) -> None:
+    first = min(first, len(table))
+    names = load_core().scan_names
+    capacity = len(table) + spare
+    values = array("q", bytes(8 * capacity * len(names)))
+    roles = tuple(names.index(name) for name in ROLES)
+    for number, entry in enumerate(table):
+        values[number] = 100 + number
+        values[capacity + number] = 200 + number
+        for role, value in zip(roles, entry.row, strict=True):
+            values[role * capacity + number] = value
+    options = (native.CONTROL if rules.control else 0) | (
+        0 if rules.high is None else native.BOUNDED
+    )
+    told = (BATCH_MAGIC, LEAST_RECORD, rules.low, rules.high or 0, rules.earliest, options, 1)
+    room = array("q", [7]) * (native.BATCH_FIELDS * (len(table) - first))
+    end, count, rows, facts = native.select(values, capacity, first, len(table), roles, told, room)
+    where, chosen, said = expected(table, first, rules)
+    assert (end, count, facts) == (where, len(chosen), said)
+    assert rows == sum(row for _, _, row in chosen)
+    for k, (number, payload, records) in enumerate(chosen):
+        made = room[k * native.BATCH_FIELDS :][: native.BATCH_FIELDS]
+        assert made[native.POSITION] == 100 + number
+        assert made[native.SIZE] == 200 + number
+        assert (made[native.PAYLOAD], made[native.ROWS]) == (payload, records)
+        assert made[native.FLAGS] == 1
+        if payload < -1:
+            assert made[native.PAYLOAD_POSITION] == table[number].position
+            assert made[native.PAYLOAD_SIZE] == table[number].size
+    untouched = room[len(chosen) * native.BATCH_FIELDS :]
+    assert set(untouched) <= {7}
+
+
+def test_tables_that_are_none_are_refused() -> None:
+    names = load_core().scan_names
+    values = array("q", bytes(8 * 2 * len(names)))
+    room = array("q", bytes(8 * 2 * native.BATCH_FIELDS))
+    roles = tuple(names.index(name) for name in ROLES)
+    rules = (2, 7, 0, 0, 0, 0, 0)
+    native.select(values, 2, 0, 2, roles, rules, room)
+    for wrong in (
+        (values[:5], 2, 0, 2, roles, rules, room),
+        (values, 2, 0, 3, roles, rules, room),
+        (values, 2, -1, 2, roles, rules, room),
+        (values, 2, 2, 1, roles, rules, room),
+        (values, 1 << 62, 0, 2, roles, rules, room),
+        (values, 2, 0, 2, roles[1:], rules, room),
+        (values, 2, 0, 2, (*roles[1:], len(names)), rules, room),
+        (values, 2, 0, 2, (*roles[1:], -1), rules, room),
+        (values, 2, 0, 2, roles, (2, 0, 0, 0, 0, 0, 0), room),
+        (values, 2, 0, 2, roles, rules[1:], room),
+        (values, 2, 0, 2, roles, rules, room[:9]),
+        (values, 2, 0, 2, roles, rules, bytes(1000)),
+    ):
+        with pytest.raises((TypeError, ValueError, BufferError)):
+            native.select(*wrong)
+
+
+@given(values=st.lists(st.integers(-2, 1), max_size=40), rows=st.integers(-1, 41))
+def test_count(values: list[int], rows: int) -> None:
+    column = array("q", values)
+    if not 0 <= rows <= len(values):
+        with pytest.raises(ValueError, match=r"rows|bytes"):
+            native.count(column, rows, -1)
+        return
+    assert native.count(column, rows, -1) == values[:rows].count(-1)
