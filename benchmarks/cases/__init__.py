@@ -12,6 +12,7 @@ _NAMES = (
     "objects",
     "compressed",
     "encode",
+    "writer",
     "headers",
     "threads",
     "imports",
