@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,7 @@ from kafkaspec._generated.python.model.recordbatch import (
 )
 from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.conversion.columns import Slice
 from kafkaspec.conversion.offsets import sequence_after
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.encoding import NONE
@@ -27,7 +28,7 @@ from kafkaspec.model import Record
 RECORD_OVERHEAD: Final = 21
 """What Kafka counts for a record beside its bytes (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 
-_MOST_DELTA: Final = (1 << 31) - 1
+MOST_DELTA: Final = (1 << 31) - 1
 """Offsets of a batch reach so far (Kafka: ``MemoryRecordsBuilder``)."""
 
 
@@ -79,7 +80,7 @@ class Draft:
     """
 
     traits: Traits
-    records: list[Record]
+    records: Sequence[Record]
     base_offset: int
     last_offset: int
     base_sequence: int = NONE
@@ -100,13 +101,13 @@ class Draft:
             and not self.traits.control
             and other.records[0].offset > self.records[-1].offset
             and other.base_offset > self.last_offset
-            and other.last_offset - self.base_offset <= _MOST_DELTA
+            and other.last_offset - self.base_offset <= MOST_DELTA
             and other.base_sequence == sequence_after(self.base_sequence, delta)
         )
 
     def add(self, other: Draft) -> None:
         """Take the records of another, which may follow."""
-        self.records = self.records + other.records
+        self.records = [*self.records, *other.records]
         self.last_offset = other.last_offset
         self.max_timestamp = None
 
@@ -186,7 +187,11 @@ def _batch(draft: Draft, codec: Codec, level: int | None) -> bytes:
         num_records=len(draft.records),
         records=b"",
     )
-    payload = codec.encode_records(batch, draft.records)
+    if isinstance(draft.records, Slice):
+        rows = draft.records
+        payload = rows.columns.encode(batch, rows.first, rows.last)
+    else:
+        payload = codec.encode_records(batch, draft.records)
     if traits.compression:
         payload = compressions.compress(traits.compression, payload, magic=2, level=level)
     batch.records = payload
@@ -194,19 +199,20 @@ def _batch(draft: Draft, codec: Codec, level: int | None) -> bytes:
 
 
 def _largest(records: Sequence[Record]) -> int:
+    if isinstance(records, Slice):
+        return records.largest_timestamp
     return max((record.timestamp for record in records), default=NO_TIMESTAMP)
 
 
 def _legacy(draft: Draft, codec: Codec, level: int | None) -> bytes:
     traits, records = draft.traits, draft.records
     if not traits.compression:
-        return _messages(traits, records, codec)
-    last = records[-1].offset
-    if traits.magic and last:  # with offset 0 inner offsets are not relative
-        base = records[0].offset
-        records = [record._replace(offset=record.offset - base) for record in records]
+        return _messages(traits, records, codec, 0)
+    last = draft.last_offset
+    # With offset 0 inner offsets are not relative.
+    base = draft.base_offset if traits.magic and last else 0
     payload = compressions.compress(
-        traits.compression, _messages(traits, records, codec), magic=traits.magic, level=level
+        traits.compression, _messages(traits, records, codec, base), magic=traits.magic, level=level
     )
     time = _largest(records) if traits.append_time is None else traits.append_time
     message = _header(traits, last, traits.compression)
@@ -215,12 +221,17 @@ def _legacy(draft: Draft, codec: Codec, level: int | None) -> bytes:
     return codec.serialize(ENTRY, Entry(base_offset=last, message=message))
 
 
-def _messages(traits: Traits, records: list[Record], codec: Codec) -> bytes:
+def _messages(traits: Traits, records: Sequence[Record], codec: Codec, base: int) -> bytes:
     """Messages of magic 0 or 1, one a record, with the timestamp type inside of wrappers too.
 
     Kafka: ``MemoryRecordsBuilder.appendLegacyRecord``.
     """
     none = CompressionType.NONE
+    if isinstance(records, Slice):
+        header = _header(traits, 0, none)
+        return records.columns.encode(header, records.first, records.last, base)
+    if base:
+        records = [record._replace(offset=record.offset - base) for record in records]
     if isinstance(codec, NativeCodec):
         return codec.encode_records(_header(traits, 0, none), records)
     made = []
@@ -241,3 +252,41 @@ def _header(traits: Traits, offset: int, compression: CompressionType) -> Legacy
         ),
         timestamp=NO_TIMESTAMP if traits.magic else None,
     )
+
+
+class Waiting:
+    """A draft that waits for more records."""
+
+    def __init__(self, codec: Codec, level: int | None) -> None:
+        """Args: what it is written with."""
+        self._codec = codec
+        self._level = level
+        self._draft: Draft | None = None
+        self._size = 0
+
+    @property
+    def count(self) -> int:
+        """Records that wait."""
+        return 0 if self._draft is None else len(self._draft.records)
+
+    def put(self, draft: Draft, limit: int) -> Iterator[bytes]:
+        """Let a draft wait, together with those that do if they have less than ``limit`` bytes."""
+        size = draft.size
+        waiting = self._draft
+        if waiting is not None and self._size + size <= limit and waiting.joins(draft):
+            waiting.add(draft)
+            self._size += size
+            return
+        yield from self.flush()
+        self._draft, self._size = draft, size
+
+    def flush(self) -> Iterator[bytes]:
+        """Write what waits."""
+        draft = self.take()
+        if draft is not None:
+            yield write(draft, self._codec, self._level)
+
+    def take(self) -> Draft | None:
+        """What waits; nothing does then."""
+        draft, self._draft, self._size = self._draft, None, 0
+        return draft

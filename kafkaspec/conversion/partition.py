@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
 from kafkaspec.conversion.losses import Loss
 from kafkaspec.conversion.report import PartitionResult, TailNote
+from kafkaspec.conversion.runs import RUN_BYTES
 from kafkaspec.conversion.spans import Spans
 from kafkaspec.conversion.transactions import Transactions
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
@@ -26,6 +27,8 @@ Progress = Callable[[str, int], None]
 _APPEND_BYTES: Final = 1 << 20
 """Entries are handed to the writer in pieces of so many bytes."""
 _NO_ROLL_BY_TIME: Final = (1 << 63) - 1
+_MESSAGES: Final = 64
+"""After so many messages one by one it is tried again to take many at once."""
 _DEFAULT: Final = 2
 
 
@@ -67,6 +70,7 @@ class PartitionConversion:
         self._log_start = log_start_offset
         self._progress = progress
         self._last: int | None = None
+        self._done = 0
         self.result = PartitionResult(source=source, target=str(target))
         self.spans = Spans()
         needs = choices.aborted == "drop" or choices.magic in (0, 1)
@@ -130,9 +134,31 @@ class PartitionConversion:
         yield from self.converter.flush()
 
     def _segment(self, segment: Segment) -> Iterator[Buffer]:
-        name = segment.name or ""
-        done = 0
-        for item in segment.scan():
+        """Entries for the writer: runs of messages at once, and all else one by one."""
+        self._done = position = 0
+        cursor = segment.cursor()
+        while position < segment.size:
+            if self.converter.runs.available:
+                segment.check()
+                buffer, base = cursor.at(position, RUN_BYTES)
+                entries = buffer[position - base : position - base + RUN_BYTES]
+                found = self.converter.runs.read(entries, self._last)
+                if found is not None:
+                    self._last = found.offsets[-1]
+                    yield from self.converter.runs.convert(found, entries)
+                    self.result.batches += found.rows
+                    self.result.taken += found.rows
+                    self.spans.add(position, position + found.end)
+                    position += found.end
+                    self._tell(segment, position)
+                    continue
+            position = yield from self._one_by_one(segment, position)
+        self._tell(segment, segment.size)
+
+    def _one_by_one(self, segment: Segment, position: int) -> Generator[Buffer, None, int]:
+        """Some entries; where the next one is, the end of the segment if there is none."""
+        messages = 0
+        for item in segment.scan(position):
             try:
                 if isinstance(item, KafkaSpecError):
                     raise item
@@ -141,21 +167,28 @@ class PartitionConversion:
                 yield from self.converter.convert(item)
                 if self.converter.took:
                     self.result.taken += 1
-                    self.spans.add(item)
+                    self.spans.add(item.position, item.end)
                 self._last = item.last_offset
             except KafkaSpecError as error:
                 if self._choices.on_error == "fail":
                     raise
                 self.result.damage(error)
                 self.converter.losses.add(Loss.DAMAGED, batches=1)
-            if isinstance(item, Batch) and self._progress is not None:
-                self._progress(name, item.end - done)
-                done = item.end
-        if self._progress is not None:
-            self._progress(name, segment.size - done)
+            if isinstance(item, Batch):
+                self._tell(segment, item.end)
+                messages += item.magic != _DEFAULT and not item.is_compressed
+                if messages == _MESSAGES and self.converter.runs.available:
+                    return item.end
         tail = segment.tail
         if tail is not None:
+            name = segment.name or ""
             self.result.tails.append(TailNote(name, tail.position, tail.size, tail.reason))
+        return segment.size
+
+    def _tell(self, segment: Segment, position: int) -> None:
+        if self._progress is not None:
+            self._progress(segment.name or "", position - self._done)
+        self._done = position
 
     def _check_order(self, batch: Batch) -> None:
         """Refuse offsets that no broker would have appended behind those before them.

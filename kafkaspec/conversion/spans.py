@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
-from kafkaspec.log.batch import Batch
 from kafkaspec.log.columnar import CHUNK_BYTES
 
 
@@ -20,13 +19,13 @@ class Spans:
         """Go on to another file."""
         self._files.append((file, array("q")))
 
-    def add(self, batch: Batch) -> None:
-        """A batch of that file, behind those before it."""
+    def add(self, start: int, stop: int) -> None:
+        """Whole batches of that file, behind those before them."""
         spans = self._files[-1][1]
-        if spans and spans[-1] == batch.position and batch.end - spans[-2] <= CHUNK_BYTES:
-            spans[-1] = batch.end
+        if spans and spans[-1] == start and stop - spans[-2] <= CHUNK_BYTES:
+            spans[-1] = stop
         else:
-            spans.extend((batch.position, batch.end))
+            spans.extend((start, stop))
 
     def __iter__(self) -> Iterator[tuple[Path, Iterator[tuple[int, int]]]]:
         for file, spans in self._files:

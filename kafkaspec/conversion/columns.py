@@ -1,0 +1,251 @@
+"""Messages of magic 0 and 1 in columns: decoded in C by the thousand, and encoded from there.
+
+Only what is regular is taken: entries of one magic, not compressed, with right checksums. All else
+is left to the way through records, which has the rules and raises the errors.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kafkaspec.codecs import Buffer
+from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.codecs.native.columns import BytesColumn, ColumnSet, IntegerColumn, Layout
+from kafkaspec.codecs.native.names import COMPRESSION, MAGIC, OFFSET, POSITION, SIZE, TIMESTAMP_TYPE
+from kafkaspec.codecs.native.scan import End, EntryTable, scan
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.model import Record
+
+_OFFSET, _TIMESTAMP, _KEY, _VALUE = Record._fields[:4]
+_UNUSED: Final = f"unused.{SIZE}"
+_BATCH_MAGIC: Final = 2
+
+
+class MessageColumns:
+    """Columns of messages, whose offsets and timestamps may be changed.
+
+    Attributes:
+        magic: of all of them.
+        rows: how many there are.
+        positions: where each begins in the bytes.
+        end: behind the last one.
+        offsets: of the records.
+        timestamps: ms, -1 for none.
+        unused: messages with bytes behind the value.
+    """
+
+    def __init__(self, codec: NativeCodec, entries: Buffer, table: EntryTable, rows: int) -> None:
+        """Decode. ``complete`` says whether that was possible.
+
+        Args:
+            codec: with the core that decodes.
+            entries: the bytes.
+            table: their headers.
+            rows: how many of them are taken.
+        """
+        core = self._core = codec.core
+        module = core.module
+        self.rows = rows
+        self.magic = table.column(MAGIC)[0]
+        self.positions = table.column(POSITION)[:rows]
+        sizes = table.column(SIZE)
+        self.end = self.positions[rows - 1] + sizes[rows - 1]
+        self.unused = sum(size > 0 for size in table.column(_UNUSED)[:rows])
+        fields = module.BATCH_FIELDS
+        batches = array("q", bytes(8 * fields * rows))
+        with memoryview(batches) as view:
+            view[1::fields] = self.positions
+            view[2::fields] = sizes[:rows]
+            for place, value in ((3, -1), (6, 1), (7, module.VERIFY)):
+                view[place::fields] = memoryview(array("q", [value]) * rows)
+        names = (_OFFSET, _TIMESTAMP, _KEY, _VALUE)
+        columns = ColumnSet(core, names, rows, Layout.BINARY, self.end)
+        status, _, _ = module.decode(
+            (entries,), batches, 0, rows, Layout.BINARY, tuple(columns.outputs),
+            columns.capacities, columns.state,
+        )  # fmt: skip
+        self.complete = status == module.OK
+        found = columns.result()
+        self.offsets = _integers(found[_OFFSET])
+        self.timestamps = _integers(found[_TIMESTAMP])
+        self._bytes = [found[_KEY], found[_VALUE]]
+        self._sizes = [memoryview(_bytes(item).main).cast("B").cast("i") for item in self._bytes]
+
+    # -- sizes ------------------------------------------------------------------------------
+
+    def size(self, first: int, last: int) -> int:
+        """Bytes of keys and values of the rows from ``first`` up to ``last``."""
+        return sum(offsets[last] - offsets[first] for offsets in self._sizes)
+
+    def reach(self, first: int, limit: int, overhead: int, most_delta: int) -> int:
+        """How far rows from ``first`` on go together.
+
+        Args:
+            first: row.
+            limit: bytes, ``overhead`` for each row included.
+            overhead: what a row counts beside its key and value.
+            most_delta: how far offsets may be apart.
+
+        Returns:
+            The row behind the last one; ``first`` if not even that one fits.
+        """
+        rows = range(first, self.rows)
+        end = first + bisect_right(
+            rows,
+            limit,
+            key=lambda row: self.size(first, row + 1) + overhead * (row + 1 - first),
+        )
+        if end > first and self.offsets[end - 1] - self.offsets[first] > most_delta:
+            end = bisect_right(self.offsets, self.offsets[first] + most_delta, first, end)
+        return end
+
+    # -- writing ----------------------------------------------------------------------------
+
+    def encode(self, header: Any, first: int, last: int, shift: int = 0) -> bytes:
+        """Rows as the payload of a batch of magic 2, or as messages.
+
+        Args:
+            header: ``RecordBatch`` or ``LegacyMessage`` of the typed model.
+            first: row.
+            last: row behind the last one.
+            shift: taken from each offset.
+
+        Raises:
+            KafkaSpecError: ``unencodable``.
+        """
+        core = self._core
+        offsets = self.offsets[first:last]
+        if shift:
+            offsets = memoryview(array("q", [offset - shift for offset in offsets]))
+        inputs: list[Any] = [None] * len(core.columns)
+        inputs[core.columns[_OFFSET].number] = offsets
+        inputs[core.columns[_TIMESTAMP].number] = self.timestamps[first:last]
+        for name, column, sizes in zip((_KEY, _VALUE), self._bytes, self._sizes, strict=True):
+            made = _bytes(column)
+            inputs[core.columns[name].number] = (
+                _bits(made.validity, first, last) if made.nulls else None,
+                sizes[first : last + 1],
+                made.data,
+            )
+        kind = core.kinds[_key_of(core.kinds, header)]
+        data: bytes | None = core.module.encode(
+            kind.number, kind.header(header), last - first, tuple(inputs), False
+        )
+        if data is None:
+            detail = f"records from offset {self.offsets[first]} on do not fit the format"
+            raise make_error(Reason.UNENCODABLE, detail)
+        return data
+
+    def records(self, first: int, last: int) -> list[Record]:
+        """Rows as records: for a few of them."""
+        keys, values = (
+            _values(_bytes(column), sizes, first, last)
+            for column, sizes in zip(self._bytes, self._sizes, strict=True)
+        )
+        offsets, timestamps = self.offsets[first:last], self.timestamps[first:last]
+        return [Record(*row) for row in zip(offsets, timestamps, keys, values, strict=True)]
+
+
+class Slice(Sequence[Record]):
+    """Some rows, in the place of a list of records.
+
+    Attributes:
+        columns: that they are of.
+        first: row.
+        last: row behind the last one.
+    """
+
+    def __init__(self, columns: MessageColumns, first: int, last: int) -> None:
+        """Args: see ``Slice``."""
+        self.columns, self.first, self.last = columns, first, last
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.columns.records(self.first, self.last)[index]
+
+    @property
+    def largest_timestamp(self) -> int:
+        """The largest one."""
+        return max(self.columns.timestamps[self.first : self.last], default=NO_TIMESTAMP)
+
+
+def read_wrapped(codec: NativeCodec, payload: Buffer) -> MessageColumns | None:
+    """The messages inside of a wrapper; None where they are not regular."""
+    table = scan(codec.core, payload)
+    if table.end is not End.COMPLETE or not table.count:
+        return None
+    magics = set(table.column(MAGIC))
+    if len(magics) != 1 or _BATCH_MAGIC in magics or any(table.column(COMPRESSION)):
+        return None
+    found = MessageColumns(codec, payload, table, table.count)
+    return found if found.complete else None
+
+
+def read_run(
+    codec: NativeCodec, entries: Buffer, least: int, after: int | None
+) -> MessageColumns | None:
+    """The messages that a log begins with: with CreateTime and rising offsets.
+
+    Args:
+        codec: reads them.
+        entries: the bytes, which may end within an entry.
+        least: fewer are not worth it.
+        after: the offset before the first one.
+
+    Returns:
+        None where there are too few, or one has a wrong checksum.
+    """
+    table = scan(codec.core, entries, capacity=1 << 14)
+    if table.count < least:
+        return None
+    magic = table.column(MAGIC)[0]
+    if magic == _BATCH_MAGIC:
+        return None
+    rows, last = 0, -1 if after is None else after
+    columns = (MAGIC, COMPRESSION, TIMESTAMP_TYPE, OFFSET)
+    for item, compression, kind, offset in zip(*map(table.column, columns), strict=True):
+        if item != magic or compression or (kind and magic) or offset <= last:
+            break
+        rows, last = rows + 1, offset
+    if rows < least:
+        return None
+    found = MessageColumns(codec, entries, table, rows)
+    return found if found.complete else None
+
+
+def _integers(column: object) -> memoryview:
+    assert isinstance(column, IntegerColumn)
+    return memoryview(column.values).cast("B").cast("q")
+
+
+def _bytes(column: object) -> BytesColumn:
+    assert isinstance(column, BytesColumn)
+    return column
+
+
+def _bits(validity: Any, first: int, last: int) -> bytes:
+    """The bits of some rows, the first of them in the lowest bit."""
+    with memoryview(validity) as view:
+        found = int.from_bytes(view[first // 8 : (last + 7) // 8], "little") >> (first % 8)
+    size = (last - first + 7) // 8
+    return (found & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+
+def _values(column: BytesColumn, sizes: memoryview, first: int, last: int) -> list[bytes | None]:
+    bits = int.from_bytes(_bits(column.validity, first, last), "little") if column.nulls else -1
+    data = memoryview(column.data or b"")
+    return [
+        bytes(data[sizes[row] : sizes[row + 1]]) if bits >> (row - first) & 1 else None
+        for row in range(first, last)
+    ]
+
+
+def _key_of(kinds: dict[str, Any], header: object) -> str:
+    name = type(header).__name__
+    return next(key for key in kinds if key.rpartition(".")[2].replace("_", "") == name.lower())

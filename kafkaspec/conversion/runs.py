@@ -1,0 +1,216 @@
+"""Messages of magic 0 and 1 by the thousand, and what is in wrappers, without a record object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec.codecs import Buffer, Codec
+from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.conversion.choices import PRODUCER_BATCH_BYTES, Choices
+from kafkaspec.conversion.columns import MessageColumns, Slice, read_run, read_wrapped
+from kafkaspec.conversion.drafts import MOST_DELTA, RECORD_OVERHEAD, Draft, Traits, Waiting, write
+from kafkaspec.conversion.header import put_offset
+from kafkaspec.conversion.losses import Loss, Losses
+from kafkaspec.conversion.offsets import Offsets
+from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
+from kafkaspec.log.encoding import NONE
+
+RUN_BYTES: Final = 1 << 20
+"""Entries are looked at in pieces of so many bytes."""
+_LEAST: Final = 32
+"""Fewer messages are converted one by one."""
+_DEFAULT: Final = 2
+
+
+class Runs:
+    """The fast way for what is regular. It gives the same bytes as the way through records."""
+
+    def __init__(
+        self,
+        choices: Choices,
+        codec: Codec,
+        offsets: Offsets,
+        losses: Losses,
+        waiting: Waiting,
+        bounds: tuple[int | None, int | None],
+    ) -> None:
+        """Share what the other way has.
+
+        Args:
+            choices: the plan.
+            codec: only the native one has columns.
+            offsets: which offset becomes which.
+            losses: the counts.
+            waiting: records that wait for more.
+            bounds: smallest offset that is wanted, and first one that is not.
+        """
+        self._choices = choices
+        self._codec = codec if isinstance(codec, NativeCodec) else None
+        self._offsets = offsets
+        self._losses = losses
+        self._waiting = waiting
+        self._low, self._high = bounds
+
+    @property
+    def available(self) -> bool:
+        """Whether there is a fast way."""
+        return self._codec is not None
+
+    def read(self, entries: Buffer, after: int | None) -> MessageColumns | None:
+        """The messages that ``entries`` begin with, if all of them can be converted here.
+
+        Args:
+            entries: the bytes.
+            after: the offset before them, None for the beginning.
+        """
+        if self._codec is None:
+            return None
+        found = read_run(self._codec, entries, _LEAST, after)
+        if found is None:
+            return None
+        first, last = found.offsets[0], found.offsets[-1]
+        if (self._low is not None and first < self._low) or first < 0:
+            return None
+        if self._high is not None and last >= self._high:
+            return None
+        self._offsets.begin(first)
+        return found if self._fits(first, last) else None
+
+    def convert(self, found: MessageColumns, entries: Buffer) -> Iterator[Buffer]:
+        """What these messages become.
+
+        Args:
+            found: by ``read``.
+            entries: the same bytes.
+        """
+        magic = found.magic if self._choices.magic is None else self._choices.magic
+        compression = self._choices.codec_id or CompressionType.NONE
+        if magic == found.magic and not compression:
+            yield from self._waiting.flush()
+            yield self._bytes(found, entries)
+            return
+        self._count(found, magic, found.unused)
+        self._move(found, self._offsets.shift)
+        epoch = self._choices.leader_epoch
+        traits = Traits(
+            magic=magic,
+            compression=compression,
+            leader_epoch=NONE if epoch is None or magic < _DEFAULT else epoch,
+        )
+        if not traits.is_grouped:
+            yield from self._waiting.flush()
+            yield self._write(_draft(found, traits, 0, found.rows))
+            return
+        yield from self._groups(found, traits)
+
+    def wrapper(self, batch: Batch, magic: int, compression: CompressionType) -> Draft | None:
+        """What is in a wrapper, None where it is not regular."""
+        if self._codec is None or batch.magic == _DEFAULT or not batch.is_compressed:
+            return None
+        found = read_wrapped(self._codec, batch.decompressed(self._choices.max_output))
+        if found is None or found.magic != batch.magic:
+            return None
+        last, shift = found.offsets[-1], 0
+        if batch.magic and batch.last_offset:
+            if batch.last_offset < last:
+                return None
+            shift = batch.last_offset - last
+        if not self._fits(min(found.offsets) + shift, max(found.offsets) + shift):
+            return None
+        appended = batch.timestamp_type == LOG_APPEND_TIME
+        if appended:
+            for row in range(found.rows):
+                found.timestamps[row] = batch.max_timestamp
+        if appended and magic == 0:
+            self._losses.add(Loss.TIMESTAMP_TYPES, batches=1, records=found.rows)
+        slack = len(getattr(batch.message, "unused", b""))
+        self._count(found, magic, 1 if slack else 0, wrapped=True)
+        self._move(found, shift + self._offsets.shift)
+        epoch = self._choices.leader_epoch
+        traits = Traits(
+            magic=magic,
+            compression=compression,
+            append_time=batch.max_timestamp if appended and magic else None,
+            leader_epoch=NONE if epoch is None or magic < _DEFAULT else epoch,
+        )
+        return _draft(found, traits, 0, found.rows)
+
+    def _fits(self, first: int, last: int) -> bool:
+        """Whether the new offsets are such; whoever looks at each says which is not."""
+        shift = self._offsets.shift
+        return not shift or (first + shift >= 0 and last + shift < 1 << 63)
+
+    def _bytes(self, found: MessageColumns, entries: Buffer) -> Buffer:
+        """The messages with nothing but other offsets."""
+        with memoryview(entries) as view:
+            data = bytearray(view[: found.end])
+        if self._offsets.renumbers or self._offsets.shift:
+            self._move(found, self._offsets.shift)
+            for position, offset in zip(found.positions, found.offsets, strict=True):
+                put_offset(data, position, offset)
+        return data
+
+    def _move(self, found: MessageColumns, shift: int) -> None:
+        offsets = found.offsets
+        if self._offsets.renumbers:
+            for row in range(found.rows):
+                offsets[row] = self._offsets.next + row
+            self._offsets.next += found.rows
+        elif shift:
+            for row in range(found.rows):
+                offsets[row] += shift
+
+    def _count(
+        self, found: MessageColumns, magic: int, unused: int, *, wrapped: bool = False
+    ) -> None:
+        if unused:
+            records = found.rows if wrapped else unused
+            self._losses.add(Loss.UNUSED_BYTES, batches=unused, records=records)
+        if magic == 0:
+            timed = sum(timestamp != NO_TIMESTAMP for timestamp in found.timestamps)
+            if timed:
+                batches = 1 if wrapped else timed
+                self._losses.add(Loss.TIMESTAMPS, batches=batches, records=timed)
+
+    def _groups(self, found: MessageColumns, traits: Traits) -> Iterator[Buffer]:
+        """Batches or wrappers of many messages; the last ones wait for more."""
+        limit = self._choices.batch_bytes or PRODUCER_BATCH_BYTES
+        first = 0
+        while first < found.rows:
+            # The first one goes to those that wait already, or makes them be written.
+            draft = _draft(found, traits, first, first + 1)
+            draft.records = found.records(first, first + 1)
+            yield from self._waiting.put(draft, limit)
+            first += 1
+            if self._waiting.count == 1:
+                break
+        if first == found.rows:
+            return
+        self._waiting.take()
+        first -= 1
+        while first < found.rows:
+            end = max(first + 1, found.reach(first, limit, RECORD_OVERHEAD, MOST_DELTA))
+            draft = _draft(found, traits, first, end)
+            if end == found.rows:
+                draft.records = found.records(first, end)
+                yield from self._waiting.put(draft, max(limit, draft.size))
+            else:
+                yield self._write(draft)
+            first = end
+
+    def _write(self, draft: Draft) -> bytes:
+        assert self._codec is not None
+        return write(draft, self._codec, self._choices.level)
+
+
+def _draft(found: MessageColumns, traits: Traits, first: int, last: int) -> Draft:
+    timestamp = found.timestamps[first] if traits.magic == _DEFAULT else NO_TIMESTAMP
+    return Draft(
+        traits=traits,
+        records=Slice(found, first, last),
+        base_offset=found.offsets[first],
+        last_offset=found.offsets[last - 1],
+        base_timestamp=timestamp,
+    )
