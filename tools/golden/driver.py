@@ -86,6 +86,10 @@ class Driver:
         """``begin``, ``commit`` or ``abort``."""
         self._call(action, producer)
 
+    def command(self, name: str, *fields: str) -> None:
+        """Do a command of its own class, or one without an answer."""
+        self._call(name, *fields)
+
     def send(
         self, producer: str, topic: str, partition: int, records: tuple[Record, ...], times: bool
     ) -> list[Acknowledged]:

@@ -1,23 +1,26 @@
-"""Run a version's own dump tool over kept files and cut its text up by file."""
+"""Run a version's own dump tool over kept files, one text a file."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from tools.golden.maven import ToolError
 from tools.golden.processes import java_command
 from tools.golden.versions import Version
 
-_SECONDS = 300
+_SECONDS = 600
 _TABLES = frozenset({".index", ".timeindex", ".txnindex", ".snapshot"})
+# The option that shows what is in an internal topic, and the first release with it.
 _DECODERS = {
-    "__consumer_offsets": "--offsets-decoder",
-    "__transaction_state": "--transaction-log-decoder",
-    "__cluster_metadata": "--cluster-metadata-decoder",
+    "__consumer_offsets": ("--offsets-decoder", (0, 9)),
+    "__transaction_state": ("--transaction-log-decoder", (0, 11)),
+    "__cluster_metadata": ("--cluster-metadata-decoder", (3, 0)),
+    "__share_group_state": ("--share-group-state-decoder", (4, 0)),
+    "__remote_log_metadata": ("--remote-log-metadata-decoder", (3, 8)),
 }
 # What a logging binding prints to standard error when it has nothing to log with.
 _LOGGING_NOISE = re.compile(r"^(log4j:|SLF4J:|\d{4}-\d\d-\d\d .*(WARN|ERROR) |.* WARN ).*\n?", re.M)
@@ -26,24 +29,29 @@ _LOGGING_NOISE = re.compile(r"^(log4j:|SLF4J:|\d{4}-\d\d-\d\d .*(WARN|ERROR) |.*
 class DumpTool:
     """The dump tool of one version, run inside a log directory."""
 
-    def __init__(self, version: Version, jars: Path, work: Path) -> None:
+    def __init__(self, version: Version, jars: Path, classes: Path, work: Path) -> None:
         self._version = version
-        self._command = java_command(work, [f"{jars}/*"], version.jvm_flags)
+        command = java_command(work, [classes, f"{jars}/*"], version.jvm_flags)
+        self._command = [*command, "DumpAll", version.dump_class]
 
     def dump(self, logs: Path, files: Iterable[Path]) -> dict[Path, str]:
         """Text about every file by its path below ``logs``; what it cannot read is left out.
 
-        One process reads as many files as possible.
+        What the tool complains about, on standard error, comes behind its text.
         """
-        groups: dict[tuple[str, ...], list[Path]] = {}
-        for path in sorted(files):
-            options = self._options(path)
-            if options is not None:
-                groups.setdefault(options, []).append(path)
-        texts: dict[Path, str] = {}
-        for options, members in groups.items():
-            texts |= self._dump_group(logs, options, members)
-        return texts
+        options = {path: self._options(path) for path in sorted(files)}
+        lines = ("\t".join((p.as_posix(), *o)) + "\n" for p, o in options.items() if o is not None)
+        done = subprocess.run(
+            self._command,
+            input="".join(lines).encode(),
+            capture_output=True,
+            timeout=_SECONDS,
+            cwd=logs,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+        if done.returncode:
+            raise ToolError(f"dump tool ended with {done.returncode}: {done.stderr[-4000:]!r}")
+        return self._texts(done.stdout, f"{logs}/")
 
     def _options(self, path: Path) -> tuple[str, ...] | None:
         if path.suffix in _TABLES:
@@ -53,41 +61,26 @@ class DumpTool:
         if path.suffix == ".checkpoint" and self._version.release < (3, 3):
             return None
         topic = path.parent.name.rpartition("-")[0]
-        decoder = _DECODERS.get(topic)
         if path.suffix == ".checkpoint":
-            decoder = _DECODERS["__cluster_metadata"]
-        return ("--deep-iteration", "--print-data-log", *([decoder] if decoder else []))
+            topic = "__cluster_metadata"
+        decoder, since = _DECODERS.get(topic, ("", ()))
+        known = decoder and self._version.release >= since
+        return ("--deep-iteration", "--print-data-log", *([decoder] if known else []))
 
-    def _dump_group(
-        self, logs: Path, options: Sequence[str], files: Sequence[Path]
-    ) -> dict[Path, str]:
-        """Complaints come after everything else and do not always name their file: then halve."""
-        text, complaints, failed = self._run(logs, options, files)
-        if len(files) == 1:
-            if failed and not text:
-                raise ToolError(f"dump tool failed on {files[0]}:\n{complaints}")
-            return {files[0]: text + complaints}
-        parts = re.split(r"^(?=Dumping )", text, flags=re.M)[1:]
-        if complaints or failed or len(parts) != len(files):
-            middle = len(files) // 2
-            return self._dump_group(logs, options, files[:middle]) | self._dump_group(
-                logs, options, files[middle:]
-            )
-        return dict(zip(files, parts, strict=True))
-
-    def _run(
-        self, logs: Path, options: Sequence[str], files: Sequence[Path]
-    ) -> tuple[str, str, bool]:
-        names = ",".join(path.as_posix() for path in files)
-        done = subprocess.run(
-            [*self._command, self._version.dump_class, *options, "--files", names],
-            capture_output=True,
-            timeout=_SECONDS,
-            cwd=logs,
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
-        )
-        output, errors = (
-            stream.decode("utf-8", "replace").replace(f"{logs}/", "")
-            for stream in (done.stdout, done.stderr)
-        )
-        return output, _LOGGING_NOISE.sub("", errors), done.returncode != 0
+    def _texts(self, output: bytes, prefix: str) -> dict[Path, str]:
+        texts: dict[Path, str] = {}
+        position = 0
+        while position < len(output):
+            end = output.index(b"\n", position)
+            path, size, size_of_errors, ended = output[position:end].decode().split("\t")
+            start, position = end + 1, end + 1 + int(size) + int(size_of_errors)
+            text, errors = (
+                part.decode("utf-8", "replace").replace(prefix, "")
+                for part in (
+                    output[start : start + int(size)], output[start + int(size) : position],
+                )
+            )  # fmt: skip
+            if ended != "ok" and not text:
+                raise ToolError(f"dump tool failed on {path}, {ended}:\n{errors}")
+            texts[Path(path)] = text + _LOGGING_NOISE.sub("", errors)
+        return texts

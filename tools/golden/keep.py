@@ -9,7 +9,7 @@ import lzma
 import re
 import shutil
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ GOLDEN = Path(__file__).resolve().parents[2] / "tests" / "golden"
 MANIFEST = "manifest.json"
 PRODUCED = "produced.jsonl.xz"
 LOGS = "logs"
+RECOVERED = "recovered"
+REMOTE = "remote"
 DUMP = "dump.tar.xz"
 _INTERNAL_LIMIT = 300_000
 _LEFT_OUT = re.compile(r"\.lock|.*\.(deleted|cleaned|swap|tmp|part)")
@@ -28,22 +30,32 @@ def files_below(directory: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.as_posix())
 
 
-def copy_logs(logs: Path, target: Path) -> list[Path]:
-    """Copy a stopped broker's log directory without lock files and unused internal partitions."""
+def copy_logs(logs: Path, target: Path, topics: Container[str] | None = None) -> list[Path]:
+    """Copy a stopped broker's log directory without lock files and unused internal partitions.
+
+    With ``topics`` only their partitions: the indexes of others are 10 MiB each after a kill.
+    """
     target.mkdir(parents=True)
     for path in sorted(logs.iterdir()):
-        if path.is_dir() and _wanted(path):
+        if path.is_dir() and _wanted(path, topics):
             shutil.copytree(path, target / path.name, ignore=_ignored)
         elif path.is_file() and not _LEFT_OUT.fullmatch(path.name):
             shutil.copy2(path, target / path.name)
     return files_below(target)
 
 
+def copy_remote(remote: Path, target: Path) -> None:
+    """Copy what a broker has put into its remote storage."""
+    shutil.copytree(remote, target)
+
+
 def _ignored(_: str, names: list[str]) -> set[str]:
     return {name for name in names if _LEFT_OUT.fullmatch(name)}
 
 
-def _wanted(partition: Path) -> bool:
+def _wanted(partition: Path, topics: Container[str] | None) -> bool:
+    if topics is not None:
+        return partition.name.rpartition("-")[0] in topics
     if not partition.name.startswith("__"):
         return True
     sizes = [path.stat().st_size for path in partition.iterdir()]

@@ -9,10 +9,16 @@ import subprocess
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from tools.golden.versions import Version
+from tools.golden.versions import Feature, Mode, Version
 
 JAVA_SOURCES = Path(__file__).with_name("java")
 _RESOLVE_SECONDS = 600
+# What not every client can do is a class of its own.
+_COMMANDS = {
+    Feature.GROUPS: "Consume",
+    Feature.DELETE_RECORDS: "DeleteRecords",
+    Feature.SHARE_GROUPS: "ConsumeShared",
+}
 
 
 class ToolError(RuntimeError):
@@ -81,8 +87,10 @@ def resolve(version: Version) -> Path:
 
 def compile_driver(version: Version, jars: Path) -> Path:
     """Compile the driver against the version's own client; the directory of its classes."""
-    skipped = "AdminTopics.java" if version.mode == "zookeeper" else "ZookeeperTopics.java"
-    sources = sorted(path for path in JAVA_SOURCES.glob("*.java") if path.name != skipped)
+    wanted = {"Driver", "Topics", "Command", "DumpAll"}
+    wanted.add("ZookeeperTopics" if version.mode is Mode.ZOOKEEPER else "AdminTopics")
+    wanted |= {name for feature, name in _COMMANDS.items() if feature in version.features}
+    sources = sorted(JAVA_SOURCES / f"{name}.java" for name in wanted)
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     classes = jars.parent / f"driver-{digest}"
     if not (classes / "Driver.class").is_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -56,7 +57,99 @@ class AwaitCleaned:
     """Wait until the cleaner has finished everything below the active segment."""
 
 
-Step = Send | Begin | End | Alter | Reopen | AwaitCleaned
+@dataclass(frozen=True)
+class Restart:
+    """Close the producers, stop the broker cleanly, start it again: a new leader epoch."""
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Open a producer with the ``transactional.id`` of one that is in a transaction.
+
+    The broker aborts that transaction; the first producer tries to commit and must be refused.
+    """
+
+    producer: str
+    by: str
+
+
+@dataclass(frozen=True)
+class DeleteRecords:
+    """Raise the log start offset; wait until the segments that lie below it are gone."""
+
+    before: int
+    partition: int = 0
+
+
+@dataclass(frozen=True)
+class Consume:
+    """A consumer of a group reads records and commits, with metadata, behind the last one."""
+
+    group: str
+    count: int
+    metadata: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ConsumeShared:
+    """A member of a share group accepts, rejects and releases records in turn."""
+
+    group: str
+    count: int
+
+
+@dataclass(frozen=True)
+class SendOffsets:
+    """Commit an offset of the topic's partition 0 for a group inside a transaction."""
+
+    group: str
+    offset: int
+    producer: str = DEFAULT_PRODUCER
+
+
+@dataclass(frozen=True)
+class AwaitTiered:
+    """Wait until all but the active segment is in remote storage, and some only there."""
+
+
+Step = (
+    Send
+    | Begin
+    | End
+    | Alter
+    | Reopen
+    | AwaitCleaned
+    | Restart
+    | Fence
+    | DeleteRecords
+    | Consume
+    | ConsumeShared
+    | SendOffsets
+    | AwaitTiered
+)
+
+
+class Occasion(enum.StrEnum):
+    """A broker of its own, with log directories of its own."""
+
+    CLEAN = "clean"
+    """Stopped cleanly."""
+    UNCLEAN = "unclean"
+    """Killed; then started on what was left, some of it damaged as a power failure would."""
+    TIERED = "tiered"
+    """With remote storage."""
+
+
+class Damage(enum.StrEnum):
+    """What becomes of the end of a log when the machine, not only the broker, dies."""
+
+    TORN = "torn"
+    """The last batch is cut in its records."""
+    TORN_HEADER = "torn-header"
+    """Less is left of the last batch than its offset and size."""
+    ZEROS = "zeros"
+    """The file system had made the file longer than what it wrote."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +165,10 @@ class Scenario:
     )
     partitions: int = 1
     needs: frozenset[Feature] = frozenset()
+    occasion: Occasion = Occasion.CLEAN
+    damage: Damage | None = None
+    late: frozenset[str] = frozenset()
+    """Producers that a step opens, not the beginning."""
     only: frozenset[str] | None = None
     """Names of the versions that run it; ``None`` for all that can."""
 
@@ -85,6 +182,12 @@ class Scenario:
     def compacted(self) -> bool:
         """Whether the log lacks records that were acknowledged."""
         return any(isinstance(step, AwaitCleaned) for step in self.steps)
+
+    @property
+    def log_start_offset(self) -> int:
+        """What the broker was told last."""
+        deleted = [step.before for step in self.steps if isinstance(step, DeleteRecords)]
+        return max(deleted, default=0)
 
     def applies_to(self, version: Version) -> bool:
         """Whether ``version`` can run this scenario."""

@@ -67,11 +67,18 @@ class Server:
 
     def __init__(self, name: str, command: Sequence[str], work: Path) -> None:
         self.name = name
+        self._command = command
+        self._work = work
         self._output = work / f"{name}.out"
-        with self._output.open("wb") as output:
+        self.start()
+
+    def start(self) -> None:
+        """Start the process; again, when it was stopped."""
+        with self._output.open("ab") as output:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=work
-            )
+                self._command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                cwd=self._work,
+            )  # fmt: skip
 
     def wait_for(self, ready: Callable[[], bool], seconds: float) -> None:
         """Wait until ``ready()``; raises :class:`ToolError` when the process ends or time is up."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,18 +16,25 @@ from tools.golden.model import (
     FORMAT,
     Alter,
     AwaitCleaned,
+    AwaitTiered,
     Begin,
+    Consume,
+    ConsumeShared,
+    DeleteRecords,
     End,
+    Fence,
     Reopen,
+    Restart,
     Scenario,
     Send,
+    SendOffsets,
     Step,
 )
 from tools.golden.payloads import Record
-from tools.golden.versions import Feature, Version
+from tools.golden.versions import Feature, Mode, Version
 
-_ALTER_SECONDS = 2.0
-_CLEAN_SECONDS = 90.0
+_ALTER_SECONDS = {Mode.ZOOKEEPER: 2.0, Mode.KRAFT: 1.0}
+_WAIT_SECONDS = 90.0
 _END_ACTIONS = {"committed": "commit", "aborted": "abort"}
 
 
@@ -99,7 +107,8 @@ class ScenarioRun:
         self._driver.create(topic, self._scenario.partitions, self._settings)
         if self._scenario.steps:
             for producer in self._scenario.producers:
-                self._open_producer(producer)
+                if producer not in self._scenario.late:
+                    self._open_producer(producer)
             for step in self._scenario.steps:
                 self._do(step)
             for producer in self._scenario.producers:
@@ -126,13 +135,49 @@ class ScenarioRun:
             case Alter(settings):
                 self._settings |= self._broker.version.settings(settings)
                 self._driver.alter(self._scenario.name, self._settings)
-                time.sleep(_ALTER_SECONDS)  # nothing tells when the broker has taken them over
+                time.sleep(
+                    _ALTER_SECONDS[self._broker.version.mode]
+                )  # nothing tells when the broker has taken them over
             case Reopen(producer):
                 self._driver.close(self._id(producer))
                 self._open_producer(producer)
             case AwaitCleaned():
                 for partition in range(self._scenario.partitions):
                     self._await_cleaned(f"{self._scenario.name}-{partition}")
+            case Restart():
+                for producer in self._scenario.producers:
+                    self._driver.close(self._id(producer))
+                self._broker.restart()
+                for producer in self._scenario.producers:
+                    self._open_producer(producer)
+            case Fence(producer, by):
+                self._open_producer(by)
+                self._driver.command("fenced", self._id(producer))
+                self._end("fenced", producer)
+            case _:
+                self._do_rare(step)
+
+    def _do_rare(self, step: Step) -> None:
+        topic = self._scenario.name
+        match step:
+            case DeleteRecords(before, partition):
+                self._driver.command("DeleteRecords", topic, str(partition), str(before))
+                directory = self._broker.logs / f"{topic}-{partition}"
+                _wait(
+                    lambda: _segments_start_at(directory, before), f"{directory.name} not deleted"
+                )
+            case Consume(group, count, metadata, settings):
+                pairs = [f"{name}={value}" for name, value in settings.items()]
+                self._driver.command(
+                    "Consume", topic, str(count), metadata, f"group.id={group}", *pairs
+                )
+            case ConsumeShared(group, count):
+                self._driver.command("ConsumeShared", topic, str(count), group)
+            case SendOffsets(group, offset, producer):
+                self._driver.command("offsets", self._id(producer), topic, "0", str(offset), group)
+            case AwaitTiered():
+                directory = self._broker.logs / f"{topic}-0"
+                _wait(lambda: len(list(directory.glob("*.log"))) == 1, f"{topic} not tiered")
 
     def _send(self, step: Send) -> None:
         times = Feature.TIMESTAMPS in self._broker.version.features
@@ -159,29 +204,45 @@ class ScenarioRun:
         if outcome in _END_ACTIONS:
             self._driver.transaction(self._id(producer), _END_ACTIONS[outcome])
         else:
-            self._left_open.add(producer)
+            self._left_open.add(producer)  # a producer that is fenced cannot be closed in order
+        outcome = "aborted" if outcome == "fenced" else outcome
         for place in self._open.pop(producer):
             self._produced[place] = replace(self._produced[place], transaction=outcome)
 
     def _await_cleaned(self, partition: str) -> None:
         """Wait until the cleaner's checkpoint has reached the active segment and files are gone."""
-        deadline = time.monotonic() + _CLEAN_SECONDS
         directory = self._broker.logs / partition
-        while True:
-            names = [path.name for path in directory.iterdir()]
-            active = max(int(name[:-4]) for name in names if name.endswith(".log"))
-            busy = any(name.endswith((".cleaned", ".swap", ".deleted")) for name in names)
-            if not busy and _cleaned_to(self._broker.logs, partition) == active > 0:
-                return
-            if time.monotonic() > deadline:
-                raise ToolError(f"{partition} not cleaned up to {active}: {sorted(names)}")
-            time.sleep(0.1)
+        _wait(lambda: _is_cleaned(directory), f"{partition} not cleaned")
+
+
+def _wait(done: Callable[[], bool], problem: str) -> None:
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while not done():
+        if time.monotonic() > deadline:
+            raise ToolError(f"{problem} within {_WAIT_SECONDS} s")
+        time.sleep(0.1)
+
+
+def _is_cleaned(directory: Path) -> bool:
+    names = [path.name for path in directory.iterdir()]
+    active = max(int(name[:-4]) for name in names if name.endswith(".log"))
+    busy = any(name.endswith((".cleaned", ".swap", ".deleted")) for name in names)
+    return not busy and _cleaned_to(directory.parent, directory.name) == active > 0
+
+
+def _segments_start_at(directory: Path, offset: int) -> bool:
+    """Whether no segment lies below ``offset`` as a whole, and none is about to be removed."""
+    bases = sorted(int(path.stem) for path in directory.glob("*.log"))
+    return not list(directory.glob("*.deleted")) and all(base > offset for base in bases[1:])
 
 
 def _cleaned_to(logs: Path, partition: str) -> int | None:
     """First offset not yet cleaned, from the broker's text checkpoint."""
     topic, _, number = partition.rpartition("-")
-    for line in (logs / "cleaner-offset-checkpoint").read_text().splitlines():
+    checkpoint = logs / "cleaner-offset-checkpoint"
+    if not checkpoint.is_file():
+        return None
+    for line in checkpoint.read_text().splitlines():
         if line.split(" ")[:2] == [topic, number]:
             return int(line.split(" ")[2])
     return None

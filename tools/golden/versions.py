@@ -17,6 +17,7 @@ NATIVE_FORMAT = "{native}"
 """In the place of a setting's value: the version's own message format."""
 
 _NEVER = (99,)
+_FULL_INDEX = "48"
 _LOG4J_BINDING = ("log4j:log4j:1.2.17", "org.slf4j:slf4j-log4j12:1.7.30")
 _JAXB = ("javax.xml.bind:jaxb-api:2.3.1",)
 # 3.4.13 and 3.4.14, which 2.0 to 2.3 ask for, fail on Java 14 and later.
@@ -98,7 +99,10 @@ class Version:
     excluded: tuple[str, ...] = ()
     jvm_flags: tuple[str, ...] = ()
     broker_settings: tuple[tuple[str, str], ...] = ()
+    format_options: tuple[str, ...] = ()
     limits: str = ""
+    full: bool = False
+    """Whether the files of every scenario are kept, not only of those that are kept everywhere."""
     dumped_by: str = ""
     """The version whose dump tool is used, where a version has none on Maven."""
 
@@ -160,8 +164,11 @@ class Version:
         """``wanted`` in this version's terms.
 
         Releases from 4.0 refuse segments below 1 MiB under the public name (KIP-1030); from 4.1
-        an internal setting takes any size.
+        an internal setting takes any size.  In 4.0 an index that is full ends the segment.
         """
+        if (4, 0) <= self.release < (4, 1) and SEGMENT_BYTES in wanted:
+            wanted = {name: v for name, v in wanted.items() if name != SEGMENT_BYTES}
+            wanted = {"segment.index.bytes": _FULL_INDEX, "index.interval.bytes": "200"} | wanted
         names = {
             SEGMENT_BYTES: "segment.bytes" if self.release < (4, 1) else "internal.segment.bytes"
         }
@@ -176,14 +183,14 @@ _KRAFT = Mode.KRAFT
 VERSIONS: tuple[Version, ...] = (
     Version("0.8.0", "2.10", _ZK, _OLD_CLIENT, _NOT_ON_MAVEN, _OPEN_LANG, limits=_NO_TOPIC_CONFIG),
     Version("0.8.1.1", "2.10", _ZK, _OLD_CLIENT, _NOT_ON_MAVEN, _OPEN_LANG, limits=_OLD_COMPACTION),
-    Version("0.8.2.2", "2.11", _ZK, limits=_OLD_COMPACTION),
+    Version("0.8.2.2", "2.11", _ZK, limits=_OLD_COMPACTION, full=True),
     Version("0.9.0.1", "2.11", _ZK),
     Version("0.10.0.1", "2.11", _ZK),
     Version("0.10.1.1", "2.11", _ZK, _JAXB),
-    Version("0.10.2.2", "2.11", _ZK, _JAXB),
-    Version("0.11.0.3", "2.11", _ZK, _JAXB),
+    Version("0.10.2.2", "2.11", _ZK, _JAXB, full=True),
+    Version("0.11.0.3", "2.11", _ZK, _JAXB, full=True),
     Version("1.0.2", "2.12", _ZK, _JAXB),
-    Version("1.1.1", "2.12", _ZK, (*_JAXB, *_LOG4J_BINDING)),
+    Version("1.1.1", "2.12", _ZK, (*_JAXB, *_LOG4J_BINDING), full=True),
     Version("2.0.1", "2.12", _ZK, (*_ZOOKEEPER, *_LOG4J_BINDING)),
     Version("2.1.1", "2.12", _ZK, (*_ZOOKEEPER, *_LOG4J_BINDING)),
     Version("2.2.2", "2.12", _ZK, (*_ZOOKEEPER, *_LOG4J_BINDING)),
@@ -192,7 +199,7 @@ VERSIONS: tuple[Version, ...] = (
     Version("2.5.1", "2.13", _ZK, _LOG4J_BINDING),
     Version("2.6.3", "2.13", _ZK, _LOG4J_BINDING),
     Version("2.7.2", "2.13", _ZK, _LOG4J_BINDING),
-    Version("2.8.2", "2.13", _ZK, _LOG4J_BINDING),
+    Version("2.8.2", "2.13", _ZK, _LOG4J_BINDING, full=True),
     Version("3.0.2", "2.13", _KRAFT),
     Version("3.1.2", "2.13", _KRAFT),
     Version("3.2.3", "2.13", _KRAFT),
@@ -202,11 +209,17 @@ VERSIONS: tuple[Version, ...] = (
     Version("3.6.2", "2.13", _KRAFT),
     Version("3.7.2", "2.13", _KRAFT),
     Version("3.8.1", "2.13", _KRAFT),
-    Version("3.9.2", "2.13", _KRAFT),
+    Version("3.9.2", "2.13", _KRAFT, full=True),
     Version("4.0.2", "2.13", _KRAFT, limits="segments from 1 MiB: rolled by a full index instead"),
-    Version("4.1.2", "2.13", _KRAFT, limits=_INTERNAL_SEGMENT_BYTES),
+    Version(
+        "4.1.2", "2.13", _KRAFT, limits=f"share groups as a preview; {_INTERNAL_SEGMENT_BYTES}",
+        broker_settings=(
+            ("unstable.feature.versions.enable", "true"), ("group.share.enable", "true"),
+        ),
+        format_options=("--feature", "share.version=1"),
+    ),
     Version("4.2.1", "2.13", _KRAFT, limits=_INTERNAL_SEGMENT_BYTES),
-    Version("4.3.1", "2.13", _KRAFT, limits=_INTERNAL_SEGMENT_BYTES),
+    Version("4.3.1", "2.13", _KRAFT, limits=_INTERNAL_SEGMENT_BYTES, full=True),
     Version(
         "4.4.0", "2.13", _KRAFT, excluded=("org.apache.kafka:kafka-tools-api",), dumped_by="4.3.1",
         limits="not all artifacts are on Maven: no tiered storage, dumped with the tool of 4.3.1",

@@ -28,7 +28,9 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * producer id name=value...                 close id
  * send id topic partition timestamp key value [header-key header-value]...
  * flush id                                  begin id | commit id | abort id
+ * offsets id topic partition offset group
  * </pre>
+ * Any other command is the name of a {@link Command}.
  * Arguments: class for topics, its connection string, the broker's address.
  */
 public final class Driver {
@@ -104,8 +106,17 @@ public final class Driver {
             case "close":
                 producers.remove(fields[1]).close();
                 return true;
+            case "fenced":
+                fenced(fields[1]);
+                return true;
+            case "offsets":
+                offsets(fields);
+                return true;
             default:
-                throw new IllegalArgumentException("unknown command " + fields[0]);
+                Command command = (Command)
+                    Class.forName(fields[0]).getDeclaredConstructor().newInstance();
+                command.execute(bootstrap, fields, out);
+                return true;
         }
     }
 
@@ -134,6 +145,41 @@ public final class Driver {
                 timestamp(acknowledged)));
         }
         pending.get(id).clear();
+    }
+
+    /** Commits inside its transaction must fail: another producer has taken its transactional id. */
+    private void fenced(String id) throws Exception {
+        try {
+            call(id, "commitTransaction");
+        } catch (java.lang.reflect.InvocationTargetException expected) {
+            String cause = String.valueOf(expected.getCause());
+            if (cause.contains("ProducerFenced") || cause.contains("InvalidProducerEpoch")) {
+                return;
+            }
+            throw expected;
+        }
+        throw new IllegalStateException(id + " was not fenced");
+    }
+
+    /** The last parameter is the group's name up to 3.x and an object since 2.5. */
+    private void offsets(String[] fields) throws Exception {
+        Map<Object, Object> offsets = new HashMap<>();
+        offsets.put(
+            Class.forName("org.apache.kafka.common.TopicPartition")
+                .getConstructor(String.class, int.class)
+                .newInstance(fields[2], Integer.parseInt(fields[3])),
+            Class.forName("org.apache.kafka.clients.consumer.OffsetAndMetadata")
+                .getConstructor(long.class).newInstance(Long.parseLong(fields[4])));
+        KafkaProducer<byte[], byte[]> producer = producers.get(fields[1]);
+        String method = "sendOffsetsToTransaction";
+        try {
+            KafkaProducer.class.getMethod(method, Map.class, String.class)
+                .invoke(producer, offsets, fields[5]);
+        } catch (NoSuchMethodException from4) {
+            Class<?> type = Class.forName("org.apache.kafka.clients.consumer.ConsumerGroupMetadata");
+            KafkaProducer.class.getMethod(method, Map.class, type).invoke(
+                producer, offsets, type.getConstructor(String.class).newInstance(fields[5]));
+        }
     }
 
     private void call(String id, String method) throws Exception {
@@ -190,7 +236,8 @@ public final class Driver {
         return NULL.equals(field) ? null : Base64.getDecoder().decode(field);
     }
 
-    private static Map<String, String> settings(String[] fields, int from) {
+    /** The pairs from a field on. */
+    static Map<String, String> settings(String[] fields, int from) {
         Map<String, String> settings = new LinkedHashMap<>();
         for (int field = from; field < fields.length; field++) {
             int equals = fields[field].indexOf('=');
