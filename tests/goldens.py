@@ -10,13 +10,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from tools.golden import keep
+from tools.golden.versions import by_name
 
 GOLDEN = Path(__file__).parent / "golden"
 
 VERSIONS = sorted(
     (path.parent.name for path in GOLDEN.glob("*/logs")),
-    key=lambda name: tuple(int(part) for part in name.split(".")),
+    key=lambda name: tuple(int(part) for part in name.split(".")),  # as release() below
 )
 
 
@@ -41,6 +45,11 @@ class Golden:
         """What that version's own dump tool says about the file."""
         return dumps(self.version)[self.relative.as_posix()]
 
+    @property
+    def dumped(self) -> bool:
+        """Whether the tool could read it: not the snapshots of metadata before 3.3."""
+        return self.relative.as_posix() in dumps(self.version)
+
     def __str__(self) -> str:
         return f"{self.version}-{self.relative}"
 
@@ -64,6 +73,42 @@ def named(name: str) -> list[Golden]:
     ]
 
 
+@dataclass(frozen=True)
+class Directory:
+    """Golden files of one kind in one directory: one test each, or there would be too many."""
+
+    version: str
+    name: str
+    files: tuple[Golden, ...]
+
+    def __str__(self) -> str:
+        return f"{self.version}-{self.name}"
+
+
+FULL = [version for version in VERSIONS if by_name(version).full]
+"""The versions with the files of every scenario."""
+
+MATRIX = [
+    pytest.param(version, codec, id=f"{version}-{codec}")
+    for version in VERSIONS
+    for codec in (codec_names() if version in FULL else [DEFAULT_CODEC])
+]
+"""Versions by codec, for slow tests: all codecs where all scenarios are."""
+
+
+def directories(*suffixes: str) -> list[Directory]:
+    """All golden files whose names end so, by version and directory."""
+    found: dict[tuple[str, str], list[Golden]] = defaultdict(list)
+    for golden in files(*suffixes):
+        found[golden.version, golden.partition].append(golden)
+    return [Directory(*place, tuple(members)) for place, members in found.items()]
+
+
+def release(version: str) -> tuple[int, ...]:
+    """The version as numbers, for comparisons."""
+    return tuple(int(part) for part in version.split("."))
+
+
 def partitions(version: str) -> list[Path]:
     """The partition directories of a version that hold a segment."""
     return sorted({path.parent for path in (GOLDEN / version / "logs").glob("*/*.log")})
@@ -77,23 +122,37 @@ def dumps(version: str) -> dict[str, str]:
 
 @cache
 def produced(version: str) -> dict[str, list[dict[str, Any]]]:
-    """Acknowledged records by partition directory; keys, values, headers as bytes."""
+    """Acknowledged records by partition directory; keys, values, headers as bytes.
+
+    Without those that went with their segments when the log start offset was raised.
+    """
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in keep.read_produced(GOLDEN / version):
         for name in ("key", "value"):
             record[name] = _bytes(record[name])
         record["headers"] = tuple((key, _bytes(value)) for key, value in record["headers"])
         found[f"{record['topic']}-{record['partition']}"].append(record)
+    for row in _scenarios(version):
+        if row["log_start_offset"]:
+            name = f"{row['topic']}-{row['partition']}"
+            logs = (GOLDEN / version / "logs" / name).glob("*.log")
+            first = min(int(path.stem) for path in logs)
+            found[name] = [record for record in found[name] if record["offset"] >= first]
     return dict(found)
+
+
+def _scenarios(version: str) -> list[dict[str, Any]]:
+    """The partitions of the broker that was stopped cleanly, as the manifest has them."""
+    manifest = json.loads((GOLDEN / version / keep.MANIFEST).read_text(encoding="utf-8"))
+    return [row for row in manifest["scenarios"] if row["occasion"] == "clean"]
 
 
 @cache
 def compacted(version: str) -> frozenset[str]:
     """The partition directories where the cleaner has removed records."""
-    manifest = json.loads((GOLDEN / version / "manifest.json").read_text(encoding="utf-8"))
     return frozenset(
         f"{scenario['topic']}-{scenario['partition']}"
-        for scenario in manifest["scenarios"]
+        for scenario in _scenarios(version)
         if scenario["compacted"]
     )
 

@@ -25,6 +25,9 @@ _OFFSET_SPAN = 2**31 - 1
 
 _SEQUENCE_MASK = 0x7FFF_FFFF
 
+GROUP_OFFSETS = "__consumer_offsets-"
+"""How directories of the topic begin in which brokers keep the offsets of groups."""
+
 
 @dataclass(slots=True)
 class _Producer:
@@ -139,7 +142,8 @@ class LogOrder:
         yield from findings
         known, first = producer.last_sequence, batch.base_sequence
         # Gaps are legal: followers and recovery do not check sequences, compaction makes holes.
-        if known >= 0 and first >= 0 and ((first - known - 1) & _SEQUENCE_MASK) >= 2**30:
+        ordered = not self._group_offsets and known >= 0 and first >= 0
+        if ordered and ((first - known - 1) & _SEQUENCE_MASK) >= 2**30:
             # A producer that its broker had forgotten begins again at 0.
             yield found(
                 Severity.INFO if first == 0 else Severity.WARNING,

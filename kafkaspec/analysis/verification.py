@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
-from kafkaspec.analysis.check_order import LogOrder
+from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder
 from kafkaspec.analysis.checkpoints.log_state import LogState
 from kafkaspec.analysis.checkpoints.nodes import read_ids
 from kafkaspec.analysis.checkpoints.partition_files import PARTITION_KINDS, verify_partition_file
@@ -187,7 +187,7 @@ def _partition(
     if directory.error is not None:
         yield finding_of_error(directory.error, Area.FILES, file=partition)
         yield _not_read(directory.path, FileKind.UNKNOWN, partition)
-    order = LogOrder()
+    order = LogOrder(group_offsets=directory.path.name.startswith(GROUP_OFFSETS))
     segments = directory.of(FileKind.SEGMENT)
     seen: set[Path] = set()
     whole = True

@@ -21,6 +21,7 @@ from kafkaspec.arrow.schema import COLUMNS, DEFAULT_COLUMNS  # noqa: E402
 CODECS = [name for name in codec_names() if name in ("native", "python")]
 LAYOUTS: list[Layout] = ["view", "binary"]
 GOLDENS = [golden for golden in goldens.files(".log") if golden.path.stat().st_size]
+DIRECTORIES = goldens.directories(".log")
 NO_TIMESTAMP = -1
 
 
@@ -80,8 +81,15 @@ def plain(table: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@pytest.mark.parametrize("golden", GOLDENS, ids=str)
-def test_golden_segments(golden: goldens.Golden, codec: str) -> None:
+@pytest.mark.parametrize("directory", DIRECTORIES, ids=str)
+def test_golden_segments(directory: goldens.Directory, codec: str) -> None:
+    for golden in directory.files:
+        if golden.path.stat().st_size:
+            check_golden(golden, codec)
+
+
+def check_golden(golden: goldens.Golden, codec: str) -> None:
+    """Records and columns are the same."""
     with ks.Segment(golden.path, codec=codec) as segment:
         expected = list(segment.records())
         for layout in LAYOUTS:

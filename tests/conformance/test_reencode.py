@@ -12,7 +12,7 @@ from kafkaspec._generated.python.model.recordbatch import Entry
 from kafkaspec.codecs import Codec
 from kafkaspec.log import Batch, DefaultBatch, LegacyBatch, Segment
 from kafkaspec.log.framing import ENTRY, RECORD_SET
-from tests.goldens import VERSIONS, files
+from tests.goldens import MATRIX, files
 
 
 def batches(version: str, codec: Codec) -> Iterator[tuple[str, Batch]]:
@@ -22,7 +22,7 @@ def batches(version: str, codec: Codec) -> Iterator[tuple[str, Batch]]:
             yield f"{golden} at {batch.position}", batch
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
 def test_entries(version: str, codec: Codec) -> None:
     """Headers and messages; sizes and checksums are computed, not copied."""
     for name, batch in batches(version, codec):
@@ -31,7 +31,7 @@ def test_entries(version: str, codec: Codec) -> None:
         assert codec.serialize(ENTRY, entry) == bytes(batch.data), name
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
 def test_record_sets(version: str, codec: Codec) -> None:
     """Also what compressed batches hold."""
     for name, batch in batches(version, codec):
@@ -40,7 +40,7 @@ def test_record_sets(version: str, codec: Codec) -> None:
             assert written == bytes(batch.decompressed()), name
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
 def test_inner_messages(version: str, codec: Codec) -> None:
     for name, batch in batches(version, codec):
         if isinstance(batch, LegacyBatch):
@@ -49,7 +49,7 @@ def test_inner_messages(version: str, codec: Codec) -> None:
                 assert codec.serialize(ENTRY, entry) == bytes(inner.data), name
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
 def test_encode_of_the_records(version: str, codec: Codec) -> None:
     """Through the public function, from the records that a user sees.
 

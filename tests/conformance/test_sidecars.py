@@ -13,25 +13,35 @@ from kafkaspec.codecs import Codec
 from kafkaspec.layout import Kind
 from kafkaspec.log import OffsetIndex, ProducerSnapshot, Segment, TimeIndex, TransactionIndex
 from tests import dump_text
-from tests.goldens import Golden, files
+from tests.goldens import MATRIX, Golden, files
 
 KRAFT = [
     golden
     for golden in files(".log", ".checkpoint")
-    if golden.partition in (".", "__cluster_metadata-0")
+    if golden.partition in (".", "__cluster_metadata-0") and golden.dumped
 ]
 
 
-@pytest.mark.parametrize("golden", files(".index"), ids=str)
-def test_offset_index(golden: Golden, codec: Codec) -> None:
+@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
+def test_offset_index(version: str, codec: Codec) -> None:
+    for golden in files(".index", version=version):
+        check_offset_index(golden, codec)
+
+
+def check_offset_index(golden: Golden, codec: Codec) -> None:
     index = OffsetIndex(golden.path, codec=codec)
     said = [(entry["offset"], entry["position"]) for entry in lines(golden)]
     assert [(entry.offset, entry.position) for entry in index.entries] == said
     assert index.sanity_check() == []
 
 
-@pytest.mark.parametrize("golden", files(".timeindex"), ids=str)
-def test_time_index(golden: Golden, codec: Codec) -> None:
+@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
+def test_time_index(version: str, codec: Codec) -> None:
+    for golden in files(".timeindex", version=version):
+        check_time_index(golden, codec)
+
+
+def check_time_index(golden: Golden, codec: Codec) -> None:
     index = TimeIndex(golden.path, codec=codec)
     said = [(entry["timestamp"], entry["offset"]) for entry in lines(golden)]
     found = [(entry.timestamp, entry.offset) for entry in index.entries]
@@ -40,8 +50,13 @@ def test_time_index(golden: Golden, codec: Codec) -> None:
     assert index.sanity_check() == []
 
 
-@pytest.mark.parametrize("golden", files(".txnindex"), ids=str)
-def test_transaction_index(golden: Golden, codec: Codec) -> None:
+@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
+def test_transaction_index(version: str, codec: Codec) -> None:
+    for golden in files(".txnindex", version=version):
+        check_transaction_index(golden, codec)
+
+
+def check_transaction_index(golden: Golden, codec: Codec) -> None:
     found = [
         {
             "version": entry.version,
@@ -55,8 +70,13 @@ def test_transaction_index(golden: Golden, codec: Codec) -> None:
     assert found == dump_text.index_lines(golden.dump)
 
 
-@pytest.mark.parametrize("golden", files(".snapshot"), ids=str)
-def test_producer_snapshot(golden: Golden, codec: Codec) -> None:
+@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
+def test_producer_snapshot(version: str, codec: Codec) -> None:
+    for golden in files(".snapshot", version=version):
+        check_producer_snapshot(golden, codec)
+
+
+def check_producer_snapshot(golden: Golden, codec: Codec) -> None:
     snapshot = ProducerSnapshot(golden.path, codec=codec)
     assert snapshot.crc_valid
     said = dump_text.snapshot_lines(golden.dump)

@@ -11,7 +11,7 @@ import pytest
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.log import OffsetIndex, TimeIndex
-from tests.goldens import Golden, files
+from tests.goldens import VERSIONS, Golden, files
 
 OFFSETS = [(3, 100), (9, 400), (12, 900)]
 TIMES = [(1000, 2), (1500, 9), (1700, 12)]
@@ -144,8 +144,14 @@ def test_time_lookup(rest: bytes, tmp_path: Path, codec: Codec) -> None:
     assert [offset(timestamp) for timestamp in (1700, 2**62)] == [112] * 2
 
 
-@pytest.mark.parametrize("golden", files(".index"), ids=str)
-def test_offset_lookups_in_golden_indexes(golden: Golden, codec: Codec) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_offset_lookups_in_golden_indexes(version: str, codec: Codec) -> None:
+    for golden in files(".index", version=version):
+        check_offset_lookups(golden, codec)
+
+
+def check_offset_lookups(golden: Golden, codec: Codec) -> None:
+    """Every offset that the index is about, and those beside them."""
     index = OffsetIndex(golden.path, codec=codec)
     data = golden.path.read_bytes()
     stored = [

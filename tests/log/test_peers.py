@@ -27,7 +27,7 @@ from kafkaspec import decode, encode
 from kafkaspec.codecs import Codec
 from kafkaspec.log import Segment
 from kafkaspec.model import Record
-from tests.goldens import Golden, files
+from tests.goldens import Directory, directories
 from tests.log.strategies import CODECS, records
 
 IDS = {name: number for number, name in enumerate(CODECS)}
@@ -198,7 +198,8 @@ def test_we_read_their_messages(magic: int, compression: str, builder: Any, code
 # -- golden files --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("golden", files(".log"), ids=str)
-def test_kafka_python_reads_the_same_from_golden_files(golden: Golden) -> None:
-    data = golden.path.read_bytes()
-    assert as_read_by_kafka_python(data) == list(Segment(data).records(control=True))
+@pytest.mark.parametrize("directory", directories(".log"), ids=str)
+def test_kafka_python_reads_the_same_from_golden_files(directory: Directory) -> None:
+    for golden in directory.files:
+        data = golden.path.read_bytes()
+        assert as_read_by_kafka_python(data) == list(Segment(data).records(control=True)), golden

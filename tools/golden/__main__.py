@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
 
 from tools.golden import keep
 from tools.golden.make import make
@@ -15,13 +16,17 @@ from tools.golden.versions import VERSIONS, by_name
 
 def _list() -> int:
     for version in VERSIONS:
-        scenarios = " ".join(scenario.name for scenario in for_version(version))
+        kept = [scenario.name for scenario in for_version(version)]
+        able = [scenario.name for scenario in for_version(version, everything=True)]
+        rest = [name for name in able if name not in kept]
         limits = f" ({version.limits})" if version.limits else ""
-        print(f"{version.name}, {version.mode}{limits}: {scenarios}")
+        print(f"{version.name}, {version.mode}{limits}: {' '.join(kept)}")
+        if rest:
+            print(f"  with --everything also: {' '.join(rest)}")
     return 0
 
 
-def _make(names: list[str]) -> int:
+def _make(names: list[str], into: Path, everything: bool) -> int:
     try:
         versions = [by_name(name) for name in names] or list(VERSIONS)
     except KeyError as error:
@@ -30,7 +35,7 @@ def _make(names: list[str]) -> int:
     for version in versions:
         started = time.monotonic()
         try:
-            target = make(version)
+            target = make(version, into, everything=everything)
         except ToolError as error:
             print(f"{version.name}: {error}", file=sys.stderr)
             return 1
@@ -55,10 +60,16 @@ def main() -> int:
     commands.add_parser("list", help="versions and the scenarios they run")
     making = commands.add_parser("make", help="run brokers and replace their golden folders")
     making.add_argument("version", nargs="*", help="all versions if none is given")
+    making.add_argument(
+        "--everything", action="store_true", help="run also scenarios whose files are not kept"
+    )
+    making.add_argument(
+        "--into", type=Path, default=keep.GOLDEN, metavar="DIR", help="make the folders elsewhere"
+    )
     commands.add_parser("verify", help="compare the golden files with their manifests")
     arguments = parser.parse_args()
     if arguments.command == "make":
-        return _make(arguments.version)
+        return _make(arguments.version, arguments.into, arguments.everything)
     return _list() if arguments.command == "list" else _verify()
 
 

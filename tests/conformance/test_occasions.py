@@ -1,0 +1,138 @@
+"""Log directories of a killed broker and of one with remote storage."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+from kafkaspec.analysis import Severity, verify
+from kafkaspec.codecs import Codec
+from kafkaspec.log import OffsetIndex, Segment, TimeIndex
+from tests.goldens import GOLDEN, release
+from tools.golden import keep
+
+UNCLEAN = sorted((path.parent for path in GOLDEN.glob("*/unclean/logs")), key=str)
+TIERED = sorted((path.parent for path in GOLDEN.glob("*/tiered/logs")), key=str)
+TAILS = {"torn": "torn_tail", "torn-header": "short_tail", "zeros": "zero_tail"}
+unclean = pytest.mark.parametrize("folder", UNCLEAN, ids=lambda path: path.parent.name)
+tiered = pytest.mark.parametrize("folder", TIERED, ids=lambda path: path.parent.name)
+
+
+def damaged(folder: Path) -> dict[str, str]:
+    """Kind of damage by partition directory."""
+    manifest = json.loads((folder.parent / keep.MANIFEST).read_text(encoding="utf-8"))
+    return {
+        f"{row['topic']}-{row['partition']}": row["damage"]
+        for row in manifest["scenarios"]
+        if row["damage"]
+    }
+
+
+def sent(folder: Path, partition: str) -> list[tuple[int, bytes | None, bytes | None]]:
+    """Offsets, keys and values as acknowledged."""
+    return [
+        (item["offset"], *(_bytes(item[name]) for name in ("key", "value")))
+        for item in keep.read_produced(folder)
+        if f"{item['topic']}-{item['partition']}" == partition
+    ]
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+def read(logs: list[Path], codec: Codec) -> list[tuple[int, bytes | None, bytes | None]]:
+    """The data records of segments, in their order."""
+    return [
+        (record.offset, record.key, record.value)
+        for path in logs
+        for record in Segment(path, codec=codec).records()
+    ]
+
+
+@unclean
+def test_the_log_ends_where_the_broker_cut_it(folder: Path, codec: Codec) -> None:
+    """Byte for byte: what recovery left is what we read."""
+    lost = damaged(folder)
+    for partition in sorted((folder / keep.LOGS).glob("*-0")):
+        for path in sorted(partition.glob("*.log")):
+            left = (folder / keep.RECOVERED / partition.name / path.name).read_bytes()
+            segment = Segment(path, codec=codec)
+            list(segment.batches())
+            end = segment.tail.position if segment.tail else path.stat().st_size
+            assert end == len(left), path
+            assert path.read_bytes()[:end] == left, path
+            assert (segment.tail is not None) == (partition.name in lost), path
+
+
+@unclean
+def test_acknowledged_records_are_there_but_for_the_torn_batch(folder: Path, codec: Codec) -> None:
+    lost = damaged(folder)
+    for partition in sorted((folder / keep.LOGS).glob("*-0")):
+        expected = sent(folder, partition.name)
+        if lost.get(partition.name, "").startswith("torn"):
+            # One batch, which before magic 2 is one message.
+            expected = expected[: -3 if release(folder.parent.name) >= (0, 11) else -1]
+        assert read(sorted(partition.glob("*.log")), codec) == expected
+
+
+@unclean
+def test_preallocated_indexes_hold_no_more_than_rebuilt_ones(folder: Path, codec: Codec) -> None:
+    """Entries of the zeros behind the last one are none; positions lead to batches."""
+    padded = 0
+    for path in sorted((folder / keep.LOGS).glob("*-0/*.index")):
+        index = OffsetIndex(path, codec=codec)
+        padded += index.padding > 0
+        starts = {batch.position for batch in Segment(path.with_suffix(".log")).batches()}
+        assert {entry.position for entry in index.entries} <= starts, path
+        assert index.sanity_check() == []
+    for path in sorted((folder / keep.LOGS).glob("*-0/*.timeindex")):
+        index_of_times = TimeIndex(path, codec=codec)
+        assert index_of_times.sanity_check() == []
+        segment = Segment(path.with_suffix(".log"))
+        times = {record.timestamp for record in segment.records(control=True)}
+        assert {entry.timestamp for entry in index_of_times.entries} <= times, path
+    assert padded >= 5
+
+
+@unclean
+def test_verify_reports_the_damage_and_nothing_else(folder: Path) -> None:
+    report = verify(folder / keep.LOGS, codec="all")
+    found = {Path(finding.file).parent.name: str(finding.reason) for finding in report.findings}
+    assert found == {name: TAILS[kind] for name, kind in damaged(folder).items()}
+    assert len(report.findings) == len(found)
+    assert verify(folder / keep.RECOVERED, codec="all").findings == []
+
+
+@tiered
+def test_remote_and_local_segments_are_one_log(folder: Path, codec: Codec) -> None:
+    """Remote files are named by base offset and segment id; where both exist they are equal."""
+    remote = {
+        int(path.name.partition("-")[0]): path
+        for path in folder.glob("remote/**/*.log")
+        if path.parent.name.startswith("tiered-0")
+    }
+    local = {int(path.stem): path for path in folder.glob("logs/tiered-0/*.log")}
+    assert len(remote) >= 2
+    assert min(remote) == 0 < min(local)
+    for base in remote.keys() & local.keys():
+        assert remote[base].read_bytes() == local[base].read_bytes()
+    whole = {**remote, **local}
+    assert read([whole[base] for base in sorted(whole)], codec) == sent(folder, "tiered-0")
+
+
+@tiered
+def test_verify_finds_nothing_in_tiered_directories(folder: Path) -> None:
+    """But that what the broker keeps for itself, copies of remote indexes, is no partition."""
+    findings = verify(folder / keep.LOGS, codec="all").findings
+    assert [finding for finding in findings if finding.severity is not Severity.INFO] == []
+    assert {Path(finding.file).name for finding in findings} <= {"remote-log-index-cache"}
+
+
+def test_there_are_such_directories() -> None:
+    assert len(UNCLEAN) >= 6
+    assert len(TIERED) >= 2
+    assert all(damaged(folder) for folder in UNCLEAN)
