@@ -61,13 +61,18 @@ class AbortedTransaction:
 class LogOrder:
     """State of a partition while its batches are read in order.
 
+    Args:
+        group_offsets: whether it is a partition of ``__consumer_offsets``. Brokers up to 3.9 write
+            every batch of offsets in a transaction with sequence 0 (``GroupMetadataManager``).
+
     Attributes:
         last_offset: last offset seen, None before the first batch.
         epochs: leader epochs of the batches in order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, group_offsets: bool = False) -> None:
         self.last_offset: int | None = None
+        self._group_offsets = group_offsets
         self.epochs: list[EpochRun] = []
         self._leader_epoch = -1
         self._producers: OrderedDict[int, _Producer] = OrderedDict()

@@ -17,6 +17,7 @@ from tools.golden.versions import Feature, Mode, Version
 
 _START_SECONDS = 60
 _SESSION_SECONDS = 8
+_SETTLE_SECONDS = 3
 _CENTURY_HOURS = "876000"
 # 16 bytes in the form Kafka prints ids: a fixed cluster id keeps meta.properties the same.
 _CLUSTER_ID = "a2Fma2FzcGVjLWdvbGRlbg"
@@ -72,6 +73,7 @@ class Running:
         """Start the broker again."""
         self.kafka.start()
         self.kafka.wait_for(self.ready, _START_SECONDS)
+        time.sleep(_SETTLE_SECONDS)  # it listens before it is ready to be stopped
 
     def restart(self) -> None:
         """Stop the broker cleanly and start it again."""
