@@ -22,7 +22,9 @@ final class ZookeeperTopics implements Topics {
         if (zookeeper.exists("/config/topics", false) != null) { // 0.8.0 has no settings of topics
             put("/config/topics/" + topic, config(settings), CreateMode.PERSISTENT);
         }
-        await("/brokers/topics"); // 0.8.0 makes it after it has begun to listen
+        if (zookeeper.exists("/brokers/topics", false) == null) { // 0.8.0 leaves that to its tool
+            put("/brokers/topics", "", CreateMode.PERSISTENT);
+        }
         StringJoiner replicas = new StringJoiner(",", "{", "}");
         for (int partition = 0; partition < partitions; partition++) {
             replicas.add("\"" + partition + "\":[0]");

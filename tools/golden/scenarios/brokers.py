@@ -23,8 +23,8 @@ from tools.golden.model import (
 from tools.golden.scenarios.parts import SMALL_SEGMENTS, needs, sends, transaction, with_codec
 from tools.golden.versions import Feature
 
-# It takes a broker of its own: the first release with it and the last of each line.
-_TIERED_VERSIONS = frozenset({"3.6.2", "3.9.2", "4.3.1"})
+# It takes a broker of its own: some releases stand for all of them.
+_TIERED_VERSIONS = frozenset({"3.6.2", "3.9.2", "4.1.2", "4.3.1"})
 
 
 def epochs() -> Iterable[Scenario]:
