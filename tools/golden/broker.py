@@ -200,6 +200,7 @@ def _start_kraft(
         "listeners": f"PLAINTEXT://{LOOPBACK}:{port},CONTROLLER://{controller}",
         "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{port},CONTROLLER://{controller}",
         "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "log.dirs": str(logs),
     }
     standalone = version.release >= (3, 9)  # KIP-853
