@@ -64,6 +64,8 @@ class DumpTool:
         if path.suffix == ".checkpoint":
             topic = "__cluster_metadata"
         decoder, since = _DECODERS.get(topic, ("", ()))
+        if self._version.release < (0, 8, 1):
+            return ("--deep-iteration",)  # with its data it dies at the first null value
         known = decoder and self._version.release >= since
         return ("--deep-iteration", "--print-data-log", *([decoder] if known else []))
 
