@@ -20,9 +20,9 @@ from kafkaspec._generated.python.model.recordbatch import (
 from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.conversion.choices import PRODUCER_BATCH_BYTES, Choices
 from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
-from kafkaspec.conversion.header import put_leader_epoch, put_offset, with_payload
+from kafkaspec.conversion.header import edited, with_payload
 from kafkaspec.conversion.losses import Loss, Losses
-from kafkaspec.conversion.offsets import Offsets, sequence_after
+from kafkaspec.conversion.offsets import Offsets, check_rising, sequence_after
 from kafkaspec.conversion.runs import Runs
 from kafkaspec.conversion.transactions import Outcome, Transactions
 from kafkaspec.errors import Reason, make_error
@@ -207,7 +207,7 @@ class EntryConverter:
             self.offsets.moved(batch.last_offset, batch)
         epoch = self._leader_epoch(batch)
         if same:
-            data = _edited(batch, base, epoch)
+            data = edited(batch, base, epoch)
         else:
             payload = batch.decompressed(self._choices.max_output)
             if compression:
@@ -237,7 +237,7 @@ class EntryConverter:
             self.offsets.next += 1
         else:
             new = self.offsets.moved(batch.last_offset, batch)
-        return _edited(batch, new, NONE)
+        return edited(batch, new, NONE)
 
     def _leader_epoch(self, batch: Batch) -> int:
         chosen = self._choices.leader_epoch
@@ -256,6 +256,7 @@ class EntryConverter:
                 return None
         elif not old:
             return None
+        check_rising(batch, old)
         appended = batch.timestamp_type == LOG_APPEND_TIME and magic > 0
         if appended and batch.magic < _DEFAULT:
             # A wrapper around messages of magic 0 (KAFKA-4298): they have no time.
@@ -392,16 +393,3 @@ class EntryConverter:
         limit = PRODUCER_BATCH_BYTES if limit is None else limit
         for part in draft.divided(limit) if divides else [draft]:
             yield from self._waiting.put(part, limit)
-
-
-def _edited(batch: Batch, offset: int, leader_epoch: int) -> Buffer:
-    """The entry with that offset and, in magic 2, that leader epoch; no copy if it has them."""
-    stored = batch.base_offset if batch.magic == _DEFAULT else batch.last_offset
-    new_epoch = batch.magic == _DEFAULT and leader_epoch != batch.partition_leader_epoch
-    if offset == stored and not new_epoch:
-        return batch.data
-    data = bytearray(batch.data)
-    put_offset(data, 0, offset)
-    if new_epoch:
-        put_leader_epoch(data, 0, leader_epoch)
-    return data

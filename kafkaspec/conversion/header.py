@@ -12,6 +12,7 @@ from typing import Final
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import CompressionType, Entry, RecordBatch
 from kafkaspec.codecs import Buffer, Codec
+from kafkaspec.log.batch import Batch
 from kafkaspec.log.framing import (
     ENTRY,
     FRAMING,
@@ -21,6 +22,7 @@ from kafkaspec.log.framing import (
     field_position,
 )
 
+_BATCH_MAGIC: Final = 2
 _OFFSET: Final = (
     field_position(LAYOUTS[ENTRY], "base_offset"),
     field_of(ENTRY, "base_offset").size,
@@ -86,3 +88,16 @@ def with_payload(
         records=bytes(payload),
     )
     return codec.serialize(ENTRY, Entry(base_offset=base_offset, message=made))
+
+
+def edited(batch: Batch, offset: int, leader_epoch: int) -> Buffer:
+    """The entry with that offset and, in magic 2, that leader epoch; no copy if it has them."""
+    stored = batch.base_offset if batch.magic == _BATCH_MAGIC else batch.last_offset
+    new_epoch = batch.magic == _BATCH_MAGIC and leader_epoch != batch.partition_leader_epoch
+    if offset == stored and not new_epoch:
+        return batch.data
+    data = bytearray(batch.data)
+    put_offset(data, 0, offset)
+    if new_epoch:
+        put_leader_epoch(data, 0, leader_epoch)
+    return data

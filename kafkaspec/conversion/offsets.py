@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.log.batch import Batch
+from kafkaspec.model import Record
 
 _LARGEST = (1 << 63) - 1
 _LARGEST_SEQUENCE = (1 << 31) - 1
@@ -51,3 +54,15 @@ def sequence_after(base_sequence: int, delta: int) -> int:
     Kafka: ``DefaultRecordBatch.incrementSequence``: behind 2^31 - 1 comes 0.
     """
     return base_sequence if base_sequence < 0 else (base_sequence + delta) & _LARGEST_SEQUENCE
+
+
+def check_rising(batch: Batch, records: list[Record]) -> None:
+    """Refuse what Kafka's builder refuses (``MemoryRecordsBuilder.appendWithOffset``).
+
+    Raises:
+        KafkaSpecError: ``invalid_value``.
+    """
+    for before, record in pairwise(records):
+        if record.offset <= before.offset:
+            detail = f"a record with offset {record.offset} follows one with {before.offset}"
+            raise batch.error(Reason.INVALID_VALUE, detail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import lt
 from typing import Final
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
@@ -112,12 +113,14 @@ class Runs:
         found = read_wrapped(self._codec, batch.decompressed(self._choices.max_output))
         if found is None or found.magic != batch.magic:
             return None
+        if not all(map(lt, found.offsets, found.offsets[1:])):
+            return None
         last, shift = found.offsets[-1], 0
         if batch.magic and batch.last_offset:
             if batch.last_offset < last:
                 return None
             shift = batch.last_offset - last
-        if not self._fits(min(found.offsets) + shift, max(found.offsets) + shift):
+        if not self._fits(found.offsets[0] + shift, last + shift):
             return None
         appended = batch.timestamp_type == LOG_APPEND_TIME
         if appended:
