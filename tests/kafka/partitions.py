@@ -7,7 +7,7 @@ import os
 import random
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +171,68 @@ def logs(version: Version) -> Iterator[Log]:
         yield _emptied()
     if version.release >= _DELETE_HORIZON:
         yield _with_delete_horizon()
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A log in another form, and what that loses.
+
+    Attributes:
+        source: topic of the log.
+        magic: to convert to.
+        compression: likewise.
+        headers: whether they can be kept.
+        times: likewise.
+    """
+
+    source: str
+    magic: int
+    compression: str
+    headers: bool = True
+    times: bool = True
+
+    def write(self, source: Path, target: Path, version: Version) -> Path:
+        """Convert a partition directory, and check it."""
+        report = ks.convert(
+            source, target, magic=self.magic, compression=self.compression,
+            profile=version.name, segment_bytes=4000,
+        )  # fmt: skip
+        assert report.clean
+        assert not report.left_out
+        for path in target.iterdir():
+            _set_time(path)
+        return target
+
+    def result(self, log: Log) -> Log:
+        """What a consumer gets of it."""
+        records = [
+            record._replace(
+                timestamp=record.timestamp if self.times else -1,
+                headers=record.headers if self.headers else (),
+            )
+            for record in log.records
+        ]
+        return replace(log, records=records)
+
+
+def conversions(version: Version) -> list[Conversion]:
+    """What is converted for this release: up, down, and to another compression."""
+    newest = version.native_magic
+    best = "zstd" if "zstd" in version.codecs else "lz4"
+    found = [Conversion("magic-0-gzip", newest, "snappy")]
+    if newest:
+        found += [
+            Conversion("mixed", newest, best if newest == 2 else "lz4"),
+            Conversion("segments-0", newest, "none"),
+            Conversion("magic-1-gzip", 0, "snappy", times=False),
+        ]
+    if newest == 2:
+        found += [
+            Conversion("magic-2-gzip", 1, "snappy", headers=False),
+            Conversion("transactions", 2, "gzip"),
+            Conversion("emptied", 2, best),
+        ]
+    return found
 
 
 def _compacted(magic: int) -> Log:
