@@ -94,9 +94,9 @@ class NativeReader:
 
     def _read(self) -> Iterator[pa.RecordBatch]:
         segment = self._segment
-        position = 0
+        position = self._request.start_position
         if self._request.start_offset is not None:
-            position = start_position(segment, self._request.start_offset)[0]
+            position = max(position, start_position(segment, self._request.start_offset)[0])
         while position < segment.size and not self._done:
             segment.check()
             self.position = position

@@ -138,7 +138,7 @@ def _by_python(
     rows = Rows(request, place, segment.codec)
     high, earliest = request.end_offset, request.start_timestamp
     try:
-        for batch in segment.batches(start_offset=request.start_offset):
+        for batch in segment.batches(request.start_position, start_offset=request.start_offset):
             default = batch.magic == 2
             known = default or not batch.is_compressed
             if high is not None and known and batch.base_offset >= high:

@@ -95,6 +95,9 @@ class Request:
 
     ``compact`` gives memory that copied bytes do not fill back, which takes another copy of a part:
     for tables, whose record batches stay.
+
+    ``start_position`` is the byte offset of the entry that a segment is read from: for those who
+    read it in parts.
     """
 
     columns: tuple[str, ...]
@@ -107,6 +110,7 @@ class Request:
     include_control: bool = False
     header_keys: HeaderKeys = "string"
     compact: bool = False
+    start_position: int = 0
     progress: Callable[[str, int], None] | None = None
 
     @property

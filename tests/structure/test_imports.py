@@ -26,7 +26,7 @@ LAYERS = (
     ("kafkaspec.analysis",),
     ("kafkaspec.conversion",),
     ("kafkaspec.conformance",),
-    ("kafkaspec.cli",),
+    ("kafkaspec.cli", "kafkaspec.spark"),
 )
 """Lowest first: a module may import from its own layer and from those before it."""
 

@@ -1,0 +1,59 @@
+"""Reads a batch: plans on the driver, decodes in the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from kafkaspec.spark.options import ReadOptions
+from kafkaspec.spark.partitions import SegmentTask
+from kafkaspec.spark.pieces import FIRST_ROWS, Wanted, read_piece
+from kafkaspec.spark.planning import plan
+from kafkaspec.spark.schema import Output
+
+
+def wanted_of(output: Output, options: ReadOptions) -> Wanted:
+    """What a task needs to know beside its pieces."""
+    return Wanted(output, options.mode, options.control, options.fail_on_data_loss)
+
+
+def read_task(task: InputPartition, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """The record batches of a task. Nothing planned is a task without pieces."""
+    pieces = task.pieces if isinstance(task, SegmentTask) else ()
+    first = True
+    for piece in pieces:
+        for batch in read_piece(piece, wanted):
+            if first and batch.num_rows > FIRST_ROWS:
+                yield batch.slice(0, FIRST_ROWS)
+                batch = batch.slice(FIRST_ROWS)
+            first = False
+            yield batch
+
+
+class SegmentReader(DataSourceReader):
+    """Reads segments as a batch."""
+
+    def __init__(self, options: ReadOptions, output: Output) -> None:
+        """Args: what is wanted, and which columns."""
+        self._options: ReadOptions | None = options
+        self._wanted = wanted_of(output, options)
+
+    def partitions(self) -> list[InputPartition]:
+        """The tasks.
+
+        Raises:
+            KafkaSpecError: see ``kafkaspec.spark.planning``.
+            OptionError: an option cannot be followed.
+        """
+        assert self._options is not None
+        return list(plan(self._options))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The record batches of a task.
+
+        Raises:
+            KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
+        """
+        return read_task(partition, self._wanted)

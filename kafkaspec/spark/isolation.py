@@ -1,0 +1,140 @@
+"""What a consumer with ``read_committed`` is not given: records of aborted transactions.
+
+A broker tells a consumer which transactions were aborted, by producer id and first offset, and the
+consumer leaves out what that producer wrote up to the marker. Kafka: ``UnifiedLog.read``,
+``LocalLog.collectAbortedTransactions``, ``CompletedFetch.nextFetchedRecord``; KIP-98.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.arrow.headers import read_segment_headers
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log import Partition, Segment
+
+Aborted = tuple[int, int, int]
+"""Producer id, first offset, offset of the marker."""
+
+COLUMNS: Final = ("offset", "producer_id", "transactional")
+"""What ``without_aborted`` looks at."""
+
+
+class _Transactional(NamedTuple):
+    """What is known of a transactional batch."""
+
+    producer_id: int
+    control: bool
+    base_offset: int
+    last_offset: int
+    position: int
+
+
+def aborted_transactions(partition: Partition, start_offset: int | None = None) -> list[Aborted]:
+    """The aborted transactions with markers from the segment of ``start_offset`` on.
+
+    The transaction index of a segment is believed. Brokers make one only where a transaction was
+    aborted: so of segments without one the headers of all batches are read, and the markers.
+
+    Raises:
+        KafkaSpecError: a file cannot be opened.
+    """
+    found: list[Aborted] = []
+    missing = False
+    for segment in partition.segments_from(start_offset):
+        listed = _listed(segment)
+        missing |= listed is None
+        found.extend(listed or ())
+    if not missing:
+        return found
+    first: dict[int, int] = {}
+    for segment in partition.segments_from(start_offset):
+        indexed = _listed(segment) is not None
+        for batch in _transactional(segment):
+            if not batch.control:
+                first.setdefault(batch.producer_id, batch.base_offset)
+                continue
+            began = first.pop(batch.producer_id, None)
+            if began is not None and not indexed and _is_abort(segment, batch.position):
+                found.append((batch.producer_id, began, batch.last_offset))
+    return found
+
+
+def _listed(segment: Segment) -> list[Aborted] | None:
+    """What the transaction index says; None without a readable one."""
+    try:
+        index = segment.transaction_index
+        if index is None:
+            return None
+        return [(item.producer_id, item.first_offset, item.last_offset) for item in index.entries]
+    except KafkaSpecError:
+        return None
+
+
+def _transactional(segment: Segment) -> Iterator[_Transactional]:
+    """The transactional batches; where some cannot be read, the others."""
+    try:
+        table = read_segment_headers(segment)
+    except KafkaSpecError:
+        for item in segment.scan():
+            if not isinstance(item, KafkaSpecError) and item.is_transactional:
+                yield _Transactional(
+                    item.producer_id,
+                    item.is_control,
+                    item.base_offset,
+                    item.last_offset,
+                    item.position,
+                )
+        return
+    chosen = table.filter(table.column("transactional")).select(
+        ["producer_id", "control", "base_offset", "last_offset", "position"]
+    )
+    for values in zip(*(column.to_pylist() for column in chosen.columns), strict=True):
+        yield _Transactional(*values)
+
+
+def _is_abort(segment: Segment, position: int) -> bool:
+    """Whether a marker says so; a consumer skips one that cannot be read, too."""
+    try:
+        records = segment.batch_at(position).control_records()
+    except KafkaSpecError:
+        return False
+    return bool(records) and records[0].type_name == ControlRecordType.ABORT.name
+
+
+def last_stable_offset(partition: Partition, *, strict: bool) -> int | None:
+    """Where ``read_committed`` ends; None if damage hides it and that is no error.
+
+    Raises:
+        KafkaSpecError: a segment cannot be read, and ``strict``.
+    """
+    try:
+        return partition.last_stable_offset
+    except KafkaSpecError:
+        if strict:
+            raise
+        return None
+
+
+def without_aborted(batch: pa.RecordBatch, aborted: Sequence[Aborted]) -> pa.RecordBatch:
+    """The rows that do not belong to an aborted transaction; markers stay."""
+    if batch.num_rows == 0:
+        return batch
+    offsets, producers = batch.column("offset"), batch.column("producer_id")
+    span = pc.min_max(offsets)
+    low, high = span["min"].as_py(), span["max"].as_py()
+    dropped = None
+    for producer_id, first, marker in aborted:
+        if first > high or marker < low:
+            continue
+        inside = pc.and_(pc.greater_equal(offsets, first), pc.less(offsets, marker))
+        inside = pc.and_(inside, pc.equal(producers, producer_id))
+        dropped = inside if dropped is None else pc.or_(dropped, inside)
+    if dropped is None:
+        return batch
+    return batch.filter(pc.invert(pc.and_(dropped, batch.column("transactional"))))

@@ -1,0 +1,53 @@
+"""What a task is told. Flat and small: each is pickled and sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql.datasource import InputPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a segment, on batch boundaries.
+
+    Attributes:
+        path: of the segment.
+        topic: of its directory, None if that is none of a partition.
+        partition: of its directory, or None.
+        start: byte offset of the first batch.
+        end: byte offset behind the last one.
+        last: whether the segment ends here, as it was when it was planned; what is no batch at the
+            end of a segment is its torn tail, and an error anywhere else.
+        start_offset: smallest offset that is wanted, None for all.
+        end_offset: first one that is not wanted, None for all.
+        aborted: aborted transactions that reach into the piece: producer id, first offset, offset
+            of the marker.
+    """
+
+    path: str
+    topic: str | None
+    partition: int | None
+    start: int
+    end: int
+    last: bool
+    start_offset: int | None = None
+    end_offset: int | None = None
+    aborted: tuple[tuple[int, int, int], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self.end - self.start
+
+
+class SegmentTask(InputPartition):
+    """The pieces that one task reads, in this order."""
+
+    def __init__(self, pieces: tuple[Piece, ...]) -> None:
+        """Args: what is read."""
+        super().__init__(None)
+        self.pieces = pieces
+
+    def __repr__(self) -> str:
+        return f"<SegmentTask {len(self.pieces)} pieces, {sum(p.size for p in self.pieces)} bytes>"

@@ -1,0 +1,189 @@
+"""From paths to segments: files, partition and log directories, globs, URLs."""
+
+from __future__ import annotations
+
+import glob
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.log import LogDirectory, Partition, names
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.remote import as_path
+
+LOGGER: Final = logging.getLogger("kafkaspec.spark")
+
+_GLOB: Final = frozenset("*?[")
+_HADOOP: Final = {"s3a://": "s3://", "s3n://": "s3://", "file://": "", "file:": ""}
+"""How Hadoop writes what Python's file systems call otherwise."""
+
+
+@dataclass(frozen=True)
+class SegmentFile:
+    """A segment that was found.
+
+    Attributes:
+        path: of the file.
+        base_offset: from its name; None if that says none.
+        next_offset: base offset of the segment that follows: all offsets of this one are below it.
+            None for the last one.
+    """
+
+    path: Path
+    base_offset: int | None = None
+    next_offset: int | None = None
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the file now.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        try:
+            return int(self.path.stat().st_size)
+        except OSError as error:
+            detail = error.strerror or str(error)
+            raise make_error(Reason.UNREADABLE, detail, file=str(self.path)) from None
+
+
+@dataclass(frozen=True)
+class Log:
+    """The segments of a topic-partition that are to be read.
+
+    Attributes:
+        directory: that they lie in; what is beside them there counts too.
+        topic: from its name, None if that is not one of a partition.
+        partition: from its name, or None.
+        segments: in the order of their offsets.
+    """
+
+    directory: Path
+    topic: str | None
+    partition: int | None
+    segments: tuple[SegmentFile, ...]
+
+    @cached_property
+    def opened(self) -> Partition:
+        """The directory, for look-ups.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        return Partition(self.directory, mapped=False)
+
+    def __str__(self) -> str:
+        if self.topic is None:
+            return str(self.directory)
+        return f"{self.topic}-{self.partition}"
+
+
+def find_logs(paths: Iterable[str]) -> list[Log]:
+    """The logs behind paths, each once, by topic and partition.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: there is nothing there, or it is no log.
+    """
+    found: dict[str, Log] = {}
+    for path in paths:
+        for log in _behind(path):
+            known = found.get(str(log.directory))
+            found[str(log.directory)] = log if known is None else _joined(known, log)
+    logs = sorted(found.values(), key=_order)
+    if not any(log.segments for log in logs):
+        LOGGER.warning("there is no segment in %s", ", ".join(paths))
+    return logs
+
+
+def _order(log: Log) -> tuple[str, int, str]:
+    number = -1 if log.partition is None else log.partition
+    return log.topic or "", number, str(log.directory)
+
+
+def _joined(one: Log, other: Log) -> Log:
+    segments = {str(item.path): item for item in (*one.segments, *other.segments)}
+    ordered = sorted(segments.values(), key=lambda item: (item.base_offset or 0, str(item.path)))
+    return Log(one.directory, one.topic, one.partition, tuple(ordered))
+
+
+def _behind(text: str) -> Iterator[Log]:
+    for hadoop, ours in _HADOOP.items():
+        if text.startswith(hadoop):
+            text = ours + text[len(hadoop) :]
+            break
+    if not _GLOB & set(text):
+        yield from _logs(as_path(text))
+        return
+    matches = sorted(_glob(text))
+    if not matches:
+        raise make_error(Reason.UNREADABLE, "nothing matches this pattern", file=text)
+    other = 0
+    for match in matches:
+        path = as_path(match)
+        if path.is_dir() or names.is_log(path.name):
+            yield from _logs(path)
+        else:
+            other += 1
+    if other:
+        LOGGER.info("%d of %d matches of %s are no segments", other, len(matches), text)
+
+
+def _glob(text: str) -> list[str]:
+    if "://" not in text:
+        return glob.glob(text, recursive=True)
+    try:
+        from fsspec.core import url_to_fs
+
+        files, pattern = url_to_fs(text)
+        return [str(files.unstrip_protocol(item)) for item in files.glob(pattern)]
+    except Exception as error:  # each file system has errors of its own
+        raise make_error(Reason.UNREADABLE, str(error), file=text) from error
+
+
+def _logs(path: Path) -> Iterator[Log]:
+    if not path.is_dir():
+        opened = open_log(path)  # what is no log is an error here
+        opened.close()
+        yield _single(path)
+        return
+    partition = Partition(path)
+    if partition.segment_paths or partition.topic is not None:
+        yield log_of(partition)
+        return
+    for item in LogDirectory(path).partitions:
+        if not item.state:
+            yield log_of(item)
+
+
+def log_of(partition: Partition) -> Log:
+    """All segments of a partition directory."""
+    bases = []
+    for path in partition.segment_paths:
+        name = names.parse_segment(path.name)
+        assert name is not None
+        bases.append(name.base_offset)
+    segments = tuple(
+        SegmentFile(path, base, following)
+        for path, base, following in zip(
+            partition.segment_paths, bases, [*bases[1:], None][: len(bases)], strict=True
+        )
+    )
+    return Log(partition.path, partition.topic, partition.partition, segments)
+
+
+def _single(path: Path) -> Log:
+    """One segment, of a directory that says what it belongs to."""
+    directory = path.absolute().parent
+    parsed = names.parse_partition(directory.name)
+    name = names.parse_segment(path.name)
+    base = name.base_offset if name is not None and name.kind == names.LOG else None
+    return Log(
+        directory,
+        parsed.topic if parsed else None,
+        parsed.partition if parsed else None,
+        (SegmentFile(path, base),),
+    )

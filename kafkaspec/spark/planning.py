@@ -1,0 +1,294 @@
+"""From logs and offsets to tasks: pruned by names and indexes, cut on batches, packed by bytes."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log import Segment
+from kafkaspec.log.headers import header_tables
+from kafkaspec.log.lookup import start_position
+from kafkaspec.spark.isolation import aborted_transactions, last_stable_offset
+from kafkaspec.spark.offsets import Span, check_partitions, lost, span_of
+from kafkaspec.spark.options import ReadOptions
+from kafkaspec.spark.partitions import Piece, SegmentTask
+from kafkaspec.spark.paths import LOGGER, Log, SegmentFile, find_logs
+
+OPEN_BYTES: Final = 256 << 10
+"""What opening a file is counted with; a task of its own costs a hundred times as much."""
+SLACK: Final = 8
+"""A segment is not cut for an eighth of a task more."""
+
+
+@dataclass
+class Tally:
+    """What planning found, for the log.
+
+    Attributes:
+        segments, bytes: of the logs.
+        by_name: segments left out since their names say that no offset of them is wanted.
+        by_topic: logs left out since their topics or partitions are not wanted.
+        read_bytes: of the pieces.
+    """
+
+    segments: int = 0
+    bytes: int = 0
+    by_name: int = 0
+    by_topic: int = 0
+    read_bytes: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def say(self, tasks: int) -> None:
+        """Log it."""
+        LOGGER.info(
+            "%d tasks of %d bytes from %d segments; pruned: %d topic-partitions by option,"
+            " %d segments by name, %d bytes by index; planned in %.3f s",
+            tasks,
+            self.read_bytes,
+            self.segments,
+            self.by_topic,
+            self.by_name,
+            max(0, self.bytes - self.read_bytes),
+            time.monotonic() - self.began,
+        )
+
+
+def plan(options: ReadOptions) -> list[SegmentTask]:
+    """The tasks of a batch.
+
+    Raises:
+        KafkaSpecError: ``unreadable``; damage in the way of a look-up.
+        OptionError: offsets that are not there.
+    """
+    tally = Tally()
+    found = find_logs(options.paths)
+    logs = [log for log in found if options.selects(log.topic, log.partition)]
+    tally.by_topic = len(found) - len(logs)
+    check_partitions(options.start, logs, "startingOffsets")
+    check_partitions(options.end, logs, "endingOffsets")
+    spans = []
+    for log in logs:
+        span = span_of(log, options)
+        lost(log, span, options)
+        spans.append((log, span))
+    return plan_spans(spans, options, tally)
+
+
+def plan_spans(
+    spans: Iterable[tuple[Log, Span]], options: ReadOptions, tally: Tally | None = None
+) -> list[SegmentTask]:
+    """The tasks for offsets of logs.
+
+    Raises:
+        KafkaSpecError: as ``plan``.
+    """
+    tally = tally or Tally()
+    chosen = [(log, span, _segments(log, span, tally)) for log, span in spans]
+    total = sum(_size(item, options) for _, _, segments in chosen for item in segments)
+    target = options.max_bytes
+    if options.min_partitions > 1:
+        target = max(1, min(target, -(-total // options.min_partitions)))
+    pieces: list[Piece] = []
+    for log, span, segments in chosen:
+        if segments:
+            pieces.extend(_pieces(log, span, segments, target, options))
+    tally.read_bytes = sum(piece.size for piece in pieces)
+    tasks = list(_packed(pieces, target, options))
+    tally.say(len(tasks))
+    return tasks
+
+
+def _size(item: SegmentFile, options: ReadOptions) -> int:
+    """Bytes of a segment; a task says what is wrong with a file that cannot be read."""
+    try:
+        return item.size
+    except KafkaSpecError:
+        if options.mode == "FAILFAST" and options.fail_on_data_loss:
+            raise
+        return 0
+
+
+def _segments(log: Log, span: Span, tally: Tally) -> list[SegmentFile]:
+    """The segments whose names do not say that nothing in them is wanted."""
+    chosen = []
+    for item in log.segments:
+        below = span.start is not None and item.next_offset is not None
+        if below and item.next_offset <= span.start:  # type: ignore[operator]
+            continue
+        if span.end is not None and item.base_offset is not None and item.base_offset >= span.end:
+            continue
+        chosen.append(item)
+    tally.segments += len(log.segments)
+    tally.by_name += len(log.segments) - len(chosen)
+    return chosen
+
+
+def _pieces(
+    log: Log, span: Span, segments: list[SegmentFile], target: int, options: ReadOptions
+) -> Iterator[Piece]:
+    """The pieces of a log in order."""
+    aborted = []
+    if options.committed:
+        stable = last_stable_offset(log.opened, strict=options.mode == "FAILFAST")
+        if stable is not None and (span.end is None or stable < span.end):
+            span = replace(span, end=stable)
+        aborted = aborted_transactions(log.opened, span.start)
+    for item in segments:
+        for piece, low, high in _cut(log, item, span, target, options):
+            if not aborted:
+                yield piece
+                continue
+            reaching = tuple(
+                entry
+                for entry in aborted
+                if (high is None or entry[1] < high) and (low is None or entry[2] >= low)
+            )
+            yield replace(piece, aborted=reaching)
+
+
+def _cut(
+    log: Log, item: SegmentFile, span: Span, target: int, options: ReadOptions
+) -> Iterator[tuple[Piece, int | None, int | None]]:
+    """The pieces of a segment, and between which offsets each lies."""
+    size = _size(item, options)
+    whole = Piece(str(item.path), log.topic, log.partition, 0, size, True, span.start, span.end)
+    inner = _outside(item, span)
+    if not inner:
+        whole = replace(whole, start_offset=None, end_offset=None)
+    elif span.end is not None and span.start is not None and span.end <= span.start:
+        return
+    large = size > target + target // SLACK
+    if not (large or inner or options.max_records) or size == 0:
+        if size or options.mode != "FAILFAST":
+            yield whole, item.base_offset, item.next_offset
+        return
+    try:
+        with Segment(item.path, mapped=False) as segment:
+            cuts = _cuts(segment, span, target, options.max_records)
+    except KafkaSpecError:
+        if options.mode == "FAILFAST":
+            raise
+        cuts = [(0, item.base_offset)]
+    for (start, low), (end, high) in zip(cuts, [*cuts[1:], (size, item.next_offset)], strict=True):
+        if span.end is not None and low is not None and low >= span.end:
+            return
+        piece = replace(whole, start=start, end=end, last=end == size)
+        yield piece, low, high
+
+
+def _outside(item: SegmentFile, span: Span) -> bool:
+    """Whether the segment may hold offsets that are not wanted."""
+    low = span.start is not None and (item.base_offset is None or item.base_offset < span.start)
+    high = span.end is not None and (item.next_offset is None or item.next_offset > span.end)
+    return low or high
+
+
+Cut = tuple[int, int | None]
+"""Byte offset of a batch, and its base offset."""
+
+
+def _cuts(segment: Segment, span: Span, target: int, max_records: int) -> list[Cut]:
+    """Where pieces begin: at the first batch that is wanted, then about every ``target`` bytes."""
+    start = 0
+    if span.start is not None:
+        start = start_position(segment, span.start)[0]
+    cuts: list[Cut] = [(start, segment.base_offset if start == 0 else None)]
+    if max_records:
+        return _by_headers(segment, cuts, target, max_records)
+    stop = _stop(segment, span)
+    if stop - start <= target + target // SLACK:
+        return cuts if stop == segment.size else [*cuts, (stop, span.end)]
+    found = _by_index(segment, cuts, target, (stop, span.end))
+    return found if found is not None else _by_headers(segment, cuts, target, 0)
+
+
+def _stop(segment: Segment, span: Span) -> int:
+    """A byte offset behind which nothing is wanted."""
+    index = segment.offset_index
+    if span.end is None or index is None:
+        return segment.size
+    # An entry names an offset of the batch at its position, or one behind it.
+    number = bisect_left(range(len(index)), span.end, key=lambda at: index.entry(at).offset)
+    while number < len(index):
+        cut = _confirmed(segment, index.entry(number).position, index.entry(number).offset)
+        if cut is not None and cut[1] is not None and cut[1] >= span.end:
+            return cut[0]
+        number += 1
+    return segment.size
+
+
+def _by_index(segment: Segment, cuts: list[Cut], target: int, behind: Cut) -> list[Cut] | None:
+    """Cuts at entries of the offset index that the segment confirms; None if they do not do."""
+    index = segment.offset_index
+    if index is None or len(index) == 0:
+        return None
+    stop = behind[0]
+    made = list(cuts)
+    while stop - made[-1][0] > target + target // SLACK:
+        wanted = made[-1][0] + target
+        number = bisect_left(range(len(index)), wanted, key=lambda at: index.entry(at).position)
+        if number == len(index):
+            return None if stop - made[-1][0] > 2 * target else made
+        entry = index.entry(number)
+        cut = _confirmed(segment, entry.position, entry.offset)
+        if cut is None or cut[0] <= made[-1][0]:
+            return None
+        if cut[0] >= stop:
+            break
+        made.append(cut)
+    if stop < segment.size:
+        made.append(behind)
+    return made
+
+
+def _confirmed(segment: Segment, position: int, offset: int) -> Cut | None:
+    """The batch that an index entry leads to; None if it leads to none that is sound."""
+    try:
+        batch = segment.batch_at(position)
+        if not batch.crc_valid or (batch.num_records is not None and batch.base_offset > offset):
+            return None
+        return position, batch.base_offset if batch.num_records is not None else None
+    except KafkaSpecError:
+        return None
+
+
+def _by_headers(segment: Segment, cuts: list[Cut], target: int, max_records: int) -> list[Cut]:
+    """Cuts from the headers of all batches."""
+    made = list(cuts)
+    first = made[-1][1]
+    for table, base in header_tables(segment, made[-1][0]):
+        entries = zip(
+            table.column("position"),
+            table.column("base_offset"),
+            table.column("last_offset"),
+            strict=True,
+        )
+        for number, (at, offset, last) in enumerate(entries):
+            known = table.has("last_offset", number)
+            many = bool(max_records) and known and first is not None and last >= first + max_records
+            if base + at > made[-1][0] and (base + at - made[-1][0] >= target or many):
+                made.append((base + at, offset if known else None))
+                first = offset
+            elif first is None:
+                first = offset
+    return made
+
+
+def _packed(pieces: list[Piece], target: int, options: ReadOptions) -> Iterator[SegmentTask]:
+    """Pieces in their order, as many for a task as its bytes allow."""
+    together: list[Piece] = []
+    weight = 0
+    cost = min(OPEN_BYTES, max(1, target // 32))
+    for piece in pieces:
+        full = weight + piece.size > target + target // SLACK or options.max_records
+        if together and full:
+            yield SegmentTask(tuple(together))
+            together, weight = [], 0
+        together.append(piece)
+        weight += piece.size + cost
+    if together:
+        yield SegmentTask(tuple(together))
