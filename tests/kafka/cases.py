@@ -55,6 +55,7 @@ def written() -> tuple[Case, ...]:
 def all_cases() -> tuple[Case, ...]:
     """Every case of every kind."""
     vectors = tuple(Case(*item) for item in made.vectors())
+    special = tuple(Case(*item) for item in made.special())
     odd = tuple(Case(*item) for item in made.odd_records(11, 1200))
     wrappers = tuple(Case(*item) for item in made.wrappers(13, 900))
-    return golden_logs() + written() + vectors + odd + wrappers + broken()
+    return golden_logs() + written() + vectors + special + odd + wrappers + broken()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import kafkaspec as ks
-from tests.kafka.damage import signed
+from tests.kafka.damage import signed, sized
 from tests.log import forge
 
 VECTORS = Path(__file__).parents[2] / "generated" / "vectors" / "recordbatch.json"
@@ -98,6 +99,33 @@ def vectors() -> Iterator[tuple[str, bytes]]:
             case "nullable_bytes_s4":
                 message = b"\0\0\0\0\0\0" + forge.nullable(b"k") + data
                 yield name, signed(forge.framed(7, message), 0)
+
+
+# A batch in which one bit of an lz4 block of a real one was flipped, so that a match has offset 0.
+_LZ4_ODD_MATCH = bytes.fromhex(
+    "0000000000000000000000c300000000022ff894e300130000000200000176bb3e700000000176bb3e77d000"
+    "000000000003ee0000000000000000000304224d1860408283000000f90660000000046b305079616e6b6565"
+    "20696e64ffff800000f20964656c74612074616e676f207175006200d00f02046b31501200f30c726f6d656f"
+    "206d696b6520676f6c66206a756c69657474206c696d3b00a1006200a01f04046b32501400e36563686f207a"
+    "756c7520706170617100f00078726179206f7363617220726f6d0000000000"
+)
+
+
+def special() -> Iterator[tuple[str, bytes]]:
+    """For each rare quirk a log that shows it, whatever the others happen to be."""
+    yield "lz4 odd match", _LZ4_ODD_MATCH
+    unknown = 5
+    yield "no value, unknown compression", forge.legacy(7, None, attributes=unknown)
+    largest = forge.zigzag(2**31 - 1)
+    packed = gzip.compress(largest + b"x" * 50)
+    yield "size in gzip", forge.batch(0, packed, count=1, last_offset_delta=0, attributes=1)
+    huge = b"\0" * 8 + (2**31 - 1).to_bytes(4, "big") + b"x" * 50
+    yield "size in a wrapper", forge.legacy(7, gzip.compress(huge), attributes=1)
+    cut = gzip.compress(forge.record(0, b"v") + forge.sized(b"\0" * 3) + b"x" * 999)[:-6]
+    yield "cut gzip", forge.batch(0, cut, count=2, attributes=1)
+    one = ks.encode([ks.Record(0, 1000, b"k", b"v" * 99)], compression="zstd")
+    for behind in (b"\0" * 4, b"garbage", b"\xff" * 40):
+        yield f"zstd and {len(behind)}", signed(sized(one + behind), 2)
 
 
 def odd_records(seed: int, count: int) -> Iterator[tuple[str, bytes]]:

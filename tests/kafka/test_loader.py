@@ -50,6 +50,14 @@ def _rebuilt(version: Version, work: Path, data: bytes) -> tuple[RebuiltSegment,
     return report.segments[0], files
 
 
+def _equal(theirs: dict[str, bytes], mine: dict[str, bytes]) -> bool:
+    """Byte for byte, but for zeros behind them: from 4.4 on closing a log does not trim indexes."""
+    return theirs.keys() == mine.keys() and all(
+        theirs[name].startswith(data) and not any(theirs[name][len(data) :])
+        for name, data in mine.items()
+    )
+
+
 def _explanation(data: bytes, theirs: Loaded, mine: RebuiltSegment) -> str:
     """Why the loader does something else: "" for a reason that is not known, a defect.
 
@@ -64,7 +72,8 @@ def _explanation(data: bytes, theirs: Loaded, mine: RebuiltSegment) -> str:
             return "refused: a batch outside of the transaction that its producer has open"
         if far:
             return "refused: an offset that does not fit the segment"
-        return "" if ours(data, "python").accepted else "refused: a record that cannot be read"
+        readable = mine.error is None and ours(data, "python").accepted
+        return "" if readable else "refused: a record that cannot be read"
     if theirs.size > mine.valid_bytes and mine.error is not None:
         if far:
             return "split: an offset that does not fit the segment"
@@ -81,7 +90,7 @@ def test_loader_and_rebuild_agree(version: Version, tmp_path: Path) -> None:
     seen: Counter[str] = Counter()
     for case, theirs in zip(chosen, loaded, strict=True):
         mine, files = _rebuilt(version, tmp_path, case.data)
-        if (theirs.size, theirs.files) == (mine.valid_bytes, files):
+        if theirs.size == mine.valid_bytes and _equal(theirs.files, files):
             seen["equal" if theirs.size == len(case.data) else "cut at the same byte"] += 1
             continue
         why = _explanation(case.data, theirs, mine)
