@@ -29,7 +29,8 @@ class Tally:
     """What planning found, for the log.
 
     Attributes:
-        segments, bytes: of the logs.
+        segments: of the logs.
+        bytes: of the segments that are left by name.
         by_name: segments left out since their names say that no offset of them is wanted.
         by_topic: logs left out since their topics or partitions are not wanted.
         read_bytes: of the pieces.
@@ -89,6 +90,7 @@ def plan_spans(
     tally = tally or Tally()
     chosen = [(log, span, _segments(log, span, tally)) for log, span in spans]
     total = sum(_size(item, options) for _, _, segments in chosen for item in segments)
+    tally.bytes += total
     target = options.max_bytes
     if options.min_partitions > 1:
         target = max(1, min(target, -(-total // options.min_partitions)))

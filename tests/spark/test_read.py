@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
 
 pytest.importorskip("pyspark")
 
-from pyspark.sql.pandas.types import to_arrow_schema
-
 from kafkaspec import open as open_log
 from kafkaspec.spark.schema import BATCH_COLUMNS
-from kafkaspec.spark.source import KafkaSegmentDataSource
 from tests.goldens import GOLDEN, VERSIONS
+from tests.spark.reading import table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def batches(path: str | Path, schema: Any = None, **options: Any) -> Iterator[pa.RecordBatch]:
-    """The record batches of all tasks, each of which went through a pickle as Spark sends it."""
-    texts = {name: str(value) for name, value in {"path": path, **options}.items()}
-    source = KafkaSegmentDataSource(texts)
-    wanted = schema or source.schema()
-    reader = source.reader(wanted)
-    expected = to_arrow_schema(wanted, timezone="UTC")
-    for task in pickle.loads(pickle.dumps(reader.partitions())):
-        for batch in pickle.loads(pickle.dumps(reader)).read(task):
-            assert batch.schema == expected
-            yield batch
-
-
-def table(path: str | Path, schema: Any = None, **options: Any) -> pa.Table:
-    source = KafkaSegmentDataSource(
-        {name: str(value) for name, value in options.items()} | {"path": "x"}
-    )
-    empty = to_arrow_schema(schema or source.schema(), timezone="UTC").empty_table()
-    return pa.concat_tables(
-        [empty, *(pa.Table.from_batches([item]) for item in batches(path, schema, **options))]
-    )
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -1,0 +1,50 @@
+"""Partitions to read, made by the writer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import kafkaspec as ks
+
+START = 1_700_000_000_000
+"""Timestamp of offset 0, in ms; each offset is a second later."""
+
+
+def record(offset: int, size: int = 20) -> ks.Record:
+    value = f"value of {offset} ".encode()
+    return ks.Record(
+        offset, START + 1000 * offset, f"key {offset % 7}".encode(), value.ljust(size, b".")
+    )
+
+
+def batch(first: int, count: int, size: int = 20, **options: Any) -> bytes:
+    return ks.encode([record(first + number, size) for number in range(count)], **options)
+
+
+def make(
+    directory: Path, batches: int, count: int = 5, size: int = 20, base: int = 0, **options: Any
+) -> Path:
+    """A partition with so many batches of ``count`` records."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    compression = options.pop("compression", "none")
+    options = {"index_interval_bytes": 200, "sync": False, "base_offset": base, **options}
+    with ks.SegmentWriter(directory, **options) as writer:
+        for number in range(batches):
+            writer.append(batch(base + number * count, count, size, compression=compression))
+    return directory
+
+
+def segment(directory: Path, number: int = 0) -> Path:
+    return sorted(directory.glob("*.log"))[number]
+
+
+def overwrite(path: Path, position: int, data: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(position)
+        file.write(data)
+
+
+def offsets(found: Any) -> Sequence[int]:
+    return list(found.column("offset").to_pylist())

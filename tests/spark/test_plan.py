@@ -1,0 +1,207 @@
+"""Planning: what is pruned, where segments are cut, what is packed together."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("pyspark")
+
+import kafkaspec as ks
+from kafkaspec.spark.partitions import Piece
+from tests.goldens import GOLDEN
+from tests.spark import logs
+from tests.spark.reading import table, tasks
+
+
+@pytest.fixture(name="orders", scope="module")
+def _orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three segments of about 2 KiB."""
+    directory = tmp_path_factory.mktemp("plan") / "orders-0"
+    return logs.make(directory, 30, segment_bytes=2000)
+
+
+def pieces(path: Path | list[str], **options: object) -> list[Piece]:
+    return [piece for task in tasks(path, **options) for piece in task]
+
+
+def between(low: int, high: int) -> dict[str, str]:
+    return {
+        "startingOffsets": f'{{"orders":{{"0":{low}}}}}',
+        "endingOffsets": f'{{"orders":{{"0":{high}}}}}',
+    }
+
+
+def boundaries(path: str) -> set[int]:
+    with ks.Segment(path) as segment:
+        return {batch.position for batch in segment.batches()} | {segment.size}
+
+
+def test_pieces_lie_on_batches_and_cover_all(orders: Path) -> None:
+    found = pieces(orders, maxPartitionBytes=500)
+    assert len(found) > 6
+    for path in {piece.path for piece in found}:
+        own = [piece for piece in found if piece.path == path]
+        assert own[0].start == 0
+        assert own[-1].end == Path(path).stat().st_size
+        assert own[-1].last
+        assert [piece.end for piece in own[:-1]] == [piece.start for piece in own[1:]]
+        assert {piece.start for piece in own} <= boundaries(path)
+
+
+@pytest.mark.parametrize("index", ["sound", "missing", "empty", "wrong"])
+def test_without_a_sound_index_headers_are_walked(orders: Path, index: str, tmp_path: Path) -> None:
+    copy = tmp_path / "orders-0"
+    copy.mkdir()
+    for path in orders.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    for path in copy.glob("*.index"):
+        data = path.read_bytes()
+        if index == "missing":
+            path.unlink()
+        elif index == "empty":
+            path.write_bytes(b"")
+        elif index == "wrong":  # each entry leads a byte too far
+            with ks.Segment(path.with_suffix(".log")) as segment:
+                assert segment.offset_index is not None
+                entries = segment.offset_index.entries
+                base = segment.base_offset or 0
+            data = b"".join(
+                (item.offset - base).to_bytes(4, "big") + (item.position + 1).to_bytes(4, "big")
+                for item in entries
+            )
+            path.write_bytes(data)
+    found = pieces(copy, maxPartitionBytes=500)
+    for name in {piece.path for piece in found}:
+        assert {piece.start for piece in found if piece.path == name} <= boundaries(name)
+    assert len(found) > 6
+    assert logs.offsets(table(copy, maxPartitionBytes=500)) == list(range(150))
+    assert logs.offsets(table(copy, **between(33, 97))) == list(range(33, 97))
+
+
+@settings(max_examples=30)
+@given(low=st.integers(0, 160), count=st.integers(0, 160), size=st.sampled_from([150, 700, 10_000]))
+def test_ranges_of_offsets(low: int, count: int, size: int, orders: Path) -> None:
+    found = table(orders, ["offset"], maxPartitionBytes=size, **between(low, low + count))
+    assert logs.offsets(found) == [item for item in range(150) if low <= item < low + count]
+
+
+def test_offsets_prune_by_name_and_index(orders: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with ks.open(orders) as partition:
+        assert isinstance(partition, ks.Partition)
+        bases = [segment.base_offset or 0 for segment in partition.segments]
+    assert len(bases) >= 3
+    with caplog.at_level(logging.INFO, "kafkaspec.spark"):
+        found = pieces(orders, **between(bases[1] + 20, bases[1] + 25))
+    assert {Path(piece.path).name for piece in found} == {f"{bases[1]:020d}.log"}
+    assert sum(piece.size for piece in found) < Path(found[0].path).stat().st_size / 2
+    assert f"{len(bases) - 1} segments by name" in caplog.text
+
+
+@pytest.mark.parametrize("seconds", [0, 33, 75, 149])
+def test_timestamps_are_looked_up_as_a_broker_does(orders: Path, seconds: int) -> None:
+    wanted = logs.START + 1000 * seconds
+    found = table(orders, ["offset"], startingTimestamp=wanted)
+    assert logs.offsets(found) == list(range(seconds, 150))
+    found = table(orders, ["offset"], endingOffsetsByTimestamp=f'{{"orders":{{"0":{wanted}}}}}')
+    assert logs.offsets(found) == list(range(seconds))
+
+
+def test_a_starting_timestamp_that_nothing_reaches(orders: Path) -> None:
+    beyond = logs.START + 10_000_000
+    with pytest.raises(ValueError, match="startingOffsetsByTimestampStrategy=latest"):
+        tasks(orders, startingTimestamp=beyond)
+    strategy = {"startingOffsetsByTimestampStrategy": "latest"}
+    assert len(table(orders, startingTimestamp=beyond, **strategy)) == 0
+    assert len(table(orders, endingTimestamp=beyond)) == 150
+
+
+def test_offsets_that_are_gone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    late = logs.make(tmp_path / "orders-0", 4, base=100)
+    with pytest.raises(ValueError, match=r"offsets 90\.\.99 of orders-0 are gone"):
+        tasks(late, **between(90, 110))
+    found = table(late, **between(90, 110), failOnDataLoss=False)
+    assert logs.offsets(found) == list(range(100, 110))
+    assert "are gone" in caplog.text
+
+
+def test_topics_and_partitions(tmp_path: Path) -> None:
+    for name in ("orders-0", "orders-1", "orders.eu-0", "stock-0"):
+        logs.make(tmp_path / name, 1)
+
+    def read(**options: str) -> set[str]:
+        return {Path(piece.path).parent.name for piece in pieces(tmp_path, **options)}
+
+    assert read(subscribe="orders, stock") == {"orders-0", "orders-1", "stock-0"}
+    assert read(subscribePattern="orders.*") == {"orders-0", "orders-1", "orders.eu-0"}
+    assert read(assign='{"orders":[1],"stock":[0]}') == {"orders-1", "stock-0"}
+    with pytest.raises(ValueError, match="startingOffsets specifies no offset for orders-1"):
+        tasks(tmp_path, subscribe="orders", startingOffsets='{"orders":{"0":1}}')
+    with pytest.raises(ValueError, match="for stock-0, which is not there"):
+        tasks(
+            tmp_path,
+            assign='{"orders":[0]}',
+            endingOffsets='{"orders":{"0":1},"stock":{"0":1}}',
+        )
+
+
+def test_paths(tmp_path: Path) -> None:
+    first = logs.make(tmp_path / "one" / "orders-0", 2)
+    logs.make(tmp_path / "two" / "stock-0", 2)
+    (tmp_path / "two" / "stock-0.0123456789abcdef0123456789abcdef-delete").mkdir()
+    (tmp_path / "two" / "meta.properties").write_text("version=1\n")
+    segment = logs.segment(first)
+    assert len(table(segment)) == 10
+    assert set(table(segment).column("topic").to_pylist()) == {"orders"}
+    assert len(table(f"file://{segment}")) == 10
+    assert len(table([str(segment), str(first), str(tmp_path / "two")])) == 20
+    assert len(table(tmp_path / "*")) == 20
+    assert len(table(f"{tmp_path}/*/*-0/*")) == 20
+    (tmp_path / "empty").mkdir()
+    assert len(table(tmp_path / "empty")) == 0
+    for nothing in (tmp_path / "none", tmp_path / "no*", tmp_path / "two" / "meta.properties"):
+        with pytest.raises(ks.KafkaSpecError, match=str(nothing.name).replace("*", r"\*")):
+            tasks(nothing)
+
+
+def test_urls(tmp_path: Path) -> None:
+    import fsspec
+
+    directory = logs.make(tmp_path / "orders-0", 20, segment_bytes=2000)
+    files = fsspec.filesystem("memory")
+    for path in directory.iterdir():
+        files.pipe_file(f"/archive/orders-0/{path.name}", path.read_bytes())
+    local = table(directory, ["topic", "partition", "offset", "value"], maxPartitionBytes=600)
+    for url in ("memory://archive", "memory://archive/*/*.log", "memory://archive/orders-0"):
+        assert table(url, local.column_names, maxPartitionBytes=600).equals(local)
+
+
+def test_small_segments_are_packed_and_large_ones_divided(orders: Path) -> None:
+    assert len(tasks(GOLDEN / "4.3.1" / "logs")) == 1
+    assert len(tasks(GOLDEN / "4.3.1" / "logs", minPartitions=8)) >= 8
+    planned = tasks(orders, maxRecordsPerPartition=20)
+    with_rows = [len(table_of) for table_of in (tuple(task) for task in planned)]
+    assert set(with_rows) == {1}
+    assert len(planned) >= 150 // 20
+
+
+def test_ten_thousand_small_segments(tmp_path: Path) -> None:
+    directory = tmp_path / "many-0"
+    directory.mkdir()
+    data = logs.batch(0, 1)
+    for number in range(10_000):
+        base = number.to_bytes(8, "big")
+        (directory / f"{number:020d}.log").write_bytes(base + data[8:])
+    began = time.process_time()
+    planned = tasks(tmp_path)
+    taken = time.process_time() - began
+    print(f"planned 10,000 segments in {taken:.2f} s of one core: {len(planned)} tasks")
+    assert sum(len(task) for task in planned) == 10_000
+    assert len(planned) <= 40
+    some = table([piece.path for piece in planned[3]], ["offset"])
+    assert logs.offsets(some) == [int(Path(piece.path).stem) for piece in planned[3]]
