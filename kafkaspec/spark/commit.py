@@ -1,0 +1,296 @@
+"""What tasks have written gets its final names: all of it, or nothing.
+
+Everything is checked and put together in the staging directory first. Then a plan, the list of the
+renames that are left, is forced to disk, and carried out. A commit that dies before leaves the
+directory as it was; one that dies behind it is finished by the next.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.log import names
+from kafkaspec.spark.partition_commit import Additions, prepare
+from kafkaspec.spark.staging import Run, Staging, all_staging
+from kafkaspec.spark.write_options import WriteOptions
+from kafkaspec.writing.atomic import cannot_write, writing
+
+PLAN: Final = "plan.json"
+"""In the staging directory of a write: the renames that are left."""
+_NEW: Final = "new"
+_REPLACED: Final = "replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Renames, each of one file or directory.
+
+    A name that is there already is one whose rename was done: a plan is made only of names that
+    are not there, or that an earlier rename of the plan takes away.
+
+    Attributes:
+        file: where the plan is kept.
+        renames: pairs of names, relative to the directory that is written to, in order.
+        batch: number of the micro-batch of a streaming query, -1 for a write.
+    """
+
+    file: Path
+    renames: tuple[tuple[str, str], ...]
+    batch: int = -1
+
+    def save(self, *, sync: bool) -> None:
+        """Keep it: the file appears with all of it, or not at all."""
+        text = json.dumps({"batch": self.batch, "renames": self.renames}, indent=1)
+        beside = self.file.with_name(self.file.name + ".tmp")
+        with writing(self.file):
+            with open(beside, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(beside, self.file)
+            _force(self.file.parent, sync)
+
+    def carry_out(
+        self, root: Path, *, sync: bool, taken_back: Callable[[], None] | None = None
+    ) -> None:
+        """Do what is left to do.
+
+        Args:
+            root: the directory that is written to.
+            sync: whether directories are forced to disk.
+            taken_back: called where it failed and nothing of it is left; without it what was done
+                stays, to be finished another time.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: a name cannot be given.
+        """
+        done: list[tuple[Path, Path]] = []
+        try:
+            with writing(root):
+                for source, target in self.renames:
+                    if not os.path.lexists(root / target):
+                        os.rename(root / source, root / target)
+                        done.append((root / source, root / target))
+                for directory in {target.parent for _, target in done}:
+                    _force(directory, sync)
+        except BaseException:
+            if taken_back is not None:
+                for before, after in reversed(done):
+                    os.rename(after, before)
+                taken_back()
+            raise
+
+
+def load_plan(file: Path) -> Plan | None:
+    """A plan that was kept, None if there is none.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, ``invalid_value``.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise make_error(Reason.UNREADABLE, str(error), file=os.fspath(file)) from None
+    try:
+        found: Any = json.loads(text)
+        renames = tuple((_inside(source), _inside(target)) for source, target in found["renames"])
+        return Plan(file, renames, int(found["batch"]))
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        detail = f"it is no plan of a commit: {error}"
+        raise make_error(Reason.INVALID_VALUE, detail, file=os.fspath(file)) from None
+
+
+def _inside(name: object) -> str:
+    """A relative name that does not lead out of the directory."""
+    if not isinstance(name, str) or os.path.isabs(name) or ".." in Path(name).parts:
+        raise ValueError(f"{name!r} lies outside")
+    return name
+
+
+def publish(
+    options: WriteOptions, staging: Staging, runs: Iterable[Run], *, keep: bool, overwrite: bool
+) -> None:
+    """Give what the tasks of a write have made its final names.
+
+    Args:
+        options: of the write.
+        staging: of the job.
+        runs: in the order of the tasks.
+        keep: whether offsets were kept; otherwise they are assigned now, in the order of the runs.
+        overwrite: whether partitions that are there are removed.
+
+    Raises:
+        KafkaSpecError: what is there, or what the tasks have made, does not fit together; a file
+            cannot be written. Then everything is as it was before.
+    """
+    root = Path(options.path)
+    with locked(root):
+        for path in all_staging(options.path):
+            finish_plan(root, path, sync=options.sync)
+        renames = _gather(root, options, staging, list(runs), keep=keep, overwrite=overwrite)
+        plan = Plan(staging.path / PLAN, renames)
+        plan.save(sync=options.sync)
+        plan.carry_out(root, sync=options.sync, taken_back=plan.file.unlink)
+        plan.file.unlink()
+        staging.remove()
+
+
+def publish_batch(
+    options: WriteOptions, staging: Staging, runs: Iterable[Run], *, keep: bool, overwrite: bool
+) -> None:
+    """The same for a micro-batch of a streaming query, once, however often it is called.
+
+    What was published last is in a file beside the partitions, ``.kafkasegment-<query>.json``. A
+    micro-batch that Spark repeats is found there, and what its tasks have made anew is dropped.
+    """
+    root = Path(options.path)
+    with locked(root):
+        state = root / f".kafkasegment-{staging.job}.json"
+        last = load_plan(state)
+        if last is not None:
+            last.carry_out(root, sync=options.sync)
+            Plan(state, (), last.batch).save(sync=options.sync)
+        if last is None or last.batch < staging.batch:
+            renames = _gather(root, options, staging, list(runs), keep=keep, overwrite=overwrite)
+            plan = Plan(state, renames, staging.batch)
+            plan.save(sync=options.sync)
+            plan.carry_out(
+                root,
+                sync=options.sync,
+                taken_back=partial(_take_back, last, state, sync=options.sync),
+            )
+            Plan(state, (), staging.batch).save(sync=options.sync)
+        for path in staging.of_job():
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _take_back(last: Plan | None, state: Path, *, sync: bool) -> None:
+    """Nothing of a micro-batch was published after all."""
+    if last is None:
+        state.unlink()
+    else:
+        Plan(state, (), last.batch).save(sync=sync)
+
+
+def finish_plan(root: Path, staging: Path, *, sync: bool) -> None:
+    """Finish a commit that died while it was giving names."""
+    plan = load_plan(staging / PLAN)
+    if plan is not None:
+        plan.carry_out(root, sync=sync)
+        plan.file.unlink()
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _gather(
+    root: Path,
+    options: WriteOptions,
+    staging: Staging,
+    runs: list[Run],
+    *,
+    keep: bool,
+    overwrite: bool,
+) -> tuple[tuple[str, str], ...]:
+    """Put all partitions together in the staging directory.
+
+    Returns:
+        The renames that publish them.
+    """
+    check_root(root)
+    logs: dict[str, list[Run]] = {}
+    for run in runs:
+        logs.setdefault(run.place, []).append(run)
+    renames: list[tuple[Path, Path]] = []
+    if overwrite:
+        aside = staging.path / _REPLACED
+        with writing(aside):
+            aside.mkdir()
+        renames += ((path, aside / path.name) for path in _partitions(root))
+    for place, parts in sorted(logs.items()):
+        existing = root / place if (root / place).exists() and not overwrite else None
+        new = staging.path / _NEW / place
+        with writing(new):
+            new.mkdir(parents=True)
+        additions = prepare(options, staging.path, parts, existing, new, keep=keep)
+        renames += _renames(additions, existing, root / place)
+    return tuple(
+        (os.fspath(source.relative_to(root)), os.fspath(target.relative_to(root)))
+        for source, target in renames
+    )
+
+
+def _renames(
+    additions: Additions, existing: Path | None, target: Path
+) -> Iterator[tuple[Path, Path]]:
+    if existing is None:
+        yield additions.directory, target
+        return
+    for name in additions.replaced:
+        yield existing / name, additions.directory / f"{name}.replaced"
+    for name in additions.names:
+        if name not in additions.replaced and os.path.lexists(existing / name):
+            raise cannot_write(existing, f"there is a file {name} already")
+        yield additions.directory / name, existing / name
+
+
+def _partitions(root: Path) -> Sequence[Path]:
+    """The partition directories in a directory."""
+    found = []
+    for path in sorted(root.iterdir()):
+        name = names.parse_partition(path.name)
+        if name is not None and not name.state and path.is_dir():
+            found.append(path)
+    return found
+
+
+def check_root(root: Path) -> None:
+    """Refuse to write into the log directory of a broker.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    if (root / names.META_PROPERTIES).exists():
+        detail = (
+            f"there is {names.META_PROPERTIES}: it is the log directory of a broker. Write "
+            "elsewhere, and move the partitions there while the broker is stopped"
+        )
+        raise cannot_write(root, detail)
+
+
+@contextmanager
+def locked(root: Path) -> Iterator[None]:
+    """Let one commit at a time go on in a directory, as far as the system has locks."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with writing(root):
+        root.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(root, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _force(directory: Path, sync: bool) -> None:
+    if not sync or os.name == "nt":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

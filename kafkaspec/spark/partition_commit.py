@@ -1,0 +1,247 @@
+"""The runs of one partition become one log, which may go on from a log that is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.log import names
+from kafkaspec.log.checkpoints import leader_epoch_checkpoint
+from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.spark.staging import Run, gap
+from kafkaspec.spark.write_options import WriteOptions
+from kafkaspec.writing.atomic import writing
+from kafkaspec.writing.headers import read_headers
+from kafkaspec.writing.profiles import get_profile
+from kafkaspec.writing.renumbering import move_offsets
+
+_DIGITS: Final = len(names.SegmentName(0, "").sibling(""))
+"""Characters of a base offset in a name."""
+_SEGMENTS_WITH_SNAPSHOT: Final = 2
+"""Brokers before 2.8 keep the snapshots of so many segments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """Files for a partition directory.
+
+    Attributes:
+        directory: where they are now.
+        names: of the files, in the order in which they are to appear: a log behind its indexes.
+        replaced: those of them that take the place of another file.
+    """
+
+    directory: Path
+    names: tuple[str, ...]
+    replaced: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Existing:
+    """The log that is there.
+
+    Attributes:
+        end: its log end offset.
+        epochs: of its leaders.
+        snapshot: state of its producers at its end, None if there is no such file.
+        has_epochs: whether there is a ``leader-epoch-checkpoint``.
+        has_metadata: whether there is ``partition.metadata``.
+    """
+
+    end: int
+    epochs: tuple[EpochEntry, ...]
+    snapshot: bytes | None
+    has_epochs: bool
+    has_metadata: bool
+
+
+def prepare(
+    options: WriteOptions,
+    staging: Path,
+    runs: Sequence[Run],
+    existing: Path | None,
+    target: Path,
+    *,
+    keep: bool,
+) -> Additions:
+    """Give the files of runs the names and offsets that they have in one log.
+
+    Args:
+        options: of the write.
+        staging: where the directories of the runs are; their files are moved away.
+        runs: of one partition, in the order of the tasks.
+        existing: the partition directory that they are to go on from, None without one.
+        target: an empty directory.
+        keep: whether the runs have their final offsets.
+
+    Raises:
+        KafkaSpecError: offsets of runs overlap, or leave some out; the log that is there cannot be
+            read or has a later leader epoch; a file cannot be written.
+    """
+    log = None if existing is None else _read(existing)
+    ordered = sorted(runs, key=lambda run: run.first_offset) if keep else list(runs)
+    if keep:
+        _check(options, ordered, None if log is None else log.end)
+    end = options.starting_offset if log is None else log.end
+    first_offset = ordered[0].first_offset + (0 if keep else end)
+    moved: list[str] = []
+    bases: list[int] = []
+    for run in ordered:
+        distance = 0 if keep else end
+        moved += _segments(staging / run.directory, dict(run.segments), distance, target, options)
+        bases += (base + distance for base, _ in run.segments)
+        end = run.next_offset + distance
+    first = staging / ordered[0].directory
+    moved += _snapshots(options, log, bases, end, first, target)
+    order = sorted(moved, key=lambda name: (name[:_DIGITS], name.endswith(names.LOG)))
+    others, replaced = _beside(options, log, first_offset, first, target)
+    return Additions(target, (*others, *order), replaced)
+
+
+def _check(options: WriteOptions, runs: Sequence[Run], end: int | None) -> None:
+    """Check that runs follow each other, and what is there."""
+    for run in runs:
+        if end is not None and run.first_offset < end:
+            detail = (
+                f"offsets {run.first_offset} to {run.next_offset - 1} of {run.place} overlap with "
+                f"others up to {end - 1}: a task must have all rows of a range of offsets, and no "
+                "offset may be written twice; kafkaspec.spark.write sees to the first"
+            )
+            raise make_error(Reason.UNENCODABLE, detail)
+        if end is not None and run.first_offset > end and not options.allow_gaps:
+            raise gap(run.place, f"from {end} to {run.first_offset - 1}")
+        end = run.next_offset
+
+
+def _read(path: Path) -> _Existing:
+    """What has to be known of the log that is there."""
+    with Partition(path) as partition:
+        if not partition.segment_paths:
+            raise make_error(Reason.UNREADABLE, "it has no segment", file=os.fspath(path))
+        epochs, end = partition.leader_epochs, partition.last_base_offset or 0
+        with Segment(partition.segment_paths[-1], tail="error") as segment:
+            for headers in read_headers(segment):
+                end = headers.last_offset[-1] + 1
+    snapshot = path / names.SegmentName(end, names.PRODUCER_SNAPSHOT).sibling(
+        names.PRODUCER_SNAPSHOT
+    )
+    with writing(path):
+        state = snapshot.read_bytes() if snapshot.exists() else None
+    return _Existing(
+        end,
+        epochs,
+        state,
+        (path / names.LEADER_EPOCHS).exists(),
+        (path / names.PARTITION_METADATA).exists(),
+    )
+
+
+def _segments(
+    source: Path, sizes: dict[int, int], distance: int, target: Path, options: WriteOptions
+) -> list[str]:
+    """Move the segments of a run, and give them other offsets.
+
+    Returns:
+        The names of the files.
+    """
+    moved = []
+    with writing(source):
+        for path in sorted(source.iterdir()):
+            name = names.parse_segment(path.name)
+            if name is None or name.kind == names.PRODUCER_SNAPSHOT:
+                continue
+            if name.kind == names.LOG:
+                size = path.stat().st_size
+                if size != sizes.get(name.base_offset):
+                    detail = f"it has {size} bytes, not {sizes.get(name.base_offset)}"
+                    raise make_error(Reason.CHANGED, detail, file=os.fspath(path))
+                move_offsets(path, distance, sync=options.sync)
+            moved.append(name._replace(base_offset=name.base_offset + distance).sibling(name.kind))
+            os.rename(path, target / moved[-1])
+    return moved
+
+
+def _snapshots(
+    options: WriteOptions,
+    log: _Existing | None,
+    bases: Sequence[int],
+    end: int,
+    first: Path,
+    target: Path,
+) -> list[str]:
+    """Write the producer snapshots: in front of each segment but the first, and at the end.
+
+    No batch of ours has a producer, so that all of them say the same: nothing, or what was known at
+    the end of the log that is there. Where that is not known a broker finds it out itself.
+    """
+    if log is None:
+        state = next((path.read_bytes() for path in _of_kind(first, names.PRODUCER_SNAPSHOT)), None)
+        offsets = [*bases[1:], end]
+    else:
+        state = log.snapshot
+        offsets = [*(base for base in bases if base != log.end), end]
+    if state is None:
+        return []
+    profile = get_profile(options.profile)
+    if not profile.snapshot_per_segment and len(bases) >= _SEGMENTS_WITH_SNAPSHOT:
+        offsets = [offset for offset in offsets if offset >= bases[-_SEGMENTS_WITH_SNAPSHOT]]
+    kind = names.PRODUCER_SNAPSHOT
+    made = [names.SegmentName(offset, kind).sibling(kind) for offset in offsets]
+    for name in made:
+        _put(target / name, state, options)
+    return made
+
+
+def _of_kind(directory: Path, kind: str) -> list[Path]:
+    return sorted(path for path in directory.iterdir() if path.name.endswith(kind))
+
+
+def _beside(
+    options: WriteOptions, log: _Existing | None, first_offset: int, first: Path, target: Path
+) -> tuple[list[str], tuple[str, ...]]:
+    """Write what is once in a partition directory.
+
+    Returns:
+        Names of the files, and of those that replace another.
+    """
+    made: list[str] = []
+    replaced: tuple[str, ...] = ()
+    metadata = first / names.PARTITION_METADATA
+    with writing(target):
+        if metadata.exists() and (log is None or not log.has_metadata):
+            os.rename(metadata, target / metadata.name)
+            made.append(metadata.name)
+        checkpoint = first / names.LEADER_EPOCHS
+        if not checkpoint.exists():
+            return made, replaced
+        empty = not checkpoint.stat().st_size
+    epochs = () if empty else leader_epoch_checkpoint.read(checkpoint)
+    entries = [EpochEntry(item.epoch, first_offset) for item in epochs]
+    if log is not None and log.epochs:
+        latest = log.epochs[-1].epoch
+        if entries and entries[-1].epoch < latest:
+            detail = f"its leader epoch is {latest}: give an option leaderEpoch of {latest} or more"
+            raise make_error(Reason.UNENCODABLE, detail, file=os.fspath(target.name))
+        entries = [item for item in entries if item.epoch > latest]
+        if not entries:
+            return made, replaced
+        entries = [*log.epochs, *entries]
+    if log is not None and (log.epochs or log.has_epochs):
+        replaced = (checkpoint.name,)
+    data = leader_epoch_checkpoint.serialize(entries) if entries else b""
+    _put(target / checkpoint.name, data, options)
+    return [*made, checkpoint.name], replaced
+
+
+def _put(path: Path, data: bytes, options: WriteOptions) -> None:
+    with writing(path), open(path, "xb") as file:
+        file.write(data)
+        file.flush()
+        if options.sync:
+            os.fsync(file.fileno())

@@ -1,0 +1,282 @@
+"""Where tasks write: aside, in a directory of the job, until all of them have succeeded.
+
+Nothing of it has the name that it is to have. The directory is named as that of a partition which
+a broker has begun to delete: one that a crash leaves behind keeps no broker from starting, and
+readers of log directories pass it by.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.spark.write_columns import by_partition
+from kafkaspec.spark.write_options import WriteOptions
+from kafkaspec.writing.atomic import writing
+from kafkaspec.writing.segment_writer import SegmentWriter
+
+PREFIX: Final = "_staging-"
+SUFFIX: Final = "-delete"
+
+OPEN_LOGS: Final = 64
+"""Logs that a task writes at a time; with more of them, one is closed and another begun later."""
+HELD_BYTES: Final = 32 << 20
+"""Rows that a task holds before it writes them, so that few rows of many logs are not many small
+batches."""
+STALE_SECONDS: Final = 24 * 60 * 60
+"""A staging directory without a change for so long is one of a job that was killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """The staging directory of a job.
+
+    Attributes:
+        root: the directory that is written to.
+        job: 32 hexadecimal digits: of a write, or of a streaming query.
+        batch: number of the micro-batch, 0 for a write.
+    """
+
+    root: str
+    job: str
+    batch: int = 0
+
+    @property
+    def path(self) -> Path:
+        """Of the directory."""
+        return Path(self.root) / f"{PREFIX}{self.batch}.{self.job}{SUFFIX}"
+
+    def make(self) -> None:
+        """Make the directory, unless it is there.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: it cannot be made.
+        """
+        with writing(self.path):
+            os.makedirs(self.path, exist_ok=True)
+
+    def remove(self) -> None:
+        """Remove the directory with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def of_job(self) -> Iterator[Path]:
+        """The staging directories of all micro-batches of the job."""
+        yield from Path(self.root).glob(f"{PREFIX}*.{self.job}{SUFFIX}")
+
+
+def new_job() -> str:
+    """The name of a job that is no other's."""
+    return uuid.uuid4().hex
+
+
+def all_staging(root: str) -> list[Path]:
+    """The staging directories of all jobs."""
+    return sorted(Path(root).glob(f"{PREFIX}*.{'[0-9a-f]' * 32}{SUFFIX}"))
+
+
+def remove_stale(root: str, plan_name: str) -> None:
+    """Remove what jobs left that were killed long ago and had not begun to publish.
+
+    Args:
+        root: the directory that is written to.
+        plan_name: name of the file in a staging directory that says what is being published.
+    """
+    oldest = time.time() - STALE_SECONDS
+    for path in all_staging(root):
+        try:
+            latest = max(item.stat().st_mtime for item in (path, *path.rglob("*")))
+        except OSError:  # another job removes it right now
+            continue
+        if latest < oldest and not (path / plan_name).exists():
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Records of one partition that a task has written, in the staging directory.
+
+    Attributes:
+        topic: of the records.
+        partition: of the records.
+        first_offset: of the first record; counted from 0 where offsets are still to be assigned.
+        next_offset: one behind the last.
+        records: how many.
+        directory: name below the staging directory.
+        segments: base offset and bytes of each segment.
+    """
+
+    topic: str
+    partition: int
+    first_offset: int
+    next_offset: int
+    records: int
+    directory: str
+    segments: tuple[tuple[int, int], ...]
+
+    @property
+    def place(self) -> str:
+        """Name of the directory of the partition."""
+        return f"{self.topic}-{self.partition}"
+
+
+class _OpenRun:
+    """A run in the making."""
+
+    def __init__(self, writer: SegmentWriter, topic: str, partition: int) -> None:
+        self.writer = writer
+        self.topic = topic
+        self.partition = partition
+        self.first_offset = writer.next_offset
+        self.next_offset = writer.next_offset
+        self.records = 0
+        self.pending: list[pa.RecordBatch] = []
+
+
+class TaskOutput:
+    """What one attempt of a task writes; all of it is gone after ``abort``.
+
+    Args:
+        options: of the write.
+        keep: whether offsets are those of the column.
+        staging: of the job.
+        name: of the attempt, no other's.
+    """
+
+    def __init__(self, options: WriteOptions, keep: bool, staging: Staging, name: str) -> None:
+        self._options = options
+        self._keep = keep
+        self._staging = staging
+        self._name = name
+        self._open: OrderedDict[tuple[str, int], _OpenRun] = OrderedDict()
+        self._ends: dict[tuple[str, int], int] = {}
+        self._finished: list[Run] = []
+        self._begun = 0
+        self._held = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take rows.
+
+        Raises:
+            ValueError: rows that cannot be written.
+            KafkaSpecError: offsets that do not follow each other; a file cannot be written.
+        """
+        for topic, partition, rows in by_partition(batch, self._options, self._keep):
+            run = self._run(topic, partition, rows)
+            if self._keep:
+                self._follow(run, rows)
+            run.pending.append(rows)
+            run.records += rows.num_rows
+        self._held += batch.nbytes
+        if self._held >= HELD_BYTES:
+            self._flush()
+
+    def finish(self) -> tuple[Run, ...]:
+        """Close what is open, and say what was written.
+
+        Raises:
+            KafkaSpecError: a file cannot be written.
+        """
+        while self._open:
+            self._close()
+        return tuple(self._finished)
+
+    def abort(self) -> None:
+        """Remove what was written."""
+        for run in self._open.values():
+            run.writer.abort()
+        self._open.clear()
+        for done in self._finished:
+            shutil.rmtree(self._staging.path / done.directory, ignore_errors=True)
+
+    def _run(self, topic: str, partition: int, rows: pa.RecordBatch) -> _OpenRun:
+        """The run that the rows go to."""
+        run = self._open.get((topic, partition))
+        if run is not None:
+            self._open.move_to_end((topic, partition))
+            return run
+        if len(self._open) >= OPEN_LOGS:
+            self._close()
+        options = self._options
+        name = f"{self._name}-{self._begun}"
+        self._begun += 1
+        writer = SegmentWriter(
+            self._staging.path / name,
+            rows.column("offset")[0].as_py() if self._keep else 0,
+            options.profile,
+            segment_bytes=options.segment_bytes,
+            index_interval_bytes=options.index_interval_bytes,
+            leader_epoch=options.leader_epoch,
+            topic_id=options.topic_id,
+            sync=options.sync,
+        )
+        run = self._open[topic, partition] = _OpenRun(writer, topic, partition)
+        return run
+
+    def _follow(self, run: _OpenRun, rows: pa.RecordBatch) -> None:
+        """Check that offsets follow those before."""
+        first, last = (rows.column("offset")[at].as_py() for at in (0, rows.num_rows - 1))
+        place = run.topic, run.partition
+        end = run.next_offset if run.records else self._ends.get(place, first)
+        name = f"{run.topic}-{run.partition}"
+        if first < end:
+            detail = (
+                f"the rows of {name} do not come in the order of their offsets: {first} behind "
+                f"{end - 1}; kafkaspec.spark.write sorts them, or sortWithinPartitions"
+            )
+            raise make_error(Reason.UNENCODABLE, detail)
+        if not self._options.allow_gaps and (first > end or last - first + 1 != rows.num_rows):
+            raise gap(name, f"between {min(end, first)} and {last}")
+        run.next_offset = last + 1
+
+    def _flush(self) -> None:
+        for run in self._open.values():
+            self._write(run)
+        self._held = 0
+
+    def _write(self, run: _OpenRun) -> None:
+        if not run.pending:
+            return
+        rows = run.pending[0] if len(run.pending) == 1 else pa.concat_batches(run.pending)
+        run.pending.clear()
+        run.writer.append_columns(
+            rows,
+            offsets="keep" if self._keep else "assign",
+            compression=self._options.compression,
+            level=self._options.level,
+            batch_bytes=self._options.batch_bytes,
+        )
+
+    def _close(self) -> None:
+        """Finish the log that got no rows for the longest time."""
+        place, run = next(iter(self._open.items()))
+        self._write(run)
+        run.writer.close()
+        del self._open[place]
+        self._ends[place] = run.writer.next_offset
+        self._finished.append(
+            Run(
+                run.topic,
+                run.partition,
+                run.first_offset,
+                run.writer.next_offset,
+                run.records,
+                run.writer.directory.name,
+                tuple((item.base_offset, item.size) for item in run.writer.segments),
+            )
+        )
+
+
+def gap(name: str, where: str) -> KafkaSpecError:
+    """The error about offsets that are left out."""
+    detail = f"offsets of {name} are missing {where}; with allowGaps=true they may be"
+    return make_error(Reason.UNENCODABLE, detail)

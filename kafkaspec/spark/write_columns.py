@@ -1,0 +1,181 @@
+"""Rows of a DataFrame as the columns that the writer of segments takes, by topic and partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.arrow.schema import TIMESTAMP
+from kafkaspec.spark.write_options import WriteOptions, check_topic
+
+RECORD_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
+COLUMNS: Final = (*RECORD_COLUMNS, "topic", "partition", "timestampType")
+"""What can be written: the columns of Spark's Kafka source. Only ``value`` has to be there."""
+
+_APPEND_TIME: Final = 1
+"""``timestampType`` of records that the broker has given a time (Spark's Kafka source)."""
+_PAIR: Final = pa.struct([("key", pa.binary()), ("value", pa.binary())])
+
+
+def check_columns(names: Sequence[str], options: WriteOptions) -> bool:
+    """Whether rows of these columns can be written.
+
+    Args:
+        names: of the columns.
+        options: of the write.
+
+    Returns:
+        Whether offsets are those of the column ``offset``.
+
+    Raises:
+        ValueError: with the column that is too many, or missing.
+    """
+    unknown = [name for name in names if name not in COLUMNS]
+    if unknown:
+        raise ValueError(
+            f"column {unknown[0]!r} cannot be written; there are {', '.join(COLUMNS)}: "
+            "leave the others out with drop or select"
+        )
+    if "value" not in names:
+        raise ValueError("there is no column value")
+    if "topic" not in names and options.topic is None:
+        raise ValueError("the topic is not known: give a column topic, or the option topic")
+    keep = "offset" in names if options.keep_offsets is None else options.keep_offsets
+    if keep and "offset" not in names:
+        raise ValueError("offsets=keep needs a column offset")
+    return keep
+
+
+def by_partition(
+    batch: pa.RecordBatch, options: WriteOptions, keep: bool
+) -> Iterator[tuple[str, int, pa.RecordBatch]]:
+    """The rows of each topic and partition, in their order.
+
+    Args:
+        batch: rows as Spark hands them over.
+        options: of the write.
+        keep: whether offsets are those of the column.
+
+    Yields:
+        Topic, partition and columns as ``SegmentWriter.append_columns`` takes them; each topic and
+        partition once.
+
+    Raises:
+        ValueError: a value that cannot be written; with the name of the column.
+    """
+    if not batch.num_rows:
+        return
+    columns = record_columns(batch, keep)
+    places = _places(batch, options)
+    starts = _starts(places, batch.num_rows)
+    found = _values(places, starts)
+    if len(set(found)) < len(found):  # a place comes again behind another: bring it together
+        names = [str(number) for number in range(len(places))]
+        order = pc.sort_indices(
+            pa.table(places, names=names), sort_keys=[(name, "ascending") for name in names]
+        )  # a stable sort, as Arrow documents it
+        columns = columns.take(order)
+        places = [place.take(order) for place in places]
+        starts = _starts(places, batch.num_rows)
+        found = _values(places, starts)
+    for (topic, partition), start, stop in zip(
+        found, starts, [*starts[1:], batch.num_rows], strict=True
+    ):
+        yield (
+            check_topic(options.topic or str(topic)),
+            partition,
+            columns.slice(start, stop - start),
+        )
+
+
+def _places(batch: pa.RecordBatch, options: WriteOptions) -> list[pa.Array]:
+    """Topic and partition of each row."""
+    rows = batch.num_rows
+    names = batch.schema.names
+    topic = pa.nulls(rows, pa.string())
+    if options.topic is None:
+        topic = _known(batch.column("topic").cast(pa.string()), "topic")
+    if options.partition is not None or "partition" not in names:
+        partition = pa.repeat(pa.scalar(options.partition or 0, pa.int32()), rows)
+    else:
+        partition = _known(_cast(batch.column("partition"), pa.int32(), "partition"), "partition")
+        if pc.min(partition).as_py() < 0:
+            raise ValueError("column partition has a negative number")
+    return [topic, partition]
+
+
+def _known(column: pa.Array, name: str) -> pa.Array:
+    if column.null_count:
+        raise ValueError(f"column {name} is null in {column.null_count} rows")
+    return column
+
+
+def _starts(places: list[pa.Array], rows: int) -> list[int]:
+    """The first row, and those whose place is not that of the row before."""
+    starts = {0}
+    for place in places:
+        if place.null_count < rows:
+            differs = pc.not_equal(place.slice(1), place.slice(0, rows - 1))
+            starts.update(number + 1 for number in pc.indices_nonzero(differs).to_pylist())
+    return sorted(starts)
+
+
+def _values(places: list[pa.Array], rows: list[int]) -> list[tuple[str | None, int]]:
+    chosen = pa.array(rows, pa.int64())
+    topics, partitions = (place.take(chosen).to_pylist() for place in places)
+    return list(zip(topics, partitions, strict=True))
+
+
+def record_columns(batch: pa.RecordBatch, keep: bool) -> pa.RecordBatch:
+    """The columns of records in the types that the writer of segments takes.
+
+    Raises:
+        ValueError: a value that cannot be written; with the name of the column.
+    """
+    given = {name: batch.column(name) for name in batch.schema.names}
+    types = given.get("timestampType")
+    if types is not None and pc.any(pc.equal(types, _APPEND_TIME)).as_py():
+        raise ValueError(
+            "rows with timestampType 1 (LogAppendTime) cannot be written; without the column "
+            "timestampType their timestamps are written as CreateTime"
+        )
+    octets = [name for name in ("key", "value") if name in given]
+    made = {name: _cast(given[name], pa.binary(), name) for name in octets}
+    if keep:
+        made["offset"] = _known(_cast(given["offset"], pa.int64(), "offset"), "offset")
+    if "timestamp" in given:
+        made["timestamp"] = _milliseconds(given["timestamp"])
+    made["headers"] = _headers(given.get("headers"), batch.num_rows)
+    return pa.RecordBatch.from_arrays(list(made.values()), names=list(made))
+
+
+def _cast(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
+    try:
+        return column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ValueError(f"column {name} cannot be written: {error}") from None
+
+
+def _milliseconds(column: pa.Array) -> pa.Array:
+    """Whole milliseconds, downwards, as Spark makes them of its microseconds."""
+    if not pa.types.is_timestamp(column.type):
+        raise ValueError(f"column timestamp is of type {column.type}, not a timestamp")
+    return _cast(pc.floor_temporal(column, unit="millisecond"), TIMESTAMP, "timestamp")
+
+
+def _headers(column: pa.Array | None, rows: int) -> pa.Array:
+    """Headers without nulls: a record without any has an empty list."""
+    if column is None or column.null_count == rows:
+        offsets = pa.repeat(pa.scalar(0, pa.int32()), rows + 1)
+        return pa.ListArray.from_arrays(offsets, pa.array([], _PAIR))
+    lists = _cast(column, pa.list_(_PAIR), "headers")
+    pairs = lists.flatten()  # of lists that are not null
+    pairs = pa.concat_arrays([pairs, pairs.slice(0, 0)])  # buffers that begin with the first
+    if pairs.null_count or pc.struct_field(pairs, "key").null_count:
+        raise ValueError("column headers has a header without a key")
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)
+    ends = pc.cumulative_sum(lengths).cast(pa.int32())
+    return pa.ListArray.from_arrays(pa.concat_arrays([pa.array([0], pa.int32()), ends]), pairs)

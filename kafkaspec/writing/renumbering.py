@@ -1,0 +1,66 @@
+"""Other offsets for a segment: those of its entries moved, in place, by the same number.
+
+The offset of an entry is in front of what its checksum covers, and indexes have offsets relative to
+the base offset of the segment: nothing else changes but the names of the files. Leaders assign
+offsets in this way (Kafka: ``LogValidator``, ``DefaultRecordBatch.setLastOffset``).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.log.framing import ENTRY, field_of, field_position
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing.atomic import writing
+from kafkaspec.writing.headers import BATCH_MAGIC, read_headers
+
+_FIELD: Final = field_of(ENTRY, "base_offset")
+_START: Final = field_position(LAYOUTS[ENTRY], _FIELD.id)
+_LARGEST: Final = (1 << 63) - 1
+
+
+def move_offsets(path: Path, distance: int, *, sync: bool = True) -> None:
+    """Add a number to the offsets of all entries of a segment that nobody reads yet.
+
+    Args:
+        path: of the log, which is changed.
+        distance: what is added.
+        sync: whether the file is forced to disk.
+
+    Raises:
+        KafkaSpecError: ``unreadable``; ``unencodable``: a compressed message of magic 0, in which
+            offsets are absolute, or an offset that becomes too large. Then some are changed.
+    """
+    if not distance:
+        return
+    with writing(path), open(path, "r+b") as file, Segment(path, tail="error") as segment:
+        for headers in read_headers(segment):
+            rows = zip(
+                headers.position,
+                headers.magic,
+                headers.compression,
+                headers.first_offset,
+                headers.last_offset,
+                strict=True,
+            )
+            for position, magic, compression, first, last in rows:
+                if magic == 0 and compression:
+                    detail = "offsets inside of a compressed message of magic 0 are absolute"
+                    raise make_error(
+                        Reason.UNENCODABLE, detail, file=os.fspath(path), offset=position
+                    )
+                if not 0 <= last + distance <= _LARGEST:
+                    detail = f"offset {last} cannot be moved by {distance}"
+                    raise make_error(
+                        Reason.UNENCODABLE, detail, file=os.fspath(path), offset=position
+                    )
+                stored = first if magic >= BATCH_MAGIC else last
+                file.seek(position + _START)
+                file.write((stored + distance).to_bytes(_FIELD.size, "big", signed=True))
+        file.flush()
+        if sync:
+            os.fsync(file.fileno())
