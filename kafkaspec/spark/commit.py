@@ -210,6 +210,8 @@ def _gather(
     logs: dict[str, list[Run]] = {}
     for run in runs:
         logs.setdefault(run.place, []).append(run)
+    for name in (_NEW, _REPLACED):  # a commit that died before it had a plan
+        shutil.rmtree(staging.path / name, ignore_errors=True)
     renames: list[tuple[Path, Path]] = []
     if overwrite:
         aside = staging.path / _REPLACED

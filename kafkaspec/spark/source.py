@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark.sql.types import StructType
 
 from kafkaspec.spark.options import read_options
 from kafkaspec.spark.schema import default_schema, output_of
+
+if TYPE_CHECKING:
+    from kafkaspec.spark.writer import SegmentsStreamWriter, SegmentsWriter
 
 NAME: Final = "kafkasegment"
 
@@ -39,3 +42,25 @@ class KafkaSegmentDataSource(DataSource):
 
         options = read_options(self.options)
         return SegmentReader(options, output_of(schema, options))
+
+    def writer(self, schema: StructType, overwrite: bool) -> SegmentsWriter:
+        """Writes a batch.
+
+        Raises:
+            ValueError: an option cannot be followed, or a column cannot be written.
+        """
+        from kafkaspec.spark.write_options import parse_write_options
+        from kafkaspec.spark.writer import SegmentsWriter
+
+        return SegmentsWriter(parse_write_options(self.options), schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> SegmentsStreamWriter:  # noqa: N802
+        """Writes the micro-batches of a streaming query.
+
+        Raises:
+            ValueError: an option cannot be followed, or a column cannot be written.
+        """
+        from kafkaspec.spark.write_options import parse_write_options
+        from kafkaspec.spark.writer import SegmentsStreamWriter
+
+        return SegmentsStreamWriter(parse_write_options(self.options), schema, overwrite)

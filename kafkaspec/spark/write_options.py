@@ -138,6 +138,12 @@ def parse_write_options(given: Mapping[str, str]) -> WriteOptions:
     return options
 
 
+def is_kept(given: Mapping[str, object]) -> bool:
+    """Whether options let offsets be those of a column that is there."""
+    found = {name.lower(): value for name, value in given.items()}
+    return str(found.get("offsets", "keep")).lower() != "assign"
+
+
 def check_topic(topic: str) -> str:
     """The name of a topic, if it may be one; it becomes part of a path.
 
