@@ -90,8 +90,8 @@ def test_a_golden_log_directory_is_written_again(spark: SparkSession, tmp_path: 
 
 
 def test_rows_that_are_not_in_order_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    rows = made(spark).sortWithinPartitions("value")
     with pytest.raises(Exception, match=r"of \w+-\d (do not come in the order|are missing)"):
-        rows = made(spark).sortWithinPartitions("value")
         rows.write.format("kafkasegment").mode("append").save(str(tmp_path))
     assert listing(tmp_path) == []
 
