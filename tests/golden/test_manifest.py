@@ -66,6 +66,13 @@ def _dumped(version: Version, partition: str) -> set[int]:
     return {int(match.group(1)) for match in matches if match}
 
 
+def test_the_table_and_the_folders_are_the_same_versions() -> None:
+    folders = {path.parent.name for path in GOLDEN.glob(f"*/{keep.MANIFEST}")}
+    assert folders == {version.name for version in VERSIONS}
+    others = {p.name for p in GOLDEN.iterdir() if p.name != "__pycache__"} - folders
+    assert others == {".gitattributes", "README.md", "test_manifest.py"}
+
+
 @kept
 def test_files_match_the_manifest(version: Version) -> None:
     assert keep.verify(GOLDEN / version.name) == []

@@ -39,6 +39,11 @@ def segment_bytes(path: Path) -> int:
     return int(settings.get("segment.bytes") or settings.get("internal.segment.bytes") or (1 << 30))
 
 
+def segment_index_bytes(path: Path) -> int:
+    """``segment.index.bytes`` of a partition."""
+    return int(settings_of(path).get("segment.index.bytes", 10 << 20))
+
+
 def partitions() -> list[Path]:
     """All golden partition directories with a segment."""
     return [path for version in goldens.VERSIONS for path in goldens.partitions(version)]

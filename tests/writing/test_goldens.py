@@ -11,7 +11,13 @@ import kafkaspec as ks
 from kafkaspec.log.checkpoints import partition_metadata
 from kafkaspec.log.sidecars import ProducerSnapshot
 from tests import goldens
-from tests.writing.golden_settings import index_interval, is_modern, partitions, segment_bytes
+from tests.writing.golden_settings import (
+    index_interval,
+    is_modern,
+    partitions,
+    segment_bytes,
+    segment_index_bytes,
+)
 
 FOREVER = 1 << 60
 WITHOUT_RESTART = (
@@ -61,6 +67,7 @@ def test_a_partition_of_batches_comes_out_as_the_broker_left_it(path: Path, tmp_
         segment_bytes=segment_bytes(path),
         segment_ms=FOREVER,
         index_interval_bytes=index_interval(path),
+        segment_index_bytes=segment_index_bytes(path),
         leader_epoch=0,
         topic_id=partition_metadata.read(metadata).topic_id if metadata.exists() else None,
         sync=False,

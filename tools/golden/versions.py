@@ -18,6 +18,8 @@ NATIVE_FORMAT = "{native}"
 
 _NEVER = (99,)
 _FULL_INDEX = "48"
+# What the cleaner writes has indexes of this size too, and it gives up when one is full.
+_INDEX_BYTES_BY_POLICY = {"delete": _FULL_INDEX, "compact": "1024"}
 _LOG4J_BINDING = ("log4j:log4j:1.2.17", "org.slf4j:slf4j-log4j12:1.7.30")
 _JAXB = ("javax.xml.bind:jaxb-api:2.3.1",)
 # 3.4.13 and 3.4.14, which 2.0 to 2.3 ask for, fail on Java 14 and later.
@@ -166,15 +168,23 @@ class Version:
         Releases from 4.0 refuse segments below 1 MiB under the public name (KIP-1030); from 4.1
         an internal setting takes any size.  In 4.0 an index that is full ends the segment.
         """
-        if (4, 0) <= self.release < (4, 1) and SEGMENT_BYTES in wanted:
-            wanted = {name: v for name, v in wanted.items() if name != SEGMENT_BYTES}
-            wanted = {"segment.index.bytes": _FULL_INDEX, "index.interval.bytes": "200"} | wanted
+        if (4, 0) <= self.release < (4, 1):
+            wanted = _rolled_by_full_indexes(wanted)
         names = {
             SEGMENT_BYTES: "segment.bytes" if self.release < (4, 1) else "internal.segment.bytes"
         }
         digits = 3 if self.release < (1,) else 2
         values = {NATIVE_FORMAT: ".".join(str(part) for part in self.release[:digits])}
         return {names.get(name, name): values.get(value, value) for name, value in wanted.items()}
+
+
+def _rolled_by_full_indexes(wanted: Mapping[str, str]) -> dict[str, str]:
+    settings = {name: value for name, value in wanted.items() if name != SEGMENT_BYTES}
+    if SEGMENT_BYTES in wanted:
+        return {"segment.index.bytes": _FULL_INDEX, "index.interval.bytes": "200"} | settings
+    if policy := settings.get("cleanup.policy"):
+        settings["segment.index.bytes"] = _INDEX_BYTES_BY_POLICY[policy]
+    return settings
 
 
 _ZK = Mode.ZOOKEEPER
