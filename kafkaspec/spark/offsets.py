@@ -74,6 +74,11 @@ def _of(log: Log, value: int | dict[tuple[str, int], int] | None) -> int | None:
     return value
 
 
+def first_offset(log: Log) -> int:
+    """The first offset that the segments of a log may have."""
+    return (log.segments[0].base_offset or 0) if log.segments else 0
+
+
 def lost(log: Log, span: Span, options: ReadOptions) -> None:
     """Say that offsets that were asked for are not there any more.
 

@@ -139,12 +139,12 @@ class ReadOptions:
         return self.assigned is None or (topic, partition) in self.assigned
 
 
-def read_options(options: Mapping[str, str], *, streaming: bool = False) -> ReadOptions:
+def read_options(options: Mapping[str, str], *, streaming: bool | None = False) -> ReadOptions:
     """The options for reading.
 
     Args:
         options: names in any letter case, and their values.
-        streaming: whether for a stream.
+        streaming: whether for a stream; None if that is not known yet.
 
     Raises:
         OptionError: one of them cannot be followed.
@@ -161,7 +161,7 @@ def read_options(options: Mapping[str, str], *, streaming: bool = False) -> Read
         topics=topics,
         pattern=_pattern(get("subscribepattern")),
         assigned=_assigned(get("assign")),
-        start=_start(given, streaming),
+        start=_start(given, streaming is not False),
         end=_end(given),
         latest_without_match=_strategy(given) == "latest",
         min_partitions=_number(given, "minpartitions", 1, 1),
@@ -179,10 +179,10 @@ def read_options(options: Mapping[str, str], *, streaming: bool = False) -> Read
     )
 
 
-def _refuse(given: Mapping[str, str], streaming: bool) -> None:
+def _refuse(given: Mapping[str, str], streaming: bool | None) -> None:
     for name in given:
         if name in _KNOWN:
-            if name in _STREAMS_ONLY and not streaming:
+            if name in _STREAMS_ONLY and streaming is False:
                 raise OptionError(f"option {_KNOWN[name]} is for streams")
             if name in _BATCH_ONLY and streaming:
                 raise OptionError(f"option {_KNOWN[name]} is not for streams")

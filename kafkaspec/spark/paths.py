@@ -93,10 +93,7 @@ def find_logs(paths: Iterable[str]) -> list[Log]:
         for log in _behind(path):
             known = found.get(str(log.directory))
             found[str(log.directory)] = log if known is None else _joined(known, log)
-    logs = sorted(found.values(), key=_order)
-    if not any(log.segments for log in logs):
-        LOGGER.warning("there is no segment in %s", ", ".join(paths))
-    return logs
+    return sorted(found.values(), key=_order)
 
 
 def _order(log: Log) -> tuple[str, int, str]:

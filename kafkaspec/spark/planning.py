@@ -67,6 +67,8 @@ def plan(options: ReadOptions) -> list[SegmentTask]:
     """
     tally = Tally()
     found = find_logs(options.paths)
+    if not any(log.segments for log in found):
+        LOGGER.warning("there is no segment in %s", ", ".join(options.paths))
     logs = [log for log in found if options.selects(log.topic, log.partition)]
     tally.by_topic = len(found) - len(logs)
     check_partitions(options.start, logs, "startingOffsets")

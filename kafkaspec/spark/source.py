@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
 from kafkaspec.spark.options import read_options
@@ -30,7 +30,7 @@ class KafkaSegmentDataSource(DataSource):
         Raises:
             OptionError: an option cannot be followed.
         """
-        return default_schema(read_options(self.options))
+        return default_schema(read_options(self.options, streaming=None))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads a batch.
@@ -42,6 +42,17 @@ class KafkaSegmentDataSource(DataSource):
 
         options = read_options(self.options)
         return SegmentReader(options, output_of(schema, options))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        """Reads a stream.
+
+        Raises:
+            OptionError: an option cannot be followed, or there is no such column.
+        """
+        from kafkaspec.spark.stream_reader import SegmentStreamReader
+
+        options = read_options(self.options, streaming=True)
+        return SegmentStreamReader(options, output_of(schema, options))
 
     def writer(self, schema: StructType, overwrite: bool) -> SegmentsWriter:
         """Writes a batch.

@@ -1,0 +1,121 @@
+"""How far the logs of a stream have come: the end of the last batch that is whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log import Segment
+from kafkaspec.log.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
+from kafkaspec.log.headers import header_tables
+from kafkaspec.spark.isolation import last_stable_offset
+from kafkaspec.spark.options import OptionError, ReadOptions, TopicPartition
+from kafkaspec.spark.paths import Log, SegmentFile, find_logs
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What was seen of the last segment of a log.
+
+    Attributes:
+        position: byte offset of its last sound batch; the next look begins there.
+        stop: byte offset behind that batch. Nothing is new while the file ends there.
+        end: offset behind that batch.
+    """
+
+    position: int
+    stop: int
+    end: int
+
+
+class Tails:
+    """The ends of logs. What was seen once is not read again; all of it can be found anew."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        """Args: what is read."""
+        self._options = options
+        self._known: dict[str, _Known] = {}
+
+    def logs(self) -> dict[TopicPartition, Log]:
+        """The logs that are there now.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+            OptionError: a directory is none of a partition, or two are of the same one.
+        """
+        found: dict[TopicPartition, Log] = {}
+        for log in find_logs(self._options.paths):
+            if not self._options.selects(log.topic, log.partition):
+                continue
+            if log.topic is None or log.partition is None:
+                raise OptionError(f"a stream needs directories of partitions; {log} is none")
+            other = found.setdefault((log.topic, log.partition), log)
+            if other is not log:
+                raise OptionError(
+                    f"a stream has offsets by topic-partition, and {log} is in"
+                    f" {other.directory} and in {log.directory}"
+                )
+        return found
+
+    def end(self, log: Log) -> int:
+        """The offset behind the last batch that is whole and whose checksum is right.
+
+        Broken batches in front of a sound one count: the mode says what is done about them.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        if not log.segments:
+            return 0
+        last = log.segments[-1]
+        end = max(self._end(last) or 0, last.base_offset or 0)
+        if self._options.committed:
+            stable = last_stable_offset(log.opened, strict=False)
+            return end if stable is None else min(end, stable)
+        return end
+
+    def _end(self, item: SegmentFile) -> int | None:
+        """The end of a segment; None if no batch of it is whole."""
+        known = self._known.get(str(item.path))
+        if known is not None and known.stop == item.size:
+            return known.end
+        begin = known.position if known is not None and known.stop < item.size else 0
+        with Segment(item.path, mapped=False) as segment:
+            found = _last(segment, begin)
+        if found is None:
+            return None
+        self._known[str(item.path)] = found
+        return found.end
+
+
+def _last(segment: Segment, begin: int) -> _Known | None:
+    """The last sound batch from a byte offset on."""
+    found: list[int] = []  # positions of entries
+    position: int | None = begin
+    while position is not None and position < segment.size:
+        start = position
+        for table, base in header_tables(segment, start):
+            found.extend(base + at for at in table.column("position"))
+            start = base + table.position
+        # What the codec does not scan; something that it does may follow.
+        position = _behind(segment, start)
+        if position is not None:
+            found.append(start)
+    for at in reversed(found):
+        try:
+            batch = segment.batch_at(at)
+            if batch.crc_valid:
+                return _Known(at, batch.end, batch.last_offset + 1)
+        except KafkaSpecError:
+            continue
+    return None
+
+
+def _behind(segment: Segment, position: int) -> int | None:
+    """Byte offset behind an entry, whatever is in it; None if it is not all there."""
+    if segment.size - position <= HEADER_UP_TO_MAGIC:
+        return None
+    buffer, base = segment.cursor(sparse=True).at(position, HEADER_UP_TO_MAGIC)
+    size = message_size(buffer, position - base)
+    end = position + FRAMING + size
+    return end if size >= MINIMUM_MESSAGE and end <= segment.size else None

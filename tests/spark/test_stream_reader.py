@@ -1,0 +1,231 @@
+"""The stream reader without a JVM: growing, rolled, torn and deleted logs."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from kafkaspec.spark.source import KafkaSegmentDataSource
+from tests.goldens import GOLDEN, produced
+from tests.spark import logs
+
+ALL = ReadAllAvailable()
+
+
+def reader(path: Path, **options: Any) -> Any:
+    texts = {name.replace("_", "."): str(value) for name, value in options.items()}
+    source = KafkaSegmentDataSource({"path": str(path), "startingOffsets": "earliest", **texts})
+    return source.streamReader(source.schema())
+
+
+def offsets(found: Any, start: dict[str, Any], end: dict[str, Any], column: str = "offset") -> Any:
+    """What the tasks of a micro-batch read, through a second reader as in Spark."""
+    sent = pickle.dumps(found)
+    planned = pickle.loads(pickle.dumps(found.partitions(start, end)))
+    return [
+        value
+        for task in planned
+        for batch in pickle.loads(sent).read(task)
+        for value in batch.column(column).to_pylist()
+    ]
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def segment(directory: Path, base: int, data: bytes = b"") -> Path:
+    directory.mkdir(exist_ok=True)
+    path = directory / f"{base:020d}.log"
+    path.write_bytes(data)
+    return path
+
+
+def test_what_is_appended_comes_once(tmp_path: Path) -> None:
+    path = segment(tmp_path / "orders-0", 0, logs.batch(0, 3))
+    found = reader(tmp_path)
+    start = found.initialOffset()
+    assert start == {"orders": {"0": 0}}
+    end = found.latestOffset(start, ALL)
+    assert end == {"orders": {"0": 3}}
+    assert offsets(found, start, end) == [0, 1, 2]
+    assert found.latestOffset(end, ALL) == end
+    assert offsets(found, end, end) == []
+    append(path, logs.batch(3, 2))
+    segment(tmp_path / "orders-0", 5, logs.batch(5, 1))
+    segment(tmp_path / "stock-3", 0, logs.batch(0, 1))
+    newer = found.latestOffset(end, ALL)
+    assert newer == {"orders": {"0": 6}, "stock": {"3": 1}}
+    assert offsets(found, end, newer) == [3, 4, 5, 0]
+
+
+def test_the_same_offsets_are_the_same_text(tmp_path: Path) -> None:
+    for name in ("b-10", "b-9", "a-1"):
+        segment(tmp_path / name, 0, logs.batch(0, 1))
+    found = reader(tmp_path)
+    end = found.latestOffset(found.initialOffset(), ALL)
+    again = reader(tmp_path).latestOffset(json.loads(json.dumps(end)), ALL)
+    assert json.dumps(again) == json.dumps(end)
+
+
+@pytest.mark.parametrize("cut", [1, 8, 12, 17, 40, 61, 70])
+def test_half_a_batch_is_not_yet(tmp_path: Path, cut: int) -> None:
+    more = logs.batch(3, 2)
+    path = segment(tmp_path / "orders-0", 0, logs.batch(0, 3) + more[:cut])
+    found = reader(tmp_path)
+    start = found.initialOffset()
+    end = found.latestOffset(start, ALL)
+    assert end == {"orders": {"0": 3}}
+    assert offsets(found, start, end) == [0, 1, 2]
+    append(path, more[cut:])
+    assert offsets(found, end, found.latestOffset(end, ALL)) == [3, 4]
+
+
+def test_a_tail_with_a_wrong_checksum_is_not_yet(tmp_path: Path) -> None:
+    more = logs.batch(3, 2)
+    path = segment(tmp_path / "orders-0", 0, logs.batch(0, 3) + more[:-4] + bytes(4))
+    found = reader(tmp_path)
+    start = found.initialOffset()
+    end = found.latestOffset(start, ALL)
+    assert offsets(found, start, end) == [0, 1, 2]
+    logs.overwrite(path, path.stat().st_size - 4, more[-4:])
+    append(path, logs.batch(5, 1))
+    assert offsets(found, end, found.latestOffset(end, ALL)) == [3, 4, 5]
+
+
+def test_preallocated_zeros_are_not_yet(tmp_path: Path) -> None:
+    path = segment(tmp_path / "orders-0", 0, logs.batch(0, 3) + bytes(4096))
+    size = len(logs.batch(0, 3))
+    found = reader(tmp_path)
+    start = found.initialOffset()
+    end = found.latestOffset(start, ALL)
+    assert offsets(found, start, end) == [0, 1, 2]
+    logs.overwrite(path, size, logs.batch(3, 4))
+    again = reader(tmp_path)  # the size is the same; a query that was started again sees it
+    assert offsets(again, end, again.latestOffset(end, ALL)) == [3, 4, 5, 6]
+    assert offsets(found, end, found.latestOffset(end, ALL)) == [3, 4, 5, 6]
+
+
+def test_an_empty_segment_was_just_rolled(tmp_path: Path) -> None:
+    segment(tmp_path / "orders-0", 0, logs.batch(0, 3))
+    segment(tmp_path / "orders-0", 3)
+    found = reader(tmp_path)
+    start = found.initialOffset()
+    assert offsets(found, start, found.latestOffset(start, ALL)) == [0, 1, 2]
+
+
+def test_a_limit_is_shared_out_by_backlog(tmp_path: Path) -> None:
+    segment(tmp_path / "orders-0", 0, logs.batch(0, 60))
+    segment(tmp_path / "orders-1", 0, logs.batch(0, 30))
+    segment(tmp_path / "orders-2", 0)
+    found = reader(tmp_path, maxOffsetsPerTrigger=9)
+    assert found.getDefaultReadLimit() == ReadMaxRows(9)
+    start = found.initialOffset()
+    end = found.latestOffset(start, ReadMaxRows(9))
+    assert end == {"orders": {"0": 6, "1": 3, "2": 0}}
+    assert found.latestOffset(start, ALL) == {"orders": {"0": 60, "1": 30, "2": 0}}
+    seen: list[int] = []
+    position = start
+    for _ in range(10):
+        end = found.latestOffset(position, ReadMaxRows(9))
+        seen += offsets(found, position, end)
+        position = end
+    assert sorted(seen) == sorted([*range(60), *range(30)])
+    assert found.latestOffset(position, ReadMaxRows(9)) == position
+
+
+def test_available_now_has_a_target(tmp_path: Path) -> None:
+    path = segment(tmp_path / "orders-0", 0, logs.batch(0, 3))
+    found = reader(tmp_path)
+    found.prepareForTriggerAvailableNow()
+    append(path, logs.batch(3, 2))
+    segment(tmp_path / "stock-0", 7, logs.batch(7, 1))
+    assert found.latestOffset(found.initialOffset(), ALL)["orders"] == {"0": 3}
+    assert found.latestOffset({"orders": {"0": 0}}, ALL) == {"orders": {"0": 3}}
+    assert found.reportLatestOffset() == {"orders": {"0": 5}, "stock": {"0": 8}}
+
+
+def test_latest_is_where_the_log_ends(tmp_path: Path) -> None:
+    path = segment(tmp_path / "orders-0", 0, logs.batch(0, 3))
+    found = reader(tmp_path, startingOffsets="latest")
+    start = found.initialOffset()
+    assert start == {"orders": {"0": 3}}
+    append(path, logs.batch(3, 2))
+    assert offsets(found, start, found.latestOffset(start, ALL)) == [3, 4]
+    timed = reader(tmp_path, startingTimestamp=logs.START + 4000)
+    assert timed.initialOffset() == {"orders": {"0": 4}}
+    exact = reader(tmp_path, startingOffsets='{"orders":{"0":-1}}')
+    assert exact.initialOffset() == {"orders": {"0": 5}}
+
+
+def test_retention_underfoot(tmp_path: Path) -> None:
+    first = segment(tmp_path / "orders-0", 0, logs.batch(0, 3))
+    segment(tmp_path / "orders-0", 3, logs.batch(3, 3))
+    found = reader(tmp_path)
+    start = found.initialOffset()
+    end = found.latestOffset(start, ALL)
+    first.unlink()
+    with pytest.raises(ValueError, match=r"offsets 0\.\.2 of orders-0 are gone"):
+        found.partitions(start, end)
+    lenient = reader(tmp_path, failOnDataLoss="false")
+    assert offsets(lenient, start, end) == [3, 4, 5]
+    assert offsets(found, {"orders": {"0": 3}}, end) == [3, 4, 5]  # nothing unread is gone
+
+
+def test_a_log_that_became_shorter(tmp_path: Path) -> None:
+    path = segment(tmp_path / "orders-0", 0, logs.batch(0, 3) + logs.batch(3, 3))
+    found = reader(tmp_path)
+    end = found.latestOffset(found.initialOffset(), ALL)
+    path.write_bytes(logs.batch(0, 3))
+    assert found.latestOffset(end, ALL) == end
+    with pytest.raises(ValueError, match="ends at 3"):
+        found.partitions({"orders": {"0": 3}}, end)
+    lenient = reader(tmp_path, failOnDataLoss="false")
+    assert offsets(lenient, {"orders": {"0": 0}}, end) == [0, 1, 2]
+
+
+def test_damage_in_the_middle_is_not_taken_for_the_tail(tmp_path: Path) -> None:
+    broken = logs.batch(3, 3)
+    data = logs.batch(0, 3) + broken[:-2] + b"zz" + logs.batch(6, 1)
+    segment(tmp_path / "orders-0", 0, data)
+    found = reader(tmp_path)
+    start = found.initialOffset()
+    end = found.latestOffset(start, ALL)
+    assert end == {"orders": {"0": 7}}
+    with pytest.raises(ValueError, match=r"at byte \d+"):
+        offsets(found, start, end)
+    lenient = reader(tmp_path, mode="DROPCORRUPT")
+    assert offsets(lenient, start, end) == [0, 1, 2, 6]
+
+
+def test_read_committed_ends_at_the_first_open_transaction() -> None:
+    path = GOLDEN / "4.3.1" / "logs" / "transactions-open-0"
+    records = produced("4.3.1")[path.name]
+    opened = min(record["offset"] for record in records if record["transaction"] == "open")
+    found = reader(path, isolation_level="read_committed")
+    start = found.initialOffset()
+    end = found.latestOffset(start, ALL)
+    assert end == {"transactions-open": {"0": opened}}
+    expected = [
+        record["offset"]
+        for record in records
+        if record["offset"] < opened and record["transaction"] != "aborted"
+    ]
+    assert sorted(offsets(found, start, end)) == sorted(expected)
+
+
+def test_two_logs_of_one_partition_are_refused(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        segment(tmp_path / name / "orders-0", 0, logs.batch(0, 1))
+    with pytest.raises(ValueError, match="orders-0 is in"):
+        reader(tmp_path / "*").initialOffset()
