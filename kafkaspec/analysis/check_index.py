@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
@@ -137,6 +138,21 @@ class OffsetIndexCheck:
             f"at position {entry.position}",
         )
 
+    def resume(self, position: int, last_offset: int | None) -> None:
+        """Begin at an entry's position, as if the batches before it had been given.
+
+        Args:
+            position: byte offset of the next batch, to which an entry points.
+            last_offset: of the batch before it.
+        """
+        entries = self._entries
+        self._next = bisect_left(range(len(entries)), position, key=lambda n: entries[n].position)
+        self._last_offset = last_offset
+
+    def pause(self) -> Iterator[Finding]:
+        """Take the end of the batches that are given, where the next entry points to."""
+        yield from self._close()
+
     def finish(self, end: int) -> Iterator[Finding]:
         """Take the end of the log, ``end`` being the position behind its last entry."""
         yield from self._close()
@@ -220,6 +236,24 @@ class TimeIndexCheck:
         yield from self._compare(records, cap)
         self._latest = max(self._latest, batch.max_timestamp)
         self._last_offset = batch.last_offset
+
+    def resume(
+        self, highest_first: int, last_offset: int | None, latest: int, has_magic_0: bool
+    ) -> None:
+        """Begin as if the batches before had been given.
+
+        Args:
+            highest_first: the largest first offset among them.
+            last_offset: last offset of the last one.
+            latest: the largest timestamp so far.
+            has_magic_0: whether there was a batch of magic 0.
+        """
+        entries = self._entries
+        self._next = bisect_left(
+            range(len(entries)), highest_first, key=lambda n: entries[n].offset
+        )
+        self._last_offset, self._latest = last_offset, latest
+        self._has_magic_0 = has_magic_0
 
     def _compare(self, records: Sequence[Record], cap: int | None) -> Iterator[Finding]:
         """Each record with the first entry that is not before it, whose timestamp is its bound."""

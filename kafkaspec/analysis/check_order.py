@@ -39,6 +39,23 @@ class _Producer:
     """Records of the open transaction that are still in the log."""
     last_marker: int = -1
     """Offset of the marker that ended the transaction before, -1 for none that was seen."""
+    first_epoch: int = -1
+    """Of the first batch that was seen."""
+    epoch_changed: bool = False
+    """Whether a batch since then has another one."""
+
+    def follow(self, before: _Producer) -> None:
+        """Take over what was known before the first batch that this one saw."""
+        same = self.first_epoch == before.epoch and not self.epoch_changed
+        if same and self.last_sequence < 0:
+            self.last_sequence = before.last_sequence
+        if self.last_marker < 0:
+            if before.open_since is not None:
+                self.open_since = before.open_since
+            self.open_records += before.open_records
+            self.last_marker = before.last_marker
+        self.epoch_changed |= before.epoch_changed or before.epoch != self.first_epoch
+        self.first_epoch = before.first_epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +93,29 @@ class LogOrder:
         self.epochs: list[EpochRun] = []
         self._leader_epoch = -1
         self._producers: OrderedDict[int, _Producer] = OrderedDict()
+
+    def follow(self, before: LogOrder) -> None:
+        """Take over what was known before the first batch that this one saw.
+
+        For logs whose parts are read at the same time: what the parts saw, joined in order, is
+        what one pass over all of them knows. ``before`` is used up.
+        """
+        if self.last_offset is None:
+            self.last_offset = before.last_offset
+        if self._leader_epoch < 0:
+            self._leader_epoch = before._leader_epoch
+        for run in self.epochs:
+            add_to_runs(before.epochs, run.epoch, run.base_offset, run.last_offset)
+        self.epochs = before.epochs
+        producers = before._producers
+        for producer_id, producer in self._producers.items():
+            earlier = producers.pop(producer_id, None)
+            if earlier is not None:
+                producer.follow(earlier)
+            producers[producer_id] = producer
+        while len(producers) > MAX_PRODUCERS:
+            producers.popitem(last=False)
+        self._producers = producers
 
     def check(
         self, batch: Batch, first_offset: int, segment_base: int | None, file: str
@@ -174,7 +214,8 @@ class LogOrder:
         findings = []
         producer = self._producers.get(batch.producer_id)
         if producer is None:
-            producer = self._producers[batch.producer_id] = _Producer(batch.producer_epoch)
+            producer = _Producer(batch.producer_epoch, first_epoch=batch.producer_epoch)
+            self._producers[batch.producer_id] = producer
             if len(self._producers) > MAX_PRODUCERS:
                 self._producers.popitem(last=False)
         else:
@@ -190,6 +231,7 @@ class LogOrder:
             )
         if batch.producer_epoch != producer.epoch:
             producer.epoch = batch.producer_epoch
+            producer.epoch_changed = True
             producer.last_sequence = -1
         return producer, findings
 

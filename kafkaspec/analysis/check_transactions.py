@@ -112,6 +112,13 @@ class TransactionIndexCheck:
                     f"its last stable offset {entry.last_stable_offset} is behind its marker",
                 )
 
+    def resume(self, last_offset: int) -> None:
+        """Begin as if the batches up to an offset had been given."""
+        while self._next < len(self._entries):
+            if self._entries[self._next].last_offset > last_offset:
+                break
+            self._next += 1
+
     def batch(
         self, batch: Batch, aborts: bool, aborted: AbortedTransaction | None
     ) -> Iterator[Finding]:

@@ -32,12 +32,18 @@ class CodecComparison:
         codecs: their names.
         first: name of the codec that the others are compared with.
         file: path of the log.
+        start: byte offset of the first entry that is compared.
     """
 
     def __init__(
-        self, segments: Sequence[Segment], codecs: Sequence[str], first: str, file: str
+        self,
+        segments: Sequence[Segment],
+        codecs: Sequence[str],
+        first: str,
+        file: str,
+        start: int = 0,
     ) -> None:
-        self._scans = [segment.scan() for segment in segments]
+        self._scans = [segment.scan(start) for segment in segments]
         self._codecs = codecs
         self._first = first
         self._file = file

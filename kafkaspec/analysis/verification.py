@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder
-from kafkaspec.analysis.checkpoints.log_state import LogState
+from kafkaspec.analysis.checkpoints.log_state import LogState, add_to_runs
 from kafkaspec.analysis.checkpoints.nodes import read_ids
 from kafkaspec.analysis.checkpoints.partition_files import PARTITION_KINDS, verify_partition_file
 from kafkaspec.analysis.checkpoints.root_files import (
@@ -26,6 +26,7 @@ from kafkaspec.analysis.findings import (
     Severity,
     finding_of_error,
 )
+from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled
 from kafkaspec.analysis.report import FileKind, FileResult, Report
 from kafkaspec.analysis.verify_index import verify_snapshot
 from kafkaspec.analysis.verify_remote_index import verify_remote_index
@@ -38,15 +39,8 @@ from kafkaspec.log.segment import Segment
 ALL_CODECS = "all"
 """In place of the name of a codec: all that are installed, compared with each other."""
 
-MAX_ALIKE = 100
-"""Findings of the same file and reason that are given out one by one; the rest is counted."""
-
 _INDEX_KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
-_SUFFIXES = {
-    FileKind.OFFSET_INDEX: names.OFFSET_INDEX,
-    FileKind.TIME_INDEX: names.TIME_INDEX,
-    FileKind.TRANSACTION_INDEX: names.TRANSACTION_INDEX,
-}
+_NOT_READ = (FindingReason.UNREADABLE, FindingReason.CHANGED)
 
 
 def verify(
@@ -87,6 +81,7 @@ def verify_events(
     max_output: int | None = None,
     progress: Callable[[int, str], None] | None = None,
     beside: Sequence[Path] = (),
+    elsewhere: Elsewhere | None = None,
 ) -> Iterator[Event]:
     """Check everything under a path. Nothing is ever written.
 
@@ -98,6 +93,7 @@ def verify_events(
         max_output: bytes that one batch may decompress to.
         progress: takes bytes that were read since the last call and the path of the file.
         beside: other log directories of the same broker, which has to find its own ids in each.
+        elsewhere: knows what came out of segments that others have verified.
 
     Yields:
         Findings, and a result for each file once it is done: behind all of its findings.
@@ -106,7 +102,7 @@ def verify_events(
         KafkaSpecError: ``unreadable``, if there is no such path or nothing of Kafka's under it.
         ValueError: no such codec.
     """
-    options = Options(codecs_of(codec), max_output, progress, tuple(beside))
+    options = Options(codecs_of(codec), max_output, progress, tuple(beside), elsewhere)
     place = Path(path)
     try:
         is_directory = place.is_dir()
@@ -122,11 +118,11 @@ def _unreadable(path: Path, detail: str) -> KafkaSpecError:
     return make_error(Reason.UNREADABLE, detail, file=os.fspath(path))
 
 
-def _bounded(events: Iterator[Event]) -> Iterator[Event]:
+def _bounded(events: Iterator[Event | Settled]) -> Iterator[Event]:
     """Count findings into results, and hold back what is more of the same."""
     counts: dict[str, Counter[Severity]] = {}
     alike: Counter[tuple[str, FindingReason]] = Counter()
-    for event in events:
+    for event in _spread(events, counts, alike):
         if isinstance(event, Finding):
             counts.setdefault(event.file, Counter())[event.severity] += 1
             alike[event.file, event.reason] += 1
@@ -150,7 +146,26 @@ def _bounded(events: Iterator[Event]) -> Iterator[Event]:
         yield FileResult(file=file, kind=kind, findings=findings)
 
 
-def _directories(path: Path, options: Options) -> Iterator[Event]:
+def _spread(
+    events: Iterator[Event | Settled],
+    counts: dict[str, Counter[Severity]],
+    alike: Counter[tuple[str, FindingReason]],
+) -> Iterator[Event]:
+    """The events; of parts that were settled, those held back are counted here."""
+    for event in events:
+        if not isinstance(event, Settled):
+            yield event
+            continue
+        yield from event.findings
+        given = Counter((finding.file, finding.reason) for finding in event.findings)
+        alike.update(event.alike - given)
+        for file, found in event.counts.items():
+            told = Counter(item.severity for item in event.findings if item.file == file)
+            counts.setdefault(file, Counter()).update(found - told)
+        yield from event.results
+
+
+def _directories(path: Path, options: Options) -> Iterator[Event | Settled]:
     top, *partitions = read_directories(path)
     if top.is_partition:
         yield from _partition(top, options)
@@ -181,7 +196,7 @@ def _root_files(top: Directory, logs: Sequence[LogState], options: Options) -> I
 
 def _partition(
     directory: Directory, options: Options, log: LogState | None = None
-) -> Iterator[Event]:
+) -> Iterator[Event | Settled]:
     partition = os.fspath(directory.path) if directory.is_partition else ""
     log = log_state(directory.path) if log is None else log
     if directory.error is not None:
@@ -194,6 +209,15 @@ def _partition(
     for number, path in enumerate(segments):
         before = order.last_offset
         yield from _overlap(path, before)
+        done = options.elsewhere(path) if options.elsewhere is not None else None
+        if done is not None:
+            whole &= not any(item.reason in _NOT_READ for item in done.findings)
+            seen.update(Path(result.file) for result in done.results)
+            order.last_offset = done.last_offset
+            for run in done.epochs:
+                add_to_runs(order.epochs, run.epoch, run.base_offset, run.last_offset)
+            yield done
+            continue
         verifier = SegmentVerifier(
             path,
             options,
@@ -204,11 +228,15 @@ def _partition(
         for event in verifier.run():
             if isinstance(event, FileResult):
                 seen.add(Path(event.file))
-            elif event.reason in (FindingReason.UNREADABLE, FindingReason.CHANGED):
+            elif event.reason in _NOT_READ:
                 whole = False
             yield event
     _complete(log, segments, order, whole)
     for path in directory.of(FileKind.KRAFT_SNAPSHOT):
+        done = options.elsewhere(path) if options.elsewhere is not None else None
+        if done is not None:
+            yield done
+            continue
         yield from SegmentVerifier(path, options, partition=partition).run()
     for path in directory.of(FileKind.PRODUCER_SNAPSHOT):
         yield from verify_snapshot(path, partition, options.codecs)
@@ -316,7 +344,7 @@ def _not_read(path: Path, kind: FileKind, partition: str) -> FileResult:
     return FileResult(file=os.fspath(path), kind=kind, partition=partition, size=size)
 
 
-def _single_file(path: Path, options: Options) -> Iterator[Event]:
+def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
     name = names.parse_segment(path.name)
     kind = kind_of(path.name)
     if kind in TEXT_KINDS:
@@ -330,6 +358,10 @@ def _single_file(path: Path, options: Options) -> Iterator[Event]:
         _refuse_unreadable(path)
         if name is None and kind is not FileKind.KRAFT_SNAPSHOT:
             _refuse_foreign(path, options)
+        done = options.elsewhere(path) if options.elsewhere is not None else None
+        if done is not None:
+            yield done
+            return
         yield from SegmentVerifier(path, options).run()
         return
     _refuse_unreadable(path)

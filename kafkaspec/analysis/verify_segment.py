@@ -22,6 +22,7 @@ from kafkaspec.analysis.findings import (
     Severity,
     finding_of_error,
 )
+from kafkaspec.analysis.parts import WHOLE, Elsewhere, Span, Survey
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.codecs import Origin
@@ -47,12 +48,14 @@ class Options:
         max_output: bytes that one batch may decompress to, None for the default of the library.
         progress: takes bytes that were read and the path of the file.
         beside: other log directories of the same broker.
+        elsewhere: knows what came out of segments that others have verified.
     """
 
     codecs: tuple[str, ...]
     max_output: int | None = None
     progress: Callable[[int, str], None] | None = None
     beside: tuple[Path, ...] = ()
+    elsewhere: Elsewhere | None = None
 
 
 def open_segment(path: Path, codec: str, options: Options) -> Segment:
@@ -73,6 +76,8 @@ class SegmentVerifier:
         order: LogOrder | None = None,
         partition: str = "",
         is_last: bool = True,
+        span: Span = WHOLE,
+        before: Survey | None = None,
     ) -> None:
         """Nothing is opened yet.
 
@@ -82,7 +87,11 @@ class SegmentVerifier:
             order: state of the partition so far, its own by default.
             partition: path of the partition directory for results.
             is_last: whether no segment follows, which makes an unfinished end legal.
+            span: which part of it.
+            before: of the parts of the segment in front of this one, None for the first.
         """
+        self._span = span
+        self._before = before
         self._path = path
         self._file = os.fspath(path)
         self._options = options
@@ -106,12 +115,20 @@ class SegmentVerifier:
     def run(self) -> Iterator[Event]:
         """Findings, then the results of the segment and of the files beside it."""
         with ExitStack() as stack:
-            yield from self._open_sidecars(stack)
+            problems = self._open_sidecars(stack)
+            if self._before is None:
+                yield from problems
+            else:
+                for _ in problems:
+                    pass  # reported with the first part
+                self._resume(self._before)
             try:
                 yield from self._read_log(stack)
             except KafkaSpecError as error:
                 yield finding_of_error(error, Area.BATCH, file=self._file)
         yield self._result
+        if self._before is not None:
+            return  # the first part speaks of the files beside the segment
         for index in self._indexes:
             yield index.result
         if self._transactions is not None and self._transactions.result is not None:
@@ -164,6 +181,18 @@ class SegmentVerifier:
         if exists:
             yield from compare_sidecar(path, FileKind.TRANSACTION_INDEX, self._options.codecs)
 
+    def _resume(self, before: Survey) -> None:
+        """Let the indexes go on behind the parts in front of this one."""
+        for index in self._indexes:
+            if isinstance(index.check, OffsetIndexCheck):
+                index.check.resume(self._span.start, before.last_offset)
+            else:
+                index.check.resume(
+                    before.highest_first, before.last_offset, before.latest, before.has_magic_0
+                )
+        if self._transactions is not None:
+            self._transactions.check.resume(before.highest_last)
+
     # -- the log ------------------------------------------------------------------------------
 
     def _read_log(self, stack: ExitStack) -> Iterator[Event]:
@@ -178,11 +207,15 @@ class SegmentVerifier:
             further,
             self._codec,
             self._file,
+            self._span.start,
         )
-        reported = end = 0
-        for item in segment.scan():
+        reported = end = self._span.start
+        stop = self._span.end
+        for item in segment.scan(self._span.start):
             content = None
             if isinstance(item, Batch):
+                if stop is not None and item.position >= stop:
+                    break
                 end = item.end
                 if item.crc_valid:
                     content = content_of(item)
@@ -195,6 +228,12 @@ class SegmentVerifier:
             if end - reported >= _PROGRESS_STEP:
                 self._progress(end - reported)
                 reported = end
+        if stop is not None:
+            for index in self._indexes:
+                if isinstance(index.check, OffsetIndexCheck):
+                    yield from index.check.pause()
+            self._progress(end - reported)
+            return
         yield from comparison.finish()
         yield from self._tail(segment)
         for index in self._indexes:

@@ -11,7 +11,7 @@ import click
 
 from kafkaspec.cli.exits import USAGE
 
-_COMMANDS = ("verify", "dump", "find", "explain", "export", "convert", "index", "conform")
+_COMMANDS = ("verify", "dump", "find", "explain", "export", "convert", "index", "conform", "spark")
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 

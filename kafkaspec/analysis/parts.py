@@ -1,0 +1,241 @@
+"""Verification in parts that can be read at the same time, on other machines too.
+
+A part is a segment or a piece of one. What it has to know of the parts before it comes from a
+``Survey`` of each, which looks at headers and markers only; joined in order they say what one pass
+over the log would know. So the findings and totals are those of one pass. One thing is not carried
+over: timestamps of records above the one in their batch's header, which is a finding of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.analysis.check_order import LogOrder
+from kafkaspec.analysis.checkpoints.log_state import EpochRun
+from kafkaspec.analysis.findings import Finding, FindingReason, Severity
+from kafkaspec.analysis.report import FileResult
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log import names
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.control import decode_control
+from kafkaspec.log.index import OffsetIndex
+from kafkaspec.log.segment import Segment
+
+MAX_ALIKE = 100
+"""Findings of the same file and reason that are given out one by one; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Which bytes of a segment are a part.
+
+    Attributes:
+        start: byte offset of its first batch.
+        end: of the batch behind it, to which an entry of the offset index points; None for the end
+            of the segment.
+    """
+
+    start: int = 0
+    end: int | None = None
+
+
+WHOLE = Span()
+
+
+@dataclass(slots=True)
+class Survey:
+    """What the batches of a part leave behind for those that follow.
+
+    Attributes:
+        order: state of the partition.
+        batches: how many of the same segment there were.
+        sound: whether each entry was read, and the part ended where it should. A segment with a
+            part that is not sound cannot be split.
+        highest_first: the largest first offset of a batch of the same segment.
+        highest_last: the largest last offset of one.
+        last_offset: last offset of the last batch.
+        latest: largest timestamp of the same segment, -1 for none.
+        has_magic_0: whether there was a batch of magic 0 in the same segment.
+    """
+
+    order: LogOrder
+    batches: int = 0
+    sound: bool = True
+    highest_first: int = -1
+    highest_last: int = -1
+    last_offset: int | None = None
+    latest: int = -1
+    has_magic_0: bool = False
+
+    def follow(self, before: Survey, *, same_segment: bool) -> None:
+        """Take over what the part before it left behind. ``before`` is used up."""
+        self.order.follow(before.order)
+        if not same_segment:
+            return
+        if not self.batches:
+            self.last_offset = before.last_offset
+        self.highest_first = max(self.highest_first, before.highest_first)
+        self.highest_last = max(self.highest_last, before.highest_last)
+        self.batches += before.batches
+        self.latest = max(self.latest, before.latest)
+        self.has_magic_0 |= before.has_magic_0
+
+
+def survey(path: Path, span: Span, codec: str, *, group_offsets: bool = False) -> Survey:
+    """Look at the headers of a part, and at its transaction markers.
+
+    Args:
+        path: of the segment.
+        span: which part of it.
+        codec: that reads it.
+        group_offsets: see ``LogOrder``.
+    """
+    found = Survey(LogOrder(group_offsets=group_offsets))
+    file = os.fspath(path)
+    base = names.parse_segment(path.name)
+    try:
+        with Segment(path, codec=codec) as segment:
+            end = None
+            for item in segment.scan(span.start):
+                if isinstance(item, KafkaSpecError):
+                    found.sound = False
+                    continue
+                if span.end is not None and item.position >= span.end:
+                    end = item.position
+                    break
+                _note(found, item, base.base_offset if base else None, file, codec)
+            if span.end is not None and end != span.end:
+                found.sound = False
+    except KafkaSpecError:
+        found.sound = False
+    return found
+
+
+def _note(found: Survey, batch: Batch, base: int | None, file: str, codec: str) -> None:
+    first = batch.base_offset if batch.magic >= 2 else batch.last_offset
+    for _ in found.order.check(batch, first, base, file):
+        pass  # they come when the part itself is verified
+    found.batches += 1
+    found.last_offset = batch.last_offset
+    found.highest_first = max(found.highest_first, first)
+    found.highest_last = max(found.highest_last, batch.last_offset)
+    found.latest = max(found.latest, batch.max_timestamp)
+    found.has_magic_0 |= batch.magic == 0
+    if not batch.is_control or batch.producer_id < 0 or not batch.crc_valid:
+        return
+    try:
+        controls = [decode_control(record, codec=codec) for record in batch.records()]
+    except KafkaSpecError:
+        return
+    if controls:
+        aborts = controls[0].key.type == ControlRecordType.ABORT
+        found.order.end_transaction(batch, aborts, file)
+
+
+def spans_of(path: Path, most: int) -> list[Span]:
+    """Parts of a segment of about ``most`` bytes each, where its offset index knows batches.
+
+    Whether the index is right comes out of the surveys.
+    """
+    name = names.parse_segment(path.name)
+    try:
+        size = path.stat().st_size
+        if size <= most or name is None or name.kind != names.LOG:
+            return [WHOLE]
+        with closing(OffsetIndex(path.with_name(name.sibling(names.OFFSET_INDEX)))) as index:
+            positions = [entry.position for entry in index.entries]
+    except (OSError, KafkaSpecError):
+        return [WHOLE]
+    cuts = [0]
+    before = 0
+    for position in positions:
+        if position <= before:
+            return [WHOLE]  # each entry is somewhere behind the one before it
+        before = position
+        if position - cuts[-1] >= most and position < size:
+            cuts.append(position)
+    return [Span(a, b) for a, b in zip(cuts, [*cuts[1:], None], strict=True)]
+
+
+@dataclass(slots=True)
+class Settled:
+    """What came out of a part: findings, of which no more than ``MAX_ALIKE`` are alike.
+
+    Attributes:
+        findings: in order.
+        results: of files that are done.
+        alike: how many there are by file and reason, those included that are not in ``findings``.
+        counts: how many by file and severity.
+        last_offset: of the log so far, None for none.
+        epochs: leader epochs of the batches of the part.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    results: list[FileResult] = field(default_factory=list)
+    alike: Counter[tuple[str, FindingReason]] = field(default_factory=Counter)
+    counts: dict[str, Counter[Severity]] = field(default_factory=dict)
+    last_offset: int | None = None
+    epochs: list[EpochRun] = field(default_factory=list)
+
+    def take(self, event: Finding | FileResult) -> None:
+        """The next event of the part."""
+        if isinstance(event, FileResult):
+            self.results.append(event)
+            return
+        self.counts.setdefault(event.file, Counter())[event.severity] += 1
+        key = event.file, event.reason
+        self.alike[key] += 1
+        if self.alike[key] <= MAX_ALIKE:
+            self.findings.append(event)
+
+    def append(self, other: Settled) -> None:
+        """The next part of the same segment."""
+        self.findings += other.findings
+        self.alike.update(other.alike)
+        for file, counts in other.counts.items():
+            self.counts.setdefault(file, Counter()).update(counts)
+        mine = {result.file: result for result in self.results}
+        for result in other.results:
+            if result.file in mine:
+                _add(mine[result.file], result)
+            else:
+                self.results.append(result)
+        self.last_offset = other.last_offset
+        self.epochs = [*self.epochs, *other.epochs]
+
+
+def _add(result: FileResult, more: FileResult) -> None:
+    result.batches += more.batches
+    result.control_batches += more.control_batches
+    result.records += more.records
+    result.unread += more.unread
+    result.magics.update(more.magics)
+    result.codecs.update(more.codecs)
+    if result.first_offset is None:
+        result.first_offset = more.first_offset
+    if more.last_offset is not None:
+        result.last_offset = more.last_offset
+
+
+Elsewhere = Callable[[Path], Settled | None]
+"""Gives what came out of a segment that was verified elsewhere; None for one that was not."""
+
+
+def settled(events: Iterable[Finding | FileResult], order: LogOrder) -> Settled:
+    """All that came out of a part.
+
+    Args:
+        events: of its verification.
+        order: that it was given; read when the events are through.
+    """
+    done = Settled()
+    for event in events:
+        done.take(event)
+    done.last_offset, done.epochs = order.last_offset, order.epochs
+    return done

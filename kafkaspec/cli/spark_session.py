@@ -1,0 +1,82 @@
+"""The Spark session of a command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import click
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SETTINGS: Final = {
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+_LOCAL_SETTINGS: Final = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+"""On one machine nothing has to be reached from outside."""
+
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""Set by spark-submit, which then knows the master."""
+
+
+@contextmanager
+def session(ctx: click.Context) -> Iterator[SparkSession]:
+    """The active session, or one that ends with the command.
+
+    Args:
+        ctx: of a command below ``kafkaspec spark``.
+
+    Raises:
+        ClickException: PySpark or Java is missing.
+        UsageError: a setting is not ``NAME=VALUE``.
+    """
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise click.ClickException(
+            f"this needs PySpark: pip install 'kafkaspec[spark]' ({error})"
+        ) from None
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    master, conf = ctx.obj or (None, ())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(f"kafkaspec {ctx.info_name}")
+    settings = dict(_SETTINGS)
+    if master is None and _SUBMITTED not in os.environ:
+        master = "local[*]"
+    if master is not None:
+        builder = builder.master(master)
+        if master.startswith("local"):
+            settings |= _LOCAL_SETTINGS
+    settings["spark.ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
+    for text in conf:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.UsageError(f"--conf {text}: NAME=VALUE is wanted")
+        settings[name] = value
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        spark = builder.getOrCreate()
+    except PySparkException as error:
+        raise click.ClickException(
+            f"Spark does not start: {error}\nIt needs Java 17 or newer, in JAVA_HOME or PATH."
+        ) from None
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        spark.stop()

@@ -1,0 +1,10 @@
+"""What ``spark-submit`` is given: ``kafkaspec spark`` in a session that is there already."""
+
+from __future__ import annotations
+
+import sys
+
+from kafkaspec.cli.main import main
+
+if __name__ == "__main__":
+    main(["spark", *sys.argv[1:]], prog_name="kafkaspec")

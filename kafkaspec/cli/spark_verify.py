@@ -1,0 +1,61 @@
+"""``kafkaspec spark verify``: what ``kafkaspec verify`` says of the same data."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
+from kafkaspec.cli.options import codec_option, format_option
+from kafkaspec.cli.spark_options import output_option, split_option, tasks_option
+
+
+@click.command("verify", short_help="Check logs, many segments at a time.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@codec_option("all", help="Codec that reads the data; all: every installed one, compared.")
+@split_option
+@tasks_option
+@output_option("Findings and results of files as Parquet: OUT/findings, OUT/files.")
+@format_option
+@click.pass_context
+def verify_command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    codec: str,
+    split_bytes: int,
+    tasks: int | None,
+    output: str | None,
+    output_format: str,
+) -> None:
+    """Check segments, indexes, snapshots, partitions and log directories.
+
+    Says what "kafkaspec verify" says of the same paths. Segments are verified in Spark's tasks,
+    large ones in parts.
+
+    Exit codes: 0 clean, 1 errors or warnings, 2 wrong usage or something cannot be read.
+    """
+    from kafkaspec.analysis.reasons import FindingReason
+    from kafkaspec.cli.console import stdout_console
+    from kafkaspec.cli.spark_session import session
+    from kafkaspec.cli.verify_text import print_report
+    from kafkaspec.spark.jobs.verify import verify
+
+    with session(ctx) as spark:
+        done = verify(spark, paths, codec=codec, split_bytes=split_bytes, tasks=tasks)
+        if output is not None:
+            done.findings.write.mode("errorifexists").parquet(f"{output}/findings")
+            done.files.write.mode("errorifexists").parquet(f"{output}/files")
+    report = done.report
+    if output_format == "json":
+        for finding in report.findings:
+            click.echo(json.dumps({"type": "finding"} | finding.as_dict()))
+        for result in report.files:
+            click.echo(json.dumps({"type": "file"} | result.as_dict()))
+        totals = report.totals.as_dict() | {"codecs_used": list(report.codecs)}
+        click.echo(json.dumps({"type": "summary"} | totals))
+    else:
+        print_report(report, stdout_console())
+    if any(finding.reason is FindingReason.UNREADABLE for finding in report.findings):
+        ctx.exit(USAGE)
+    ctx.exit(CLEAN if report.clean else FINDINGS)

@@ -1,0 +1,1 @@
+"""Jobs over whole log directories; each is a function from a path to DataFrames."""

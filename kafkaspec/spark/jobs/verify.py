@@ -1,0 +1,274 @@
+"""``verify`` over many segments: what ``kafkaspec.verify`` says of the same data.
+
+Segments, and parts of large ones, are verified in the tasks. What they have to know of the parts
+before them comes from a first pass over the headers; see ``kafkaspec.analysis.parts``. The small
+files of partitions and log directories are checked where the job was started.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder
+from kafkaspec.analysis.files import kind_of, read_directories
+from kafkaspec.analysis.findings import Finding
+from kafkaspec.analysis.parts import (
+    WHOLE,
+    Settled,
+    Span,
+    Survey,
+    settled,
+    spans_of,
+    survey,
+)
+from kafkaspec.analysis.report import FileKind, Report
+from kafkaspec.analysis.verification import codecs_of, verify_events
+from kafkaspec.analysis.verify_segment import Options, SegmentVerifier
+from kafkaspec.codecs import DEFAULT_CODEC
+from kafkaspec.spark.jobs.units import computed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SPLIT_BYTES: Final = 256 << 20
+"""A segment that is larger is verified in parts of about this size."""
+
+_FINDINGS: Final = (
+    "file string, severity string, area string, reason string, message string, position bigint, "
+    "offset bigint, path string, codec string, reader string, broker string, action string"
+)
+_FILES: Final = (
+    "file string, kind string, partition string, checked boolean, clean boolean, size bigint, "
+    "entries bigint, padding bigint, batches bigint, control_batches bigint, records bigint, "
+    "unread bigint, magics map<string,bigint>, codecs map<string,bigint>, first_offset bigint, "
+    "last_offset bigint, findings map<string,bigint>"
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What one call of a task verifies.
+
+    Attributes:
+        path: of a segment or KRaft snapshot.
+        span: which part of it.
+        partition: path of the partition directory, "" for a file on its own.
+        is_last: whether no segment follows.
+        log: path of the directory whose segments are one log; "" for a KRaft snapshot.
+        group_offsets: see ``LogOrder``.
+        codecs: names of those that read it.
+        before: pickled ``Survey`` of what lies before it in the log; of nothing, if empty.
+        begins: whether it is the first part of its segment.
+    """
+
+    path: Path
+    span: Span
+    partition: str
+    is_last: bool
+    log: str
+    group_offsets: bool
+    codecs: tuple[str, ...]
+    before: bytes = b""
+    begins: bool = True
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        try:
+            end = self.path.stat().st_size if self.span.end is None else self.span.end
+        except OSError:
+            return 0
+        return max(0, end - self.span.start)
+
+
+@dataclass
+class Verification:
+    """What ``verify`` found.
+
+    Attributes:
+        report: as ``kafkaspec.verify`` gives it.
+        findings: one row each.
+        files: one row for each file, also one without findings.
+    """
+
+    report: Report
+    findings: DataFrame
+    files: DataFrame
+
+
+def verify(
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    *,
+    codec: str = DEFAULT_CODEC,
+    split_bytes: int = SPLIT_BYTES,
+    tasks: int | None = None,
+) -> Verification:
+    """Check everything under paths, in the workers.
+
+    Args:
+        spark: a session whose workers have kafkaspec and see the same files under the same paths.
+        paths: one or several of what ``kafkaspec.verify`` takes.
+        codec: name of the codec that reads, or ``all``.
+        split_bytes: a larger segment is verified in parts.
+        tasks: how many there are to be; three a slot by default.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, if a path does not exist or has nothing of Kafka's.
+        ValueError: no such codec.
+    """
+    report = Report(codecs=codecs_of(codec))
+    places = [Path(path) for path in ([paths] if isinstance(paths, str) else paths)]
+    units: list[Unit] = []
+    for place in places:
+        if place.exists():  # of what does not, verify_events says so
+            units += units_of(place, report.codecs, split_bytes)
+    done = _verified(spark, units, tasks)
+    for place in places:
+        for event in verify_events(place, codec=codec, elsewhere=done.pop_or_none):
+            if isinstance(event, Finding):
+                report.findings.append(event)
+            else:
+                report.files.append(event)
+                report.totals.add(event)
+    findings = [_row(item.as_dict(), _FINDINGS) for item in report.findings]
+    files = [_row(item.as_dict(), _FILES) for item in report.files]
+    return Verification(
+        report,
+        spark.createDataFrame(findings, _FINDINGS),
+        spark.createDataFrame(files, _FILES),
+    )
+
+
+def _row(values: dict[str, object], schema: str) -> tuple[object, ...]:
+    names = [field.split(" ")[0] for field in schema.split(", ")]
+    return tuple(values[name] for name in names)
+
+
+@dataclass
+class _Done:
+    """What came out, by path."""
+
+    found: dict[Path, Settled] = field(default_factory=dict)
+
+    def pop_or_none(self, path: Path) -> Settled | None:
+        return self.found.pop(path, None)
+
+
+def _verified(spark: SparkSession, units: list[Unit], tasks: int | None) -> _Done:
+    followed = [n for n, unit in enumerate(units) if _is_followed(units, n)]
+    chosen = [units[n] for n in followed]
+    # Only headers are read here, of which there are about as many as there are bytes.
+    surveys = {
+        followed[number]: found
+        for number, found in computed(spark, chosen, [u.size for u in chosen], look, tasks)
+    }
+    units = informed(units, surveys)
+    results = dict(computed(spark, units, [u.size for u in units], check, tasks))
+    return joined(units, results)
+
+
+def joined(units: Sequence[Unit], results: dict[int, Settled]) -> _Done:
+    """The results of parts as those of segments."""
+    done = _Done()
+    for number, unit in enumerate(units):
+        if unit.path in done.found:
+            done.found[unit.path].append(results[number])
+        else:
+            done.found[unit.path] = results[number]
+    return done
+
+
+def units_of(place: Path, codecs: tuple[str, ...], split_bytes: int) -> list[Unit]:
+    """What there is to verify under a path, logs in order."""
+    if not place.is_dir():
+        if kind_of(place.name) not in (FileKind.SEGMENT, FileKind.KRAFT_SNAPSHOT):
+            return []
+        return _parts(Unit(place, WHOLE, "", True, "", False, codecs), split_bytes)
+    made: list[Unit] = []
+    for directory in read_directories(place):
+        partition = os.fspath(directory.path) if directory.is_partition else ""
+        log = os.fspath(directory.path)
+        group_offsets = directory.path.name.startswith(GROUP_OFFSETS)
+        segments = directory.of(FileKind.SEGMENT)
+        for path in segments:
+            last = path == segments[-1]
+            unit = Unit(path, WHOLE, partition, last, log, group_offsets, codecs)
+            made += _parts(unit, split_bytes)
+        for path in directory.of(FileKind.KRAFT_SNAPSHOT):
+            made.append(Unit(path, WHOLE, partition, True, "", False, codecs))
+    return made
+
+
+def _parts(unit: Unit, split_bytes: int) -> list[Unit]:
+    spans = spans_of(unit.path, split_bytes)
+    return [replace(unit, span=span, begins=span is spans[0]) for span in spans]
+
+
+def _is_followed(units: Sequence[Unit], number: int) -> bool:
+    if number + 1 == len(units):
+        return False
+    unit, following = units[number], units[number + 1]
+    return unit.path == following.path or (unit.log != "" and unit.log == following.log)
+
+
+def informed(units: Sequence[Unit], surveys: dict[int, Survey]) -> list[Unit]:
+    """The units with what they have to know; a segment that cannot be split is one of them."""
+    made: list[Unit] = []
+    running: Survey | None = None
+    for numbers in _segments(units):
+        unit = units[numbers[0]]
+        known = [surveys.get(n) for n in numbers]
+        followed = known[-1] is not None
+        parts = [units[n] for n in numbers]
+        if len(parts) > 1 and not all(found is None or found.sound for found in known):
+            parts = [replace(unit, span=WHOLE)]
+            known = [look(parts[0]) if followed else None]
+        if not made or not unit.log or made[-1].log != unit.log:
+            running = None
+        for part, found in zip(parts, known, strict=True):
+            if running is not None:
+                del running.order.epochs[:-1]  # the others are with the results
+            made.append(replace(part, before=pickle.dumps(running) if running else b""))
+            if found is not None:
+                if running is not None:
+                    found.follow(running, same_segment=not part.begins)
+                running = found
+    return made
+
+
+def _segments(units: Sequence[Unit]) -> Iterator[list[int]]:
+    numbers: list[int] = []
+    for number, unit in enumerate(units):
+        if numbers and units[numbers[0]].path != unit.path:
+            yield numbers
+            numbers = []
+        numbers.append(number)
+    if numbers:
+        yield numbers
+
+
+def look(unit: Unit) -> Survey:
+    """The survey of a unit, in a task."""
+    return survey(unit.path, unit.span, unit.codecs[0], group_offsets=unit.group_offsets)
+
+
+def check(unit: Unit) -> Settled:
+    """What comes out of a unit, in a task."""
+    before: Survey | None = pickle.loads(unit.before) if unit.before else None
+    order = before.order if before is not None else LogOrder(group_offsets=unit.group_offsets)
+    verifier = SegmentVerifier(
+        unit.path,
+        Options(unit.codecs),
+        order=order,
+        partition=unit.partition,
+        is_last=unit.is_last,
+        span=unit.span,
+        before=None if unit.begins else before,
+    )
+    return settled(verifier.run(), order)
