@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
@@ -85,6 +86,10 @@ class Directory:
         return f"{self.version}-{self.name}"
 
 
+_ACKNOWLEDGES_APPEND_TIME = (0, 10, 2)
+"""The clients before tell what was sent, not what the broker made of it."""
+_APPEND_TIME = re.compile(r"^offset: (?P<offset>\d+) .*?LogAppendTime: (?P<time>\d+)", re.MULTILINE)
+
 FULL = [version for version in VERSIONS if by_name(version).full]
 """The versions with the files of every scenario."""
 
@@ -124,21 +129,37 @@ def dumps(version: str) -> dict[str, str]:
 def produced(version: str) -> dict[str, list[dict[str, Any]]]:
     """Acknowledged records by partition directory; keys, values, headers as bytes.
 
-    Without those that went with their segments when the log start offset was raised.
+    Without those that went with their segments when the log start offset was raised, and without
+    0.10.0's topic of append times: neither its client nor its dump tool tells them.
     """
+    appended = _append_times(version) if release(version) < _ACKNOWLEDGES_APPEND_TIME else {}
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in keep.read_produced(GOLDEN / version):
         for name in ("key", "value"):
             record[name] = _bytes(record[name])
         record["headers"] = tuple((key, _bytes(value)) for key, value in record["headers"])
-        found[f"{record['topic']}-{record['partition']}"].append(record)
+        name = f"{record['topic']}-{record['partition']}"
+        record["timestamp"] = appended.get((name, record["offset"]), record["timestamp"])
+        found[name].append(record)
     for row in _scenarios(version):
         if row["log_start_offset"]:
             name = f"{row['topic']}-{row['partition']}"
             logs = (GOLDEN / version / "logs" / name).glob("*.log")
             first = min(int(path.stem) for path in logs)
             found[name] = [record for record in found[name] if record["offset"] >= first]
+        append_time = row["topic_settings"].get("message.timestamp.type") == "LogAppendTime"
+        if append_time and not appended and release(version) < _ACKNOWLEDGES_APPEND_TIME:
+            del found[f"{row['topic']}-{row['partition']}"]
     return dict(found)
+
+
+def _append_times(version: str) -> dict[tuple[str, int], int]:
+    """Append times by partition directory and offset, as the dump tool shows them."""
+    return {
+        (path.split("/")[0], int(match["offset"])): int(match["time"])
+        for path, text in dumps(version).items()
+        for match in _APPEND_TIME.finditer(text)
+    }
 
 
 def _scenarios(version: str) -> list[dict[str, Any]]:
