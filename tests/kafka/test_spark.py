@@ -1,0 +1,114 @@
+"""Real brokers load the partitions that are written through Spark, and serve every record.
+
+The writers are called as Spark calls them, in tasks and a commit; ``tests/spark`` has them with
+Spark.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import kafkaspec as ks
+from tests.kafka.chosen import VERSIONS
+from tests.kafka.partitions import INDEX_INTERVAL_BYTES, served
+from tests.spark.writing import rows, without, write
+from tools.golden.maven import resolve
+from tools.golden.versions import Version
+from tools.kafka.serving import Client, Served, Template, complaints, prepare, serving
+
+pytestmark = pytest.mark.kafka
+
+FIRST = 40
+COUNT = 900
+
+
+def given(first: int, last: int, magic: int, *, step: int = 1) -> pa.RecordBatch:
+    """Rows with what there is room for in this magic."""
+    batch = rows("any", 0, range(first, last, step), size=40)
+    return batch if magic else without(batch, "timestamp")
+
+
+def wanted(offsets: range, magic: int, *, moved: int = 0) -> list[Served]:
+    """What a consumer gets of ``rows``."""
+    return [
+        served(
+            ks.Record(
+                at + moved,
+                at if magic else -1,
+                b"%d" % at if at % 3 else None,
+                b"%40d" % at,
+                (),
+            )
+        )
+        for at in offsets
+    ]
+
+
+@pytest.fixture(scope="module", params=VERSIONS, ids=lambda version: version.name)
+def placed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Template, dict[str, tuple[Path, list[Served]]]]:
+    """A broker, and by topic the directory and what it holds."""
+    version: Version = request.param
+    work = tmp_path_factory.mktemp(f"spark-{version.name}")
+    topics = _write(version, work / "ours")
+    (work / "run").mkdir()
+    settings = {"index.interval.bytes": str(INDEX_INTERVAL_BYTES)}
+    return prepare(version, resolve(version), work / "run", list(topics), settings), topics
+
+
+def _write(version: Version, target: Path) -> dict[str, tuple[Path, list[Served]]]:
+    magic = 2 if version.release >= (0, 11) else 1 if version.release >= (0, 10) else 0
+    topics = {}
+    for codec in version.codecs:
+        if codec == "zstd" and magic < 2:
+            continue
+        options = {
+            "profile": version.name, "compression": codec, "segmentBytes": 9000, "batchSize": 700,
+            "leaderEpoch": 0, "indexIntervalBytes": INDEX_INTERVAL_BYTES,
+        }  # fmt: skip
+        bounds = [(FIRST, 300), (300, 310), (310, COUNT)]
+        tasks = [[given(first, last, magic)] for first, last in reversed(bounds)]
+        topic = f"kept-{codec}"
+        write(target / topic, tasks, topic=topic, **options)
+        topics[topic] = target / topic / f"{topic}-0", wanted(range(FIRST, COUNT), magic)
+
+        topic = f"gaps-{codec}"
+        gaps = [[given(at, at + 300, magic, step=7)] for at in (0, 301, 602)]
+        write(target / topic, gaps, topic=topic, allowGaps=True, **options)
+        expected = [item for at in (0, 301, 602) for item in wanted(range(at, at + 300, 7), magic)]
+        topics[topic] = target / topic / f"{topic}-0", expected
+
+        if magic or codec == "none":
+            topic = f"assigned-{codec}"
+            for first, last in ((0, 400), (400, COUNT)):
+                middle = (first + last) // 2
+                parts = [
+                    [without(given(at, end, magic), "offset")]
+                    for at, end in ((first, middle), (middle, last))
+                ]
+                write(target / topic, parts, topic=topic, **options)
+            topics[topic] = target / topic / f"{topic}-0", wanted(range(COUNT), magic)
+    return topics
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "crashed"])
+def test_broker_serves_what_was_written_through_spark(
+    placed: tuple[Template, dict[str, tuple[Path, list[Served]]]], clean: bool
+) -> None:
+    template, topics = placed
+    template.place(((topic, path) for topic, (path, _) in topics.items()), clean=clean)
+    failures = []
+    with serving(template), Client(template) as client:
+        for topic, (_, expected) in topics.items():
+            got = client.consume(topic, "read_uncommitted")
+            end = expected[-1].offset + 1
+            if (got.records, got.start, got.end) != (expected, expected[0].offset, end):
+                failures.append(f"{topic}: {got!s:.500}")
+            elif clean and client.append(topic) != end:
+                failures.append(f"{topic}: another end of the log")
+    assert failures + complaints(template, topics) == []
+    assert len(topics) >= 2 * len(template.version.codecs) - 2
