@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 LOGS ?= tests/golden
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-kafka compatibility check generate format bench fuzz sanitize conformance golden clean
+.PHONY: help run test test-kafka compatibility check generate format bench bench-spark fuzz sanitize conformance golden clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -44,6 +44,10 @@ format:  ## Format the code
 bench:  ## Compare with other readers, all in one run (OPTIONS='--quick', '--only CASE', '--write')
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m benchmarks $(OPTIONS)
+
+bench-spark:  ## Compare the data source with Spark's Parquet and Kafka sources (OPTIONS='--quick', '--write')
+	@tools/setup/venv.sh $(VENV) construct,test
+	$(BIN)/python -m benchmarks.spark $(OPTIONS)
 
 fuzz:  ## Fuzz the native core with sanitizers (SECONDS=600; needs clang with libFuzzer)
 	@tools/setup/venv.sh $(VENV) construct,test

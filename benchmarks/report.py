@@ -30,14 +30,14 @@ def report(outcomes: Iterable[Outcome], command: str, limits: str = "") -> str:
     figures = [figure for outcome in found for figure in outcome.figures]
     parts = [
         "# Speed\n",
-        f"Made by `{command}`; all figures of one run. {_machine()}\n",
+        f"Made by `{command}`; all figures of one run. {machine()}\n",
         f"{_versions()}\n",
         "Times are CPU times of one thread, medians of rounds in which all candidates take turns;"
         " a ratio is the median of the ratios within each round. `x` says how many times the"
         " peer's time is ours. Before anything is timed, all readers of a case have given the same"
         " records.\n",
         "## Gates\n",
-        _markdown(_gates(figures)),
+        markdown(gates(figures)),
     ]
     if limits:
         parts.append(limits)
@@ -45,11 +45,12 @@ def report(outcomes: Iterable[Outcome], command: str, limits: str = "") -> str:
         for table in outcome.tables:
             parts.append(f"## {table.title}\n")
             parts += [f"{note}\n" for note in table.notes]
-            parts.append(_markdown(table))
+            parts.append(markdown(table))
     return "\n".join(parts)
 
 
-def _gates(figures: Sequence[Figure]) -> Table:
+def gates(figures: Sequence[Figure]) -> Table:
+    """The figures beside their gates."""
     table = Table("Gates", ("case", "gate", "figure", "reached"))
     for figure in figures:
         sign = "≤" if figure.at_most else "≥"
@@ -62,12 +63,14 @@ def _gates(figures: Sequence[Figure]) -> Table:
     return table
 
 
-def _markdown(table: Table) -> str:
+def markdown(table: Table) -> str:
+    """A table without its title."""
     lines = [table.columns, ("---", *["---:"] * (len(table.columns) - 1)), *table.rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _machine() -> str:
+def machine() -> str:
+    """What it runs on, and how busy that is."""
     name = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

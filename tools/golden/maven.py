@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -53,8 +54,8 @@ def _dependency(coordinate: str, excluded: tuple[str, ...]) -> str:
     )
 
 
-def _pom(version: Version) -> str:
-    dependencies = "".join(_dependency(c, version.excluded) for c in version.artifacts)
+def _pom(artifacts: Sequence[str], excluded: tuple[str, ...]) -> str:
+    dependencies = "".join(_dependency(c, excluded) for c in artifacts)
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0">\n'
         "<modelVersion>4.0.0</modelVersion>\n"
@@ -65,8 +66,17 @@ def _pom(version: Version) -> str:
 
 def resolve(version: Version) -> Path:
     """The directory with all jars of ``version``; downloaded on the first call."""
-    pom = _pom(version)
     home = cache_root() / "brokers" / version.name
+    return resolve_artifacts(home, version.artifacts, version.excluded)
+
+
+def resolve_artifacts(home: Path, artifacts: Sequence[str], excluded: tuple[str, ...] = ()) -> Path:
+    """The directory with artifacts and all that they need, below ``home``.
+
+    Raises:
+        ToolError: there is no Maven, or it fails.
+    """
+    pom = _pom(artifacts, excluded)
     jars, stamp = home / "jars", home / "pom.xml"
     if stamp.is_file() and stamp.read_text() == pom and jars.is_dir():
         return jars

@@ -1,0 +1,206 @@
+"""Runs everything and writes the page."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from benchmarks.data import KIB, MIB, Shape
+from benchmarks.java import java_version
+from benchmarks.outcome import Figure, Outcome, Settings, Table, number
+from benchmarks.report import gates, machine, markdown
+from benchmarks.spark import broker, queries
+from benchmarks.spark.cores import scaling
+from benchmarks.spark.queries import AGGREGATE, COUNT, NARROW, NOOP, WRITE, in_turns
+from benchmarks.spark.session import connector, session
+from benchmarks.spark.sources import NARROW as NARROW_COLUMNS
+from benchmarks.spark.sources import Rows, make
+from benchmarks.timing import Times
+from tools.golden.maven import ToolError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "SPARK.md"
+LIMITS = HERE / "LIMITS.md"
+
+OURS, PARQUET = "segments", "Parquet"
+BINARY, KAFKA, PREPARED = "`binaryFile`, `mapInPandas`", "Spark's Kafka source", "prepared batches"
+
+_FULL = 512 * MIB
+_ROUNDS = 5
+_SHAPES = (Shape(100), Shape(KIB))
+_GATES = {
+    (NOOP, 100): 0.85,
+    (NOOP, KIB): 1.0,
+    (NARROW, KIB): 1.0,
+    (AGGREGATE, 100): 0.65,
+    (AGGREGATE, KIB): 0.65,
+    (WRITE, 100): 0.85,
+    (WRITE, KIB): 0.85,
+}
+_SCALING = 1.7
+_CORES = 2
+
+Sources = dict[str, Callable[[], "DataFrame"]]
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Tiny data, one round: that it runs, not how fast.")
+@click.option("--size", metavar="MIB", type=int, help="Of the records of each shape.")
+@click.option("--rounds", type=int, help="That count.")
+@click.option("--broker/--no-broker", "with_broker", default=True, help="Spark's Kafka source too.")
+@click.option("--scaling/--no-scaling", "with_scaling", default=True, help="One core against two.")
+@click.option("--write", is_flag=True, help=f"Write the page to {RESULTS.name} too.")
+def main(
+    quick: bool,
+    size: int | None,
+    rounds: int | None,
+    with_broker: bool,
+    with_scaling: bool,
+    write: bool,
+) -> None:
+    """Compare the data source with what else Spark has; each ratio is of this run."""
+    rounds = rounds or (1 if quick else _ROUNDS)
+    outcome, seen = Outcome(), []
+    with tempfile.TemporaryDirectory(prefix="kafkaspec-bench-") as name:
+        settings = Settings(quick, Path(name))
+        total = settings.size(size * MIB if size else _FULL)
+        jars, why = _connector() if with_broker else ([], "it was left out")
+        with session(settings.work, cores=_CORES, jars=jars) as spark:
+            for shape in _SHAPES:
+                rows = make(shape, settings.work / str(shape.value), total)
+                seen.append(rows)
+                _prepare(spark, rows)
+                _compare(spark, rows, outcome, rounds, why)
+        for rows in seen:
+            outcome.figures.append(
+                _scaling(rows, rounds, "" if with_scaling else "it was left out")
+            )
+    text = page(outcome, rounds, total // MIB)
+    click.echo(text)
+    if write:
+        RESULTS.write_text(text, encoding="utf-8")
+
+
+def _scaling(rows: Rows, rounds: int, why: str) -> Figure:
+    what = f"{NOOP}, {rows.shape.name}: two cores against one"
+    if why:
+        return Figure(what, None, _SCALING, why=why)
+    click.echo(what, err=True)
+    found = scaling(rows, rounds)
+    return Figure(what, found, _SCALING, why="" if found else "there is one core")
+
+
+def _connector() -> tuple[list[Path], str]:
+    try:
+        return connector(), ""
+    except ToolError as error:
+        return [], str(error).splitlines()[0]
+
+
+def _prepare(spark: SparkSession, rows: Rows) -> None:
+    """Write the Parquet files, and see that all sources have the same rows."""
+    rows.segments(spark).write.parquet(str(rows.parquet))
+    wanted = _digest(rows.files(spark))
+    for name, found in (("segments", rows.segments(spark)), ("binaryFile", rows.binary(spark))):
+        if _digest(found) != wanted:
+            raise AssertionError(f"{name} has other rows than Parquet")
+    if wanted[0] != rows.count:
+        raise AssertionError(f"{wanted[0]} rows instead of {rows.count}")
+
+
+def _digest(rows: DataFrame) -> tuple[int, ...]:
+    """The number of rows, and a sum over all of them."""
+    found = rows.selectExpr(
+        "count(*)", "sum(cast(xxhash64(key, value, offset, timestamp) as decimal(38)))"
+    ).first()
+    assert found is not None
+    return tuple(int(item) for item in found)
+
+
+def _compare(spark: SparkSession, rows: Rows, outcome: Outcome, rounds: int, why: str) -> None:
+    shape = rows.shape
+    plain: Sources = {OURS: lambda: rows.segments(spark), PARQUET: lambda: rows.files(spark)}
+    small: Sources = {
+        OURS: lambda: rows.segments(spark, NARROW_COLUMNS),
+        PARQUET: lambda: rows.files(spark, NARROW_COLUMNS),
+    }
+    cases: list[tuple[str, queries.Query, Sources]] = [
+        (COUNT, queries.count, plain),
+        (AGGREGATE, queries.aggregate, plain),
+        (NARROW, queries.narrow, small),
+        (WRITE, queries.to_parquet(rows.root / "written"), plain),
+    ]
+    for name, query, sources in cases:
+        click.echo(f"{shape.name}: {name}", err=True)
+        _add(outcome, rows, name, in_turns(query, sources, rows.count, rounds))
+    click.echo(f"{shape.name}: {NOOP}", err=True)
+    peers: Sources = {
+        **plain,
+        PREPARED: lambda: rows.prepared(spark),
+        BINARY: lambda: rows.binary(spark),
+    }
+    if why:
+        _add(outcome, rows, NOOP, in_turns(queries.noop, peers, rows.count, rounds), why)
+        return
+    tasks = rows.segments(spark).rdd.getNumPartitions()
+    work = rows.root / "broker"
+    with broker.served(rows, work, tasks) as read:
+        if read(spark).count() != rows.count:
+            raise AssertionError("the broker has other rows")
+        peers[KAFKA] = lambda: read(spark)
+        _add(outcome, rows, NOOP, in_turns(queries.noop, peers, rows.count, rounds))
+    shutil.rmtree(work)
+
+
+def _add(outcome: Outcome, rows: Rows, name: str, found: Times, why: str = "") -> None:
+    shape = rows.shape
+    table = Table(f"{name}, {shape.name}", ("source", "M rows/s", "segments are faster by"))
+    for source in found.rounds:
+        ratio = found.ratio(source, OURS)
+        rate = number(1e3 / found.median(source))
+        table.rows.append((source, rate, "" if source == OURS else f"{number(ratio)} x"))
+    outcome.tables.append(table)
+    gate = _GATES.get((name, shape.value))
+    if gate is not None:
+        what = f"{name}, {shape.name}: against Parquet"
+        outcome.figures.append(Figure(what, found.ratio(PARQUET, OURS), gate))
+    if name == NOOP:
+        against = None if why else found.ratio(KAFKA, OURS)
+        what = f"{name}, {shape.name}: against {KAFKA}"
+        outcome.figures.append(Figure(what, against, 1.0, why=why))
+
+
+def page(outcome: Outcome, rounds: int, size: int) -> str:
+    """The results in Markdown."""
+    versions = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "pyarrow", "kafkaspec"))
+    parts = [
+        "# Spark\n",
+        f"Made by `make bench-spark`; all figures of one run, {size} MiB of records in each shape,"
+        f" `local[{_CORES}]`, {rounds} rounds. {machine()} {versions}; Kafka {broker.KAFKA.name};"
+        f" {java_version()}.\n",
+        "Wall time from `load` to the end of the query, medians of rounds in which all sources take"
+        " turns; a ratio is the median of the ratios within each round. Parquet is what Spark"
+        " writes of the same rows with its own settings. Before anything is timed, all sources have"
+        f' given the same rows. "{PREPARED}" hands over one decoded batch again and again: the most'
+        " that a data source in Python can reach.\n",
+        "## Gates\n",
+        markdown(gates(outcome.figures)),
+    ]
+    if LIMITS.exists():
+        parts.append(LIMITS.read_text(encoding="utf-8"))
+    for table in outcome.tables:
+        parts += [f"## {table.title[0].upper()}{table.title[1:]}\n", markdown(table)]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    main()

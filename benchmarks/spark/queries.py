@@ -1,0 +1,86 @@
+"""What is timed: a query on one source, wall time, all sources of a query in turns."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.timing import Candidate, Times, measure
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Query = Callable[["DataFrame"], object]
+
+NOOP, COUNT, AGGREGATE = "scan", "count", "aggregate"
+NARROW, WRITE = "narrow scan", "write to Parquet"
+
+
+def noop(rows: DataFrame) -> None:
+    """Every value of every column becomes a row of Spark, and is dropped."""
+    rows.write.format("noop").mode("overwrite").save()
+
+
+def count(rows: DataFrame) -> int:
+    """How many."""
+    return int(rows.count())
+
+
+def aggregate(rows: DataFrame) -> object:
+    """Of two columns."""
+    return rows.selectExpr("sum(length(value))", "max(offset)").collect()
+
+
+def narrow(rows: DataFrame) -> object:
+    """Of two small columns."""
+    return rows.selectExpr("max(offset)", "max(timestamp)").collect()
+
+
+def to_parquet(target: Path) -> Query:
+    """Write them as Parquet."""
+
+    def write(rows: DataFrame) -> None:
+        shutil.rmtree(target, ignore_errors=True)
+        rows.write.parquet(str(target))
+
+    return write
+
+
+@dataclass
+class Timed:
+    """A query on a source, which is opened anew each time.
+
+    Attributes:
+        source: makes the DataFrame.
+        query: what is asked.
+        records: rows of the source.
+        seconds: wall time of the last run.
+    """
+
+    source: Callable[[], DataFrame]
+    query: Query
+    records: int
+    seconds: float = field(default=0.0, init=False)
+
+    def run(self) -> int:
+        """Time it once."""
+        before = time.perf_counter()
+        self.query(self.source())
+        self.seconds = time.perf_counter() - before
+        return self.records
+
+
+def in_turns(
+    query: Query, sources: Mapping[str, Callable[[], DataFrame]], records: int, rounds: int
+) -> Times:
+    """The same query on all sources, in turns."""
+    candidates = []
+    for name, source in sources.items():
+        timed = Timed(source, query, records)
+        candidates.append(Candidate(name, timed.run, records, partial(getattr, timed, "seconds")))
+    return measure(candidates, rounds)
