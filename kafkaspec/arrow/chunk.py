@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
+
+from kafkaspec.codecs.native.scan import EntryTable
+from kafkaspec.codecs.native.wrappers import Shift
 
 
 class Arena:
@@ -36,19 +39,23 @@ class Chunk:
     Attributes:
         region: the part of the input that they lie in.
         start: position of its first byte in the input.
+        table: headers of the entries, and of others.
         entries: what the core is told of each.
         rows: number of records.
         bytes: of the entries after decompression, at least.
         sources: the buffers of the entries, by number.
         cut: whether some records are outside of the range of offsets that is wanted.
         odd: whether there are messages of magic 0, whose timestamp type says nothing.
+        shifts: what wrappers do to their rows, by number of the entry.
     """
 
     region: memoryview
     start: int
+    table: EntryTable
     entries: array[int]
     rows: int
     bytes: int
     sources: Sequence[memoryview]
     cut: bool = False
     odd: bool = False
+    shifts: dict[int, Shift] = field(default_factory=dict)

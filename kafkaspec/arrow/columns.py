@@ -30,6 +30,7 @@ from kafkaspec.codecs.native.columns import (
     Layout,
     ListColumn,
 )
+from kafkaspec.codecs.native.wrappers import apply_shifts
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.log.segment import Segment
 
@@ -98,7 +99,7 @@ class Decoder:
         """
         module = self._core.module
         entries, sources = chunk.entries, tuple(chunk.sources)
-        count = len(entries) // module.BATCH_FIELDS
+        count, begin = len(entries) // module.BATCH_FIELDS, first
         columns = ColumnSet(
             self._core, self._names, chunk.rows, self._layout, chunk.bytes, allocate
         )
@@ -117,8 +118,10 @@ class Decoder:
                 break
             columns.grow()
             first = failed
-        made = self._batch(columns.result(), columns.filled, chunk)
-        return made, count if status == module.OK else failed
+        end = count if status == module.OK else failed
+        found = columns.result()
+        apply_shifts(self._core, chunk.shifts, entries, range(begin, end), found)
+        return self._batch(found, columns.filled, chunk), end
 
     def _batch(self, found: dict[str, AnyColumn], rows: int, chunk: Chunk) -> pa.RecordBatch:
         data: Sequence[pa.Buffer] = ()

@@ -1,14 +1,15 @@
 """Columns through the native core: headers are scanned, whole batches decoded many at a time.
 
 A chunk is a part of the input and, for what is compressed, an arena that batches are decompressed
-into; views point into both. Control batches, legacy wrappers, and whatever the core refuses go
-through Python, which has the rules and raises the errors.
+into; views point into both. Control batches, wrappers of magic 0 and 1 with an oddity, and whatever
+the core refuses go through Python, which has the rules and raises the errors.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -20,8 +21,9 @@ from kafkaspec.arrow.columns import Decoder
 from kafkaspec.arrow.rows import Rows, wanted
 from kafkaspec.arrow.schema import Place, Request
 from kafkaspec.codecs.native import Core, NativeCodec
-from kafkaspec.codecs.native.names import BATCH_MAGIC, ROLES
+from kafkaspec.codecs.native.names import BATCH_MAGIC, MAGIC, ROLES
 from kafkaspec.codecs.native.scan import End, EntryTable, scan
+from kafkaspec.codecs.native.wrappers import open_wrapper
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.lookup import start_position
@@ -139,7 +141,7 @@ class NativeReader:
             )
             if number:
                 entries = room[: number * module.BATCH_FIELDS]
-                chunk = Chunk(region, base, entries, rows, table.position, (region,))
+                chunk = Chunk(region, base, table, entries, rows, table.position, (region,))
                 chunk.cut = bool(facts & module.CUT)
                 chunk.odd = bool(facts & module.OLDEST)
                 decode = self._unpack if facts & module.COMPRESSED else self._decode
@@ -156,7 +158,8 @@ class NativeReader:
         fields, entries, region = module.BATCH_FIELDS, whole.entries, whole.region
         described = (module.PAYLOAD, module.PAYLOAD_POSITION, module.PAYLOAD_SIZE, module.ROWS)
         kinds, starts, sizes, counts = (entries[field::fields] for field in described)
-        inflate = {kind: compression.into(-1 - kind) for kind in set(kinds) if kind != _IN_ENTRY}
+        magics = whole.table.column(MAGIC)
+        inflate: dict[tuple[int, int], compression.Into] = {}
         most = self._segment.max_output
         arena = Arena(0)
         first = 0  # entry of the chunk that is being put together
@@ -167,10 +170,15 @@ class NativeReader:
                 self._segment.check()
             at = number * fields
             payload = region[starts[number] : starts[number] + sizes[number]]
+            wrapper = -1 - counts[number]  # its number in the table
+            magic = BATCH_MAGIC if wrapper < 0 else magics[wrapper]
+            into = inflate.get((kind, magic))
+            if into is None:
+                into = inflate[kind, magic] = compression.into(-1 - kind, magic)
             used = arena.used
-            size = inflate[kind](payload, arena.room[used : used + most]) if arena.size else -1
+            size = into(payload, arena.room[used : used + most]) if arena.size else -1
             if size < 0:  # not what producers write, or broken, or too large for what is left
-                found = self._inflated(-1 - kind, payload)
+                found = self._inflated(-1 - kind, payload, magic)
                 size = -1 if found is None else len(found)
                 if used + size > arena.size:
                     yield from self._part(whole, first, number, arena)
@@ -179,7 +187,13 @@ class NativeReader:
                     used = 0
                 if found is not None:
                     arena.room[used : used + size] = found
-            if counts[number] * _RECORD > size:
+            if wrapper >= 0 and size >= 0:
+                data = arena.room[used : used + size]
+                shift = open_wrapper(self._core, whole.table, wrapper, data)
+                if shift is not None:
+                    whole.shifts[number] = shift
+                    counts[number] = entries[at + module.ROWS] = shift.count
+            if counts[number] < 0 or counts[number] * _RECORD > size:
                 yield from self._part(whole, first, number, arena)
                 first = number + 1
                 position = whole.start + entries[at + module.POSITION]
@@ -197,11 +211,11 @@ class NativeReader:
         left = max(self._ratio * sum(packed), _LEAST_ARENA)
         return Arena(max(size, min(self._request.max_bytes, left)))
 
-    def _inflated(self, codec: int, payload: memoryview) -> bytes | None:
+    def _inflated(self, codec: int, payload: memoryview, magic: int) -> bytes | None:
         """A payload decompressed, None if that is refused or more than views reach."""
         try:
             found = compression.decompress(
-                codec, payload, magic=BATCH_MAGIC, max_output=self._segment.max_output
+                codec, payload, magic=magic, max_output=self._segment.max_output
             )
         except KafkaSpecError:
             return None
@@ -216,8 +230,10 @@ class NativeReader:
         rows = sum(entries[module.ROWS :: module.BATCH_FIELDS])
         size = sum(entries[module.SIZE :: module.BATCH_FIELDS]) + arena.used
         sources = (whole.region, arena.room[: arena.used])
+        numbers = range(first, last) if whole.shifts else ()
+        shifts = {n - first: whole.shifts[n] for n in numbers if n in whole.shifts}
         yield from self._decode(
-            Chunk(whole.region, whole.start, entries, rows, size, sources, whole.cut, whole.odd)
+            replace(whole, entries=entries, rows=rows, bytes=size, sources=sources, shifts=shifts)
         )
 
     def _by_python(self, batch: Batch) -> Iterator[pa.RecordBatch]:

@@ -106,19 +106,22 @@ def decompress(
     raise make_error(reason, detail)
 
 
-def into(codec: int) -> Into:
+def into(codec: int, magic: int) -> Into:
     """What decompresses into memory of the caller, and only what Kafka's producers write.
 
-    It takes a payload of magic 2 and the memory, both of bytes, and returns how many of these it
+    It takes a payload and the memory, both of bytes, and returns how many of these it
     wrote. It returns -1 where ``decompress`` must be asked, which knows all other forms and raises
     the errors: the payload has another form, is broken, or has more output than there is room for.
     The memory may hold anything then. For many small payloads this takes half the time.
 
     Args:
         codec: compression id, ``CompressionType``.
+        magic: of the batches or wrapper messages that hold the payloads.
     """
     kind = _KINDS.get(codec, CompressionType.NONE)
-    return _refuse if kind is CompressionType.NONE else _load(kind).decompress_into
+    if kind is CompressionType.NONE or (kind is CompressionType.ZSTD and magic < _ZSTD_MIN_MAGIC):
+        return _refuse
+    return _load(kind).decompress_into
 
 
 def _refuse(data: memoryview, target: memoryview) -> int:

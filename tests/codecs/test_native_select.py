@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkaspec.codecs.native import load_core
-from kafkaspec.codecs.native.names import BATCH_MAGIC, ROLES
+from kafkaspec.codecs.native.names import BATCH_MAGIC, INNER_ROLES, ROLES
 
 native = pytest.importorskip("kafkaspec._native", reason="the extension was not built")
 
@@ -31,6 +31,8 @@ class Entry:
     max_timestamp: int
     position: int
     size: int
+    value_position: int
+    value_size: int
 
     @property
     def row(self) -> tuple[int, ...]:
@@ -38,6 +40,7 @@ class Entry:
         return (
             self.magic, self.compression, self.is_control, self.num_records, self.base_offset,
             self.last_offset, self.offset, self.max_timestamp, self.position, self.size,
+            self.value_position, self.value_size,
         )  # fmt: skip
 
 
@@ -53,6 +56,8 @@ entries = st.builds(
     max_timestamp=near,
     position=st.integers(0, 1000),
     size=st.integers(0, 100),
+    value_position=st.integers(0, 1000),
+    value_size=st.integers(-1, 100),
 )
 
 
@@ -85,19 +90,27 @@ def expected(
             skipped |= entry.max_timestamp < rules.earliest
         if not skipped:
             rows = entry.num_records if batch else 1
-            if chosen and sum(row for _, _, row in chosen) + rows >= (1 << 31) - 1:
+            if (
+                chosen
+                and sum(1 if row < 0 else row for _, _, row in chosen) + rows >= (1 << 31) - 1
+            ):
                 return number, chosen, facts
-            packed = batch and entry.compression and rows > 0
-            can = not entry.compression
+            wrapped = not batch and bool(entry.compression)
+            packed = wrapped or (batch and entry.compression and rows > 0)
+            can = not wrapped or entry.value_size >= 0
             if batch:
                 fits = packed or rows * LEAST_RECORD <= entry.size
                 can = not entry.is_control and rows >= 0 and bool(fits)
             if not can:
                 return number, chosen, facts | native.OTHERWISE | (native.ENDED if ends else 0)
-            chosen.append((number, -1 - entry.compression if packed else -1, rows))
+            payload = -1 - entry.compression if packed else -1
+            chosen.append((number, payload, -1 - number if wrapped else rows))
             facts |= native.COMPRESSED if packed else 0
             facts |= native.OLDEST if entry.magic == 0 else 0
-            if low < rules.low or (rules.high is not None and last >= rules.high):
+            # What is in a wrapper may lie anywhere.
+            inside = low >= rules.low and (rules.high is None or last < rules.high)
+            anywhere = rules.low == LOWEST and rules.high is None
+            if not (anywhere if wrapped else inside):
                 facts |= native.CUT
         if ends:
             return number + 1, chosen, facts | native.ENDED
@@ -130,7 +143,7 @@ def test_as_the_rules_say(table: list[Entry], first: int, spare: int, rules: Rul
     end, count, rows, facts = native.select(values, capacity, first, len(table), roles, told, room)
     where, chosen, said = expected(table, first, rules)
     assert (end, count, facts) == (where, len(chosen), said)
-    assert rows == sum(row for _, _, row in chosen)
+    assert rows == sum(1 if row < 0 else row for _, _, row in chosen)
     for k, (number, payload, records) in enumerate(chosen):
         made = room[k * native.BATCH_FIELDS :][: native.BATCH_FIELDS]
         assert made[native.POSITION] == 100 + number
@@ -138,8 +151,13 @@ def test_as_the_rules_say(table: list[Entry], first: int, spare: int, rules: Rul
         assert (made[native.PAYLOAD], made[native.ROWS]) == (payload, records)
         assert made[native.FLAGS] == 1
         if payload < -1:
-            assert made[native.PAYLOAD_POSITION] == table[number].position
-            assert made[native.PAYLOAD_SIZE] == table[number].size
+            entry = table[number]
+            inside = (
+                (entry.position, entry.size)
+                if entry.magic == BATCH_MAGIC
+                else (entry.value_position, entry.value_size)
+            )
+            assert (made[native.PAYLOAD_POSITION], made[native.PAYLOAD_SIZE]) == inside
     untouched = room[len(chosen) * native.BATCH_FIELDS :]
     assert set(untouched) <= {7}
 
@@ -177,3 +195,23 @@ def test_count(values: list[int], rows: int) -> None:
             native.count(column, rows, -1)
         return
     assert native.count(column, rows, -1) == values[:rows].count(-1)
+
+
+def test_surveys_and_changes_that_are_none_are_refused() -> None:
+    names = load_core().scan_names
+    roles = tuple(names.index(name) for name in INNER_ROLES)
+    assert native.survey(b"", roles)[:2] == (native.OK, 0)
+    assert native.survey(bytes(5), roles)[:2] == (native.SHORT, 0)
+    for wrong in ((b"", roles[1:]), (b"", (*roles[1:], len(names))), (b"", (*roles[1:], -1))):
+        with pytest.raises((TypeError, ValueError)):
+            native.survey(*wrong)
+    values = array("q", [1, 2, HIGHEST, 4])
+    native.adjust(values, 1, 2, False, 3)
+    assert list(values) == [1, 5, LOWEST + 2, 4]
+    native.adjust(values, 2, 2, True, -7)
+    assert list(values) == [1, 5, -7, -7]
+    for bounds in ((0, 5), (3, 2), (-1, 1), (0, -1), (1 << 62, 1 << 62), (4, 1)):
+        with pytest.raises(ValueError, match=r"rows out of range|needs"):
+            native.adjust(values, *bounds, False, 1)
+    with pytest.raises(BufferError):
+        native.adjust(bytes(values), 0, 1, False, 1)

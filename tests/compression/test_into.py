@@ -27,20 +27,20 @@ def _text(size: int, seed: int = 1) -> bytes:
     return b"".join(parts)[:size]
 
 
-def _into(codec: int, payload: bytes, room: int) -> bytes | None:
+def _into(codec: int, payload: bytes, room: int, magic: int = 2) -> bytes | None:
     """What came out; None for -1. What lies around the memory must not change."""
     memory = bytearray([CANARY]) * (room + 2 * GUARD)
     with memoryview(memory) as view:
-        written = compression.into(codec)(memoryview(payload), view[GUARD : GUARD + room])
+        written = compression.into(codec, magic)(memoryview(payload), view[GUARD : GUARD + room])
     assert -1 <= written <= room
     guards = memory[:GUARD] + memory[GUARD + room :]
     assert guards == bytes([CANARY]) * (2 * GUARD)
     return None if written < 0 else bytes(memory[GUARD : GUARD + written])
 
 
-def _decompress(codec: int, payload: bytes) -> bytes | None:
+def _decompress(codec: int, payload: bytes, magic: int = 2) -> bytes | None:
     try:
-        return compression.decompress(codec, payload, magic=2, max_output=1 << 20)
+        return compression.decompress(codec, payload, magic=magic, max_output=1 << 20)
     except KafkaSpecError:
         return None
 
@@ -110,3 +110,19 @@ def test_two_streams_in_a_row_are_left_to_decompress(codec: CompressionType) -> 
 @pytest.mark.parametrize("codec", [0, 5, 7, -1])
 def test_what_is_no_compression_is_refused(codec: int) -> None:
     assert _into(codec, b"abc", 10) is None
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", CODECS)
+def test_older_magics(codec: CompressionType, magic: int) -> None:
+    data = _text(5000)
+    if codec is CompressionType.ZSTD:
+        payload = compression.compress(codec, data, magic=2)
+        assert _into(codec, payload, len(data), magic) is None
+        assert _decompress(codec, payload, magic) is None
+        return
+    for written in (0, 1, 2):
+        payload = compression.compress(codec, data, magic=written)
+        found = _into(codec, payload, len(data), magic)
+        assert found == data or not written
+        assert found is None or found == _decompress(codec, payload, magic)

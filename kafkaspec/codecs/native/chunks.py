@@ -35,7 +35,7 @@ from kafkaspec.codecs.native.names import (
     VALUE,
 )
 from kafkaspec.codecs.native.scan import End, EntryTable, scan
-from kafkaspec.codecs.native.wrappers import Shift, open_wrapper
+from kafkaspec.codecs.native.wrappers import Shift, apply_shifts, open_wrapper
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.model import Record
@@ -87,6 +87,7 @@ class Chunk:
         compressed: number of entries to decompress.
         first: number of the first entry in the table.
         table: the headers.
+        shifts: what wrappers do to their rows, by number of the entry.
     """
 
     start: int
@@ -96,7 +97,7 @@ class Chunk:
     compressed: int
     first: int
     table: EntryTable
-    shifts: list[Shift] = field(default_factory=list)
+    shifts: dict[int, Shift] = field(default_factory=dict)
 
 
 class ChunkReader:
@@ -197,7 +198,7 @@ class ChunkReader:
             KafkaSpecError: from ``rescue``.
         """
         view = self.buffer[chunk.start : chunk.end]
-        chunk = Chunk(**{**vars(chunk), "batches": chunk.batches[:], "shifts": []})
+        chunk = Chunk(**{**vars(chunk), "batches": chunk.batches[:], "shifts": {}})
         arena = self._open(chunk, view) if chunk.compressed else b""
         while True:
             sources = (view, arena)
@@ -206,8 +207,8 @@ class ChunkReader:
                 break
             arena = self._replace(chunk, refused, arena)
         found = columns.result()
-        for shift in chunk.shifts:
-            shift.apply(found)
+        entries = range(len(chunk.batches) // self.core.module.BATCH_FIELDS)
+        apply_shifts(self.core, chunk.shifts, chunk.batches, entries, found)
         _correct_positions(found, chunk.start, columns.filled)
         return Columns(columns.filled, found, sources, chunk.start, chunk.end)
 
@@ -248,7 +249,7 @@ class ChunkReader:
         module = self.core.module
         width = module.BATCH_FIELDS
         parts: list[bytes] = []
-        at = row = 0
+        at = rows = 0
         for number in range(len(chunk.batches) // width):
             b = number * width
             if chunk.batches[b + module.PAYLOAD] == -2:
@@ -262,9 +263,9 @@ class ChunkReader:
                     chunk.batches[b + module.PAYLOAD_SIZE] = len(payload)
                     parts.append(payload)
                     at += len(payload)
-                    self._open_wrapper(chunk, number, payload, row)
-            row += max(chunk.batches[b + module.ROWS], 0)
-        chunk.rows = row
+                    self._open_wrapper(chunk, number, payload)
+            rows += max(chunk.batches[b + module.ROWS], 0)
+        chunk.rows = rows
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _decompressed(self, chunk: Chunk, entry: int) -> bytes | None:
@@ -286,20 +287,20 @@ class ChunkReader:
                     return None
         return None
 
-    def _open_wrapper(self, chunk: Chunk, number: int, payload: bytes, row: int) -> None:
+    def _open_wrapper(self, chunk: Chunk, number: int, payload: bytes) -> None:
         entry = chunk.first + number
         table = chunk.table
         if table.has(ROWS, entry):
             return
         module = self.core.module
         b = number * module.BATCH_FIELDS
-        found = open_wrapper(self.core, table, entry, payload, row)
+        found = open_wrapper(self.core, table, entry, payload)
         if found is None:
             chunk.batches[b + module.ROWS] = -1
             return
         chunk.batches[b + module.ROWS] = found.count
         chunk.batches[b + module.FLAGS] |= module.ENTRIES
-        chunk.shifts.append(found)
+        chunk.shifts[number] = found
 
     def _replace(self, chunk: Chunk, number: int, arena: bytes) -> bytes:
         """Put records in the place of an entry that the core refused; the new arena."""
@@ -309,17 +310,11 @@ class ChunkReader:
         records = self._rescue(chunk.start + chunk.batches[b + module.POSITION])
         entry = self.codec.batch_of(records)
         before = max(chunk.batches[b + module.ROWS], 0)
-        row = sum(max(chunk.batches[k * width + module.ROWS], 0) for k in range(number))
         chunk.batches[b : b + width] = array(
             "q", [_ARENA, len(arena), len(entry), -1, 0, 0, len(records), 0]
         )
-        more = len(records) - before
-        chunk.rows += more
-        chunk.shifts = [
-            shift.moved(more) if shift.first > row else shift
-            for shift in chunk.shifts
-            if shift.first != row or not before
-        ]
+        chunk.rows += len(records) - before
+        chunk.shifts.pop(number, None)
         return bytes(arena) + entry
 
     def _explain(self, position: int) -> list[Record]:

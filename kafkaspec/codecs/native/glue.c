@@ -205,6 +205,8 @@ static PyMethodDef methods[] = {
     {"payload_objects", glue_payload_objects, METH_VARARGS, "Records of one payload as objects."},
     {"plan", glue_plan, METH_VARARGS, "Chunks of batches from a table of headers."},
     {"select", glue_select, METH_VARARGS, "Descriptions of the batches that are wanted."},
+    {"survey", glue_survey, METH_VARARGS, "What the entries of a buffer have in common."},
+    {"adjust", glue_adjust, METH_VARARGS, "Add to rows of a column of integers, or set them."},
     {"count", glue_count, METH_VARARGS, count_doc},
     {"encode", glue_encode, METH_VARARGS, "Columns as bytes."},
     {"encode_objects", glue_encode_objects, METH_VARARGS, "Record objects as bytes."},

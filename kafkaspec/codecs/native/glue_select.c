@@ -6,7 +6,7 @@
 /* Columns of the table, by what they mean to a reader. */
 enum {
     MAGIC, COMPRESSION, CONTROL, ROWS, BASE_OFFSET, LAST_OFFSET, OFFSET, MAX_TIMESTAMP, RECORDS,
-    RECORDS_SIZE, ROLES
+    RECORDS_SIZE, VALUE, VALUE_SIZE, ROLES
 };
 /* What is wanted. */
 enum { BATCH_MAGIC, LEAST_RECORD, LOW, HIGH, EARLIEST, OPTIONS, FLAGS, RULES };
@@ -24,22 +24,27 @@ static int describe(const int64_t *const *column, int64_t i, const int64_t *rule
 {
     const int64_t codec = column[COMPRESSION][i];
     const int is_batch = column[MAGIC][i] == rule[BATCH_MAGIC];
-    int64_t records = 1, packed = 0;
+    int64_t records = 1, packed = 0, start = column[RECORDS][i], size = column[RECORDS_SIZE][i];
     if (is_batch) {
         records = column[ROWS][i];
         packed = codec != 0 && records > 0;
         if (column[CONTROL][i] || records < 0 ||
-            (!packed && records > column[RECORDS_SIZE][i] / rule[LEAST_RECORD]))
+            (!packed && records > size / rule[LEAST_RECORD]))
             return 0;
     } else if (codec) {
-        return 0;
+        start = column[VALUE][i];
+        size = column[VALUE_SIZE][i];
+        if (size < 0)
+            return 0;
+        packed = 1;
+        records = -1 - i;
     }
     memset(b, 0, KS_BATCH_FIELDS * sizeof *b);
     b[KS_B_PAYLOAD] = -1;
     if (packed) {
         b[KS_B_PAYLOAD] = -1 - codec;
-        b[KS_B_PAYLOAD_POSITION] = column[RECORDS][i];
-        b[KS_B_PAYLOAD_SIZE] = column[RECORDS_SIZE][i];
+        b[KS_B_PAYLOAD_POSITION] = start;
+        b[KS_B_PAYLOAD_SIZE] = size;
         s->facts |= KS_S_COMPRESSED;
     }
     if (column[MAGIC][i] == 0)
@@ -85,7 +90,9 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
             b[KS_B_SIZE] = values[capacity + i];
             s->number++;
             s->rows += records;
-            if (first < rule[LOW] || (bounded && last >= rule[HIGH]))
+            const int wrapped = b[KS_B_ROWS] < 0;
+            if (wrapped ? bounded || rule[LOW] > INT64_MIN
+                        : first < rule[LOW] || (bounded && last >= rule[HIGH]))
                 s->facts |= KS_S_CUT;
         }
         if (ends) {
@@ -102,7 +109,9 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
  * values, capacity, count: a table as scan fills it, looked at from entry `first` on. roles: which
  * of its columns mean what. rules: which entries are wanted. batches: room for the descriptions of
  * all that are looked at. What is compressed has -1 - codec for its payload, and where that lies in
- * the input; who decompresses it puts the place of the records there.
+ * the input; who decompresses it puts the place of the records there. A wrapper, of which only the
+ * last offset is known and not how many records it has, counts as one and has -1 - its number in
+ * the table for its rows.
  */
 PyObject *glue_select(PyObject *module, PyObject *args)
 {

@@ -39,12 +39,17 @@ SIZE: Final = "size"
 """Of a whole entry; behind the name of bytes, of these."""
 BATCH_POSITION: Final = f"batch.{POSITION}"
 """Column of where the entry of a record begins."""
+BATCH_BASE_OFFSET: Final = f"batch.{BASE_OFFSET}"
+"""Column of the first offset of the batch of a record."""
 
 ROLES: Final = (
     MAGIC, COMPRESSION, IS_CONTROL, ROWS, BASE_OFFSET, LAST_OFFSET, OFFSET, MAX_TIMESTAMP,
-    f"{RECORDS}.{POSITION}", f"{RECORDS}.{SIZE}",
+    f"{RECORDS}.{POSITION}", f"{RECORDS}.{SIZE}", f"{VALUE}.{POSITION}", f"{VALUE}.{SIZE}",
 )  # fmt: skip
 """Columns of a scan that ``select`` looks at, in its order."""
+
+INNER_ROLES: Final = (MAGIC, COMPRESSION, OFFSET)
+"""Columns of a scan that ``survey`` looks at, in its order."""
 
 BATCH_MAGIC: Final = next(
     field.constant for field in LAYOUTS[_BATCH].fields if field.constant is not None

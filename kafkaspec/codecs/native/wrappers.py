@@ -1,21 +1,36 @@
-"""Compressed messages of magic 0 and 1: what the core must be told of the messages inside.
+"""Compressed messages of magic 0 and 1: what becomes of the rows of the messages inside.
 
-Only what is regular is taken here. Whatever Kafka forgives or refuses (a cut last message, another
-format inside, offsets that go beyond the wrapper's) is left to the reference.
+Only what is regular is taken here. Whatever Kafka forgives or refuses (a cut last message, a batch
+or a compressed message inside, offsets that go beyond the wrapper's) is left to the reference,
+``kafkaspec.log.legacy``, which has the rules.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Final
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs.native.columns import AnyColumn, IntegerColumn
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.codecs.native.names import COMPRESSION, MAGIC, OFFSET, TIMESTAMP, TIMESTAMP_TYPE
-from kafkaspec.codecs.native.scan import End, EntryTable, scan
+from kafkaspec.codecs.native.names import (
+    BATCH_BASE_OFFSET,
+    BATCH_MAGIC,
+    INNER_ROLES,
+    MAGIC,
+    OFFSET,
+    TIMESTAMP,
+    TIMESTAMP_TYPE,
+)
+from kafkaspec.codecs.native.scan import End, EntryTable
 
-_MAGIC_1: Final = 1
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_MAGIC_0: Final = 0
+"""No timestamps, absolute inner offsets."""
 
 
 @dataclass(frozen=True)
@@ -23,38 +38,64 @@ class Shift:
     """What rows of a wrapper need after they were decoded.
 
     Attributes:
-        first: first row.
         count: number of rows.
         offset: added to each offset.
+        base_offset: offset of the first row, after that.
         timestamp: put in the place of each timestamp, None to leave them.
     """
 
-    first: int
     count: int
     offset: int
+    base_offset: int
     timestamp: int | None
 
-    def moved(self, rows: int) -> Shift:
-        """The same for rows that have moved."""
-        return replace(self, first=self.first + rows)
+    def apply(self, core: Core, found: Mapping[str, AnyColumn], first: int) -> None:
+        """Change the columns that are there.
 
-    def apply(self, found: dict[str, AnyColumn]) -> None:
-        """Change the columns."""
-        offsets, timestamps = found.get(OFFSET), found.get(TIMESTAMP)
-        rows = range(self.first, self.first + self.count)
-        if isinstance(offsets, IntegerColumn) and self.offset:
-            values = memoryview(offsets.values).cast("B").cast("q")
-            for row in rows:
-                values[row] = signed64(values[row] + self.offset)
-        if isinstance(timestamps, IntegerColumn) and self.timestamp is not None:
-            values = memoryview(timestamps.values).cast("B").cast("q")
-            for row in rows:
-                values[row] = self.timestamp
+        Args:
+            core: the extension.
+            found: columns.
+            first: row of the first message.
+        """
+        changes = (
+            (OFFSET, False, self.offset or None),
+            (BATCH_BASE_OFFSET, True, self.base_offset),
+            (TIMESTAMP, True, self.timestamp),
+        )
+        for name, replaced, number in changes:
+            column = found.get(name)
+            if number is not None and isinstance(column, IntegerColumn):
+                core.module.adjust(column.values, first, self.count, replaced, number)
 
 
-def open_wrapper(
-    core: Core, table: EntryTable, entry: int, payload: bytes, first: int
-) -> Shift | None:
+def apply_shifts(
+    core: Core,
+    shifts: Mapping[int, Shift],
+    batches: array[int],
+    entries: range,
+    found: Mapping[str, AnyColumn],
+) -> None:
+    """Change the rows of wrappers.
+
+    Args:
+        core: the extension.
+        shifts: by number of the entry.
+        batches: what the core was told of the entries.
+        entries: those whose rows the columns have.
+        found: the columns.
+    """
+    if not shifts:
+        return
+    rows = batches[core.module.ROWS :: core.module.BATCH_FIELDS]
+    first = 0
+    for number in entries:
+        shift = shifts.get(number)
+        if shift is not None:
+            shift.apply(core, found, first)
+        first += rows[number]
+
+
+def open_wrapper(core: Core, table: EntryTable, entry: int, payload: Buffer) -> Shift | None:
     """What to do with the messages of a wrapper; None where it is not regular.
 
     Args:
@@ -62,22 +103,36 @@ def open_wrapper(
         table: headers of the entries around.
         entry: the wrapper among them.
         payload: its value after decompression.
-        first: row of its first message.
     """
-    inner = scan(core, payload)
-    magics = set(inner.column(MAGIC))
     magic = table.column(MAGIC)[entry]
-    if inner.end is not End.COMPLETE or magics != {magic}:
+    appended = magic != _MAGIC_0 and table.column(TIMESTAMP_TYPE)[entry]
+    append_time = table.column(TIMESTAMP)[entry] if appended else None
+    return shift_of(core, payload, magic, table.column(OFFSET)[entry], append_time)
+
+
+def shift_of(
+    core: Core, payload: Buffer, magic: int, offset: int, append_time: int | None
+) -> Shift | None:
+    """The same, of a wrapper of that magic and offset.
+
+    Args:
+        core: the extension.
+        payload: its value after decompression.
+        magic: 0 or 1.
+        offset: of the wrapper.
+        append_time: its timestamp if that is the time of all messages (LogAppendTime), or None.
+    """
+    roles = tuple(core.scan_names.index(name) for name in INNER_ROLES)
+    end, count, lowest, highest, compressed, first, last = core.module.survey(payload, roles)
+    if end != End.COMPLETE or not count or compressed or highest >= BATCH_MAGIC:
         return None
-    if any(inner.column(COMPRESSION)):
-        return None
-    offset, last = table.column(OFFSET)[entry], inner.column(OFFSET)[inner.count - 1]
     shift = 0
-    timestamp = None
-    if magic == _MAGIC_1:
-        if offset and offset < last:
+    if magic != _MAGIC_0 and offset:
+        if offset < last:
             return None
-        shift = offset - last if offset else 0
-        if table.column(TIMESTAMP_TYPE)[entry]:
-            timestamp = table.column(TIMESTAMP)[entry]
-    return Shift(first, inner.count, shift, timestamp)
+        shift = offset - last
+    if append_time is not None and lowest == _MAGIC_0:  # messages of magic 0 have no time
+        if highest != _MAGIC_0:
+            return None
+        append_time = None
+    return Shift(count, signed64(shift), signed64(first + shift), append_time)
