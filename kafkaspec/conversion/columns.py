@@ -15,9 +15,10 @@ from kafkaspec.codecs import Buffer
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.codecs.native.columns import BytesColumn, ColumnSet, IntegerColumn, Layout
 from kafkaspec.codecs.native.names import COMPRESSION, MAGIC, OFFSET, POSITION, SIZE, TIMESTAMP_TYPE
-from kafkaspec.codecs.native.scan import End, EntryTable, scan
+from kafkaspec.codecs.native.scan import EntryTable, scan
+from kafkaspec.codecs.native.wrappers import Shift, shift_of
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
 from kafkaspec.model import Record
 
 _OFFSET, _TIMESTAMP, _KEY, _VALUE = Record._fields[:4]
@@ -175,16 +176,32 @@ class Slice(Sequence[Record]):
         return max(self.columns.timestamps[self.first : self.last], default=NO_TIMESTAMP)
 
 
-def read_wrapped(codec: NativeCodec, payload: Buffer) -> MessageColumns | None:
-    """The messages inside of a wrapper; None where they are not regular."""
-    table = scan(codec.core, payload)
-    if table.end is not End.COMPLETE or not table.count:
+def read_wrapped(
+    codec: NativeCodec, batch: Batch, payload: Buffer
+) -> tuple[MessageColumns, Shift] | None:
+    """The messages inside of a wrapper, all of its magic; None where they are not regular.
+
+    Args:
+        codec: reads them.
+        batch: the wrapper.
+        payload: its value after decompression.
+
+    Returns:
+        The messages with the offsets that they have inside, and what that must become.
+    """
+    append_time = batch.max_timestamp if batch.timestamp_type == LOG_APPEND_TIME else None
+    shift = shift_of(codec.core, payload, batch.magic, batch.last_offset, append_time)
+    if shift is None:
         return None
-    magics = set(table.column(MAGIC))
-    if len(magics) != 1 or _BATCH_MAGIC in magics or any(table.column(COMPRESSION)):
+    table = scan(codec.core, payload, capacity=shift.count)
+    if set(table.column(MAGIC)) != {batch.magic}:
         return None
     found = MessageColumns(codec, payload, table, table.count)
-    return found if found.complete else None
+    if not found.complete or found.offsets[0] < 0 or shift.base_offset < 0:
+        return None
+    if shift.timestamp is not None:
+        codec.core.module.adjust(found.timestamps, 0, found.rows, True, shift.timestamp)
+    return found, shift
 
 
 def read_run(

@@ -15,7 +15,7 @@ from kafkaspec.conversion.drafts import MOST_DELTA, RECORD_OVERHEAD, Draft, Trai
 from kafkaspec.conversion.header import put_offset
 from kafkaspec.conversion.losses import Loss, Losses
 from kafkaspec.conversion.offsets import Offsets
-from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
+from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.encoding import NONE
 
 RUN_BYTES: Final = 1 << 20
@@ -110,32 +110,25 @@ class Runs:
         """What is in a wrapper, None where it is not regular."""
         if self._codec is None or batch.magic == _DEFAULT or not batch.is_compressed:
             return None
-        found = read_wrapped(self._codec, batch.decompressed(self._choices.max_output))
-        if found is None or found.magic != batch.magic:
+        read = read_wrapped(self._codec, batch, batch.decompressed(self._choices.max_output))
+        if read is None:
             return None
+        found, shift = read
         if not all(map(lt, found.offsets, found.offsets[1:])):
             return None
-        last, shift = found.offsets[-1], 0
-        if batch.magic and batch.last_offset:
-            if batch.last_offset < last:
-                return None
-            shift = batch.last_offset - last
-        if not self._fits(found.offsets[0] + shift, last + shift):
+        if not self._fits(shift.base_offset, found.offsets[-1] + shift.offset):
             return None
-        appended = batch.timestamp_type == LOG_APPEND_TIME
-        if appended:
-            for row in range(found.rows):
-                found.timestamps[row] = batch.max_timestamp
+        appended = shift.timestamp is not None
         if appended and magic == 0:
             self._losses.add(Loss.TIMESTAMP_TYPES, batches=1, records=found.rows)
         slack = len(getattr(batch.message, "unused", b""))
         self._count(found, magic, 1 if slack else 0, wrapped=True)
-        self._move(found, shift + self._offsets.shift)
+        self._move(found, shift.offset + self._offsets.shift)
         epoch = self._choices.leader_epoch
         traits = Traits(
             magic=magic,
             compression=compression,
-            append_time=batch.max_timestamp if appended and magic else None,
+            append_time=shift.timestamp if magic else None,
             leader_epoch=NONE if epoch is None or magic < _DEFAULT else epoch,
         )
         return _draft(found, traits, 0, found.rows)
