@@ -1,0 +1,91 @@
+"""``kafkaspec spark conformance``: several codecs read the same segments."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.options import CodecName, format_option
+from kafkaspec.cli.spark_options import output_option, split_option, tasks_option
+
+_SHOWN = 100
+
+
+@click.command("conformance", short_help="Each batch by several codecs, compared field by field.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option(
+    "--codec",
+    "codecs",
+    type=CodecName(),
+    multiple=True,
+    help="Give it twice or more; all that are installed by default.",
+)
+@split_option
+@tasks_option
+@output_option("Differences and parts as Parquet: OUT/differences, OUT/parts.")
+@format_option
+@click.pass_context
+def conformance_command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    codecs: tuple[str, ...],
+    split_bytes: int,
+    tasks: int | None,
+    output: str | None,
+    output_format: str,
+) -> None:
+    """Compare what codecs make of the same batches.
+
+    Codecs have to agree on every field, every record and every refusal.
+
+    Exit codes: 0 they agree, 1 they do not, 2 wrong usage or something cannot be read.
+    """
+    from kafkaspec.cli.console import count_text
+    from kafkaspec.cli.spark_session import session
+    from kafkaspec.spark.jobs.conformance import conformance
+
+    if len(codecs) == 1:
+        raise click.UsageError("--codec: two at least")
+    with session(ctx) as spark:
+        found = conformance(
+            spark, paths, codecs=codecs or None, split_bytes=split_bytes, tasks=tasks
+        )
+        if output is not None:
+            found.differences.write.mode("errorifexists").parquet(f"{output}/differences")
+            found.parts.write.mode("errorifexists").parquet(f"{output}/parts")
+        parts = [row.asDict() for row in found.parts.collect()]
+        rows = [row.asDict() for row in found.differences.limit(_SHOWN).collect()]
+    total = {
+        name: sum(part[name] for part in parts)
+        for name in ("batches", "records", "refused", "differences")
+    }
+    total["segments"] = len({part["file"] for part in parts})
+    if output_format == "json":
+        for row in rows:
+            click.echo(json.dumps({"type": "difference"} | row))
+        click.echo(json.dumps({"type": "summary"} | total | {"codecs": list(found.codecs)}))
+    else:
+        for row in rows:
+            click.echo(
+                f"{row['file']} at byte {row['position']}: {row['path'] or '(batch)'}: "
+                f"{row['codec']} {row['value']}, {row['other_codec']} {row['other_value']}"
+            )
+        if total["differences"] > len(rows):
+            click.echo(f"... {total['differences'] - len(rows):,} more")
+        verdict = "do not agree" if total["differences"] else "agree"
+        click.echo(
+            f"codecs {', '.join(found.codecs)} {verdict}: "
+            + ", ".join(
+                [
+                    count_text(total["segments"], "segment"),
+                    count_text(total["batches"], "batch", "batches"),
+                    count_text(total["records"], "record"),
+                    count_text(total["refused"], "batch", "batches") + " refused by all alike"
+                    if not total["differences"]
+                    else count_text(total["differences"], "difference"),
+                ]
+            )
+        )
+    ctx.exit(FINDINGS if total["differences"] else CLEAN)

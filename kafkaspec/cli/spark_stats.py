@@ -1,0 +1,140 @@
+"""``kafkaspec spark stats``: what is in logs, by topic-partition."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kafkaspec.cli.exits import FINDINGS
+from kafkaspec.cli.options import format_option
+from kafkaspec.cli.spark_options import output_option, tasks_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_TABLES = ("partitions", "codecs", "sizes", "producers", "times", "gaps")
+_SHOWN = 60
+
+
+@click.command("stats", short_help="Bytes, records, codecs, producers, gaps; with plots.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option(
+    "--headers-only",
+    is_flag=True,
+    help="Do not decompress: no ratios, and no records of wrappers of magic 0 and 1.",
+)
+@click.option("--plots", metavar="DIR", help='Pictures as PNG (the extra "plots").')
+@tasks_option
+@output_option("All tables as Parquet, each in a directory below OUT.")
+@format_option
+@click.pass_context
+def stats_command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    headers_only: bool,
+    plots: str | None,
+    tasks: int | None,
+    output: str | None,
+    output_format: str,
+) -> None:
+    """Say what is in logs: from the headers of all batches.
+
+    A PATH is a segment, a partition or log directory, a glob or a URL. With --format json each
+    line is a row of a table, told apart by "type": partition, codec, size, producer, time, gap.
+
+    Exit codes: 0 all was read, 1 some batches cannot be read, 2 wrong usage or unreadable.
+    """
+    from kafkaspec.cli.console import stdout_console
+    from kafkaspec.cli.spark_session import session
+    from kafkaspec.spark.jobs.stats import stats
+
+    if plots is not None:
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            raise click.ClickException(
+                "plots need matplotlib: pip install 'kafkaspec[plots]'"
+            ) from None
+    with session(ctx) as spark:
+        found = stats(spark, paths, ratios=not headers_only, tasks=tasks)
+        if output is not None:
+            for name in _TABLES:
+                getattr(found, name).write.mode("errorifexists").parquet(f"{output}/{name}")
+        order = ("topic", "partition")
+        tables = _TABLES if output_format == "json" else ("partitions", "codecs")
+        rows = {
+            name: [row.asDict() for row in getattr(found, name).orderBy(*order).collect()]
+            for name in tables
+        }
+        if plots is not None:
+            from kafkaspec.spark.jobs.plots import plot
+
+            for path in plot(found, plots):
+                click.echo(f"wrote {path}", err=True)
+        found.unpersist()
+    if output_format == "json":
+        for name, items in rows.items():
+            for item in items:
+                click.echo(json.dumps({"type": name.removesuffix("s")} | item, default=str))
+    else:
+        _print(rows, stdout_console())
+    if any(row["errors"] for row in rows["partitions"]):
+        ctx.exit(FINDINGS)
+
+
+def _print(rows: dict[str, list[dict[str, Any]]], console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from kafkaspec.cli.console import count_text, size_text
+
+    partitions = rows["partitions"]
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for title in ("partition", "magic", "codecs", "segments", "batches", "records", "offsets"):
+        table.add_column(title, justify="left" if title in ("partition", "codecs") else "right")
+    table.add_column("size", justify="right")
+    table.add_column("not read", justify="right")
+    for row in partitions[:_SHOWN]:
+        offsets = "-"
+        if row["first_offset"] is not None:
+            offsets = f"{row['first_offset']}..{row['last_offset']}"
+        name = row["directory"] if row["topic"] is None else f"{row['topic']}-{row['partition']}"
+        cells = [
+            name,
+            " ".join(map(str, row["magics"] or ())) or "-",
+            " ".join(row["codecs"] or ()) or "-",
+            f"{row['segments']:,}",
+            f"{row['batches']:,}",
+            f"{row['records']:,}",
+            offsets,
+            size_text(row["file_bytes"]),
+            f"{row['errors']:,}" if row["errors"] else "",
+        ]
+        table.add_row(*cells)
+    console.print(table)
+    if len(partitions) > _SHOWN:
+        console.print(f"... and {len(partitions) - _SHOWN:,} more partitions; --format json")
+    codecs = Table(box=box.SIMPLE, pad_edge=False)
+    for title in ("compression", "batches", "size", "ratio"):
+        codecs.add_column(title, justify="left" if title == "compression" else "right")
+    for name in sorted({row["compression"] for row in rows["codecs"]}):
+        chosen = [row for row in rows["codecs"] if row["compression"] == name]
+        payload = sum(row["payload"] or 0 for row in chosen)
+        ratio = sum(row["uncompressed"] or 0 for row in chosen) / payload if payload else None
+        codecs.add_row(
+            name,
+            f"{sum(row['batches'] for row in chosen):,}",
+            size_text(sum(row["bytes"] for row in chosen)),
+            "-" if ratio is None else f"{ratio:.2f}",
+        )
+    console.print(codecs)
+    totals = [
+        count_text(len(partitions), "partition"),
+        count_text(sum(row["segments"] for row in partitions), "segment"),
+        count_text(sum(row["batches"] for row in partitions), "batch", "batches"),
+        count_text(sum(row["records"] for row in partitions), "record"),
+        size_text(sum(row["file_bytes"] for row in partitions)),
+    ]
+    console.print(", ".join(totals))
