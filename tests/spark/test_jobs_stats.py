@@ -18,6 +18,7 @@ from kafkaspec import codecs
 from kafkaspec.analysis.parts import WHOLE, spans_of
 from kafkaspec.cli.main import main
 from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.log import Segment
 from kafkaspec.spark.jobs import plots
 from kafkaspec.spark.jobs.conformance import Part, compare
 from kafkaspec.spark.jobs.stats import Place, read_headers, stats
@@ -61,7 +62,7 @@ def test_totals_are_those_of_verify_and_of_the_producers(
 def test_what_cannot_be_read_is_a_row(tmp_path: Path) -> None:
     data = bytearray((GOLDEN / "4.3.1/logs/plain-0/00000000000000000000.log").read_bytes())
     sound = [len(batch) for batch in read_headers(_place(tmp_path, data))]
-    positions = [batch.position for batch in ks.open(tmp_path / "x-0" / NAME).batches()]
+    positions = [batch.position for batch in Segment(tmp_path / "x-0" / NAME).batches()]
     data[positions[1] + 16] = 9  # a magic that nobody knows
     rows = [row for batch in read_headers(_place(tmp_path, data)) for row in batch.to_pylist()]
     assert len(rows) == sum(sound)
@@ -116,7 +117,7 @@ def test_a_codec_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(codecs._CODECS, "liar", place)
     (batch,) = compare(Part(str(path), "segments", 0, WHOLE, ("native", "python", "liar")))
     *rows, part = batch.to_pylist()
-    batches = list(ks.open(path).batches())
+    batches = list(Segment(path).batches())
     assert part["batches"] == len(batches)
     assert part["differences"] == len(rows)
     assert {row["other_codec"] for row in rows} == {"liar"}
@@ -126,7 +127,7 @@ def test_a_codec_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None
         "-1",
         "77",
     )
-    first = ks.open(path).batch_at(0).records()[0].value
+    first = Segment(path).batch_at(0).records()[0].value
     assert first is not None
     assert values[0]["path"] == "records/0/value"
     assert first[:20].hex(" ") in values[0]["value"]
@@ -143,7 +144,7 @@ def test_parts_compare_each_batch_once() -> None:
         for batch in compare(Part(str(path), "segments", 0, span, ("native", "python")))
         for row in batch.to_pylist()
     ]
-    assert sum(row["batches"] for row in rows) == len(list(ks.open(path).batches()))
+    assert sum(row["batches"] for row in rows) == len(list(Segment(path).batches()))
     assert not any(row["differences"] for row in rows)
 
 
