@@ -16,6 +16,8 @@ import pytest
 
 from tests.goldens import dumps
 from tools.golden import keep
+from tools.golden.make import CLEAN_SHUTDOWN
+from tools.golden.model import Occasion
 from tools.golden.scenarios import for_version
 from tools.golden.versions import VERSIONS, Version
 
@@ -142,6 +144,18 @@ def test_the_dump_tool_found_every_checksum_right(version: Version) -> None:
         partition = f"{row['topic']}-{row['partition']}"
         text = _dump_text(version, partition).lower()
         assert "isvalid: false" not in text, partition
+
+
+@kept
+def test_a_killed_broker_left_no_word_of_a_clean_stop_and_the_recovered_one_did(
+    version: Version,
+) -> None:
+    unclean = GOLDEN / version.name / Occasion.UNCLEAN
+    if not version.full:
+        assert not unclean.exists()
+        return
+    assert not (unclean / keep.LOGS / CLEAN_SHUTDOWN).exists()
+    assert (unclean / keep.RECOVERED / CLEAN_SHUTDOWN).is_file()
 
 
 @kept

@@ -21,7 +21,7 @@ from tools.golden.run import Produced, ScenarioRun, producer_settings
 from tools.golden.scenarios import for_version
 from tools.golden.versions import Version, by_name
 
-_CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 _SMALL_INDEXES = {"log.index.size.max.bytes": "2048"}  # or 10 MiB each, when they are not trimmed
 
 
@@ -89,7 +89,7 @@ def _run_unclean(job: _Job) -> dict[str, str]:
                 damage(running.logs / f"{scenario.name}-0", scenario.damage)
         files = keep.copy_logs(running.logs, folder / keep.LOGS, topics)
         running.start()
-    if not (running.logs / _CLEAN_SHUTDOWN).is_file():
+    if not (running.logs / CLEAN_SHUTDOWN).is_file():
         raise maven.ToolError("the broker did not stop cleanly after its recovery")
     keep.copy_logs(running.logs, folder / keep.RECOVERED, topics)
     _write_down(job, Occasion.UNCLEAN, folder / keep.LOGS, files, produced)
