@@ -232,7 +232,8 @@ VERSIONS: tuple[Version, ...] = (
     Version("4.3.1", "2.13", _KRAFT, limits=_INTERNAL_SEGMENT_BYTES, full=True),
     Version(
         "4.4.0", "2.13", _KRAFT, excluded=("org.apache.kafka:kafka-tools-api",), dumped_by="4.3.1",
-        limits="not all artifacts are on Maven: no tiered storage, dumped with the tool of 4.3.1",
+        limits="not all artifacts are on Maven: no tiered storage, dumped with the tool of 4.3.1; "
+        "__cluster_metadata is not kept, its two indexes are left at 10 MiB each",
     ),
 )  # fmt: skip
 
