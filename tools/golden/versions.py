@@ -82,7 +82,7 @@ _FEATURES: dict[Feature, tuple[tuple[int, ...], tuple[int, ...]]] = {
     Feature.CONSUMER_GROUPS: ((4, 0), _NEVER),  # KIP-848
     Feature.LEVELS: ((3, 8), _NEVER),  # KIP-390
     Feature.TRANSACTION_V2: ((4, 0), _NEVER),  # KIP-890
-    Feature.SHARE_GROUPS: ((4, 1), _NEVER),  # KIP-932; the state of 4.0 was an early access
+    Feature.SHARE_GROUPS: ((4, 0), _NEVER),  # KIP-932; 4.0 and 4.1 must be told to have them
 }
 
 
@@ -220,7 +220,14 @@ VERSIONS: tuple[Version, ...] = (
     Version("3.7.2", "2.13", _KRAFT),
     Version("3.8.1", "2.13", _KRAFT),
     Version("3.9.2", "2.13", _KRAFT, full=True),
-    Version("4.0.2", "2.13", _KRAFT, limits="segments from 1 MiB: rolled by a full index instead"),
+    Version(
+        "4.0.2", "2.13", _KRAFT,
+        limits="segments from 1 MiB: rolled by a full index instead; share groups in early access",
+        broker_settings=(
+            ("unstable.api.versions.enable", "true"),
+            ("group.coordinator.rebalance.protocols", "classic,consumer,share"),
+        ),
+    ),
     Version(
         "4.1.2", "2.13", _KRAFT, limits=f"share groups as a preview; {_INTERNAL_SEGMENT_BYTES}",
         broker_settings=(
