@@ -103,7 +103,9 @@ def _connector() -> tuple[list[Path], str]:
     try:
         return connector(), ""
     except ToolError as error:
-        return [], str(error).splitlines()[0]
+        missing = [line for line in str(error).splitlines() if "Could not find artifact" in line]
+        click.echo(str(error), err=True)
+        return [], "no such artifact on Maven" if missing else str(error).splitlines()[0]
 
 
 def _prepare(spark: SparkSession, rows: Rows) -> None:

@@ -25,7 +25,9 @@ from kafkaspec.model import Record
 from kafkaspec.provider import provider
 from kafkaspec.writing.acceptance import LARGEST_SEGMENT, first_refused, too_large
 from kafkaspec.writing.atomic import cannot_write
+from kafkaspec.writing.grouping import grouped
 from kafkaspec.writing.headers import (
+    BATCH_MAGIC,
     NONE,
     Headers,
     read_all_headers,
@@ -261,7 +263,7 @@ class SegmentWriter:
         self._check_open()
         magic = self.profile.magic if magic is None else magic
         for batch in table.to_batches() if hasattr(table, "to_batches") else [table]:
-            for entries in provider().encode_columns(
+            made = provider().encode_columns(
                 batch,
                 codec=self._codec,
                 magic=magic,
@@ -270,8 +272,13 @@ class SegmentWriter:
                 first_offset=self.next_offset if offsets == "assign" else None,
                 batch_bytes=batch_bytes,
                 leader_epoch=NONE if self._leader_epoch is None else self._leader_epoch,
-            ):
-                self.append(entries, together=True)
+            )
+            if magic < BATCH_MAGIC:  # the messages of a request are one append
+                for entries in made:
+                    self.append(entries, together=True)
+                continue
+            for some in grouped(made):
+                self.append(some)
 
     # -- rolling ----------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.model import Record
+from kafkaspec.writing.profiles import PROFILES
 from tests.log import strategies
 
 SETTINGS = settings(
@@ -95,3 +96,24 @@ def test_offsets_that_are_far_from_each_other_share_no_batch(tmp_path: Path) -> 
         assert [record.offset for record in partition.records()] == far
         assert [item.base_offset for item in partition.segments] == [0, 1 << 31, 1 << 40]
     assert ks.verify(tmp_path / "a-0").findings == []
+
+
+@pytest.mark.parametrize("profile", [item.since for item in PROFILES if item.magic == 2])
+def test_batches_of_columns_are_appends_of_their_own(tmp_path: Path, profile: str) -> None:
+    """As many small appends of the same batches make the same files."""
+    times = pa.array([number * 7 % 5000 for number in range(4000)], pa.timestamp("ms", "UTC"))
+    table = pa.table({"timestamp": times, "value": [b"%900d" % n for n in range(4000)]})
+    ours, theirs = tmp_path / "ours" / "a-0", tmp_path / "theirs" / "a-0"
+    options: dict[str, Any] = {
+        "segment_bytes": 1_500_000, "segment_ms": 4990, "sync": False, "leader_epoch": 1,
+    }  # fmt: skip
+    for path in (ours, theirs):
+        path.parent.mkdir()
+    with ks.SegmentWriter(ours, 5, profile, **options) as writer:
+        writer.append_columns(table, offsets="assign", batch_bytes=5000)
+    with ks.SegmentWriter(theirs, 5, profile, **options) as writer, ks.Partition(ours) as partition:
+        for batch in partition.batches():
+            writer.append(bytes(batch.data), together=True)
+    found = {item.name: item.read_bytes() for item in ours.iterdir()}
+    assert found == {item.name: item.read_bytes() for item in theirs.iterdir()}
+    assert sum(name.endswith(".log") for name in found) >= 3
