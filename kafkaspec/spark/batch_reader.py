@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
+from kafkaspec.spark.filters import Narrowed, narrowed
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import SegmentTask
 from kafkaspec.spark.pieces import FIRST_ROWS, Wanted, read_piece
@@ -37,7 +38,8 @@ class SegmentReader(DataSourceReader):
 
     def __init__(self, options: ReadOptions, output: Output) -> None:
         """Args: what is wanted, and which columns."""
-        self._options: ReadOptions | None = options
+        self._options = options
+        self._narrow: Narrowed | None = None
         self._wanted = wanted_of(output, options)
 
     def partitions(self) -> list[InputPartition]:
@@ -47,8 +49,7 @@ class SegmentReader(DataSourceReader):
             KafkaSpecError: see ``kafkaspec.spark.planning``.
             OptionError: an option cannot be followed.
         """
-        assert self._options is not None
-        return list(plan(self._options))
+        return list(plan(self._options, self._narrow))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The record batches of a task.
@@ -57,3 +58,12 @@ class SegmentReader(DataSourceReader):
             KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
         """
         return read_task(partition, self._wanted)
+
+
+class FilteringReader(SegmentReader):
+    """A reader that takes filters over. Spark refuses one while its own setting for it is off."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+        """Leave out what the filters exclude for certain; Spark applies all of them again."""
+        self._narrow = narrowed(filters)
+        return filters

@@ -12,6 +12,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log import Segment
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.lookup import start_position
+from kafkaspec.spark.filters import Narrowed
 from kafkaspec.spark.isolation import aborted_transactions, last_stable_offset
 from kafkaspec.spark.offsets import Span, check_partitions, lost, span_of
 from kafkaspec.spark.options import ReadOptions
@@ -58,8 +59,12 @@ class Tally:
         )
 
 
-def plan(options: ReadOptions) -> list[SegmentTask]:
+def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTask]:
     """The tasks of a batch.
+
+    Args:
+        options: what is asked for.
+        narrow: what filters of the query leave of it.
 
     Raises:
         KafkaSpecError: ``unreadable``; damage in the way of a look-up.
@@ -77,7 +82,12 @@ def plan(options: ReadOptions) -> list[SegmentTask]:
     for log in logs:
         span = span_of(log, options)
         lost(log, span, options)
-        spans.append((log, span))
+        if narrow is None:
+            spans.append((log, span))
+        elif narrow.selects(log.topic, log.partition):
+            spans.append((log, narrow.cut(span)))
+        else:
+            tally.by_topic += 1
     return plan_spans(spans, options, tally)
 
 

@@ -38,10 +38,11 @@ class KafkaSegmentDataSource(DataSource):
         Raises:
             OptionError: an option cannot be followed, or there is no such column.
         """
-        from kafkaspec.spark.batch_reader import SegmentReader
+        from kafkaspec.spark.batch_reader import FilteringReader, SegmentReader
 
         options = read_options(self.options)
-        return SegmentReader(options, output_of(schema, options))
+        kind = FilteringReader if options.pushdown else SegmentReader
+        return kind(options, output_of(schema, options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """Reads a stream.

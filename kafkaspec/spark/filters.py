@@ -1,0 +1,99 @@
+"""Filters of a query that leave out segments, where the option ``filterPushdown`` asks for it.
+
+Spark up to 4.3 keeps one plan for all uses of a DataFrame: a filter of one of them narrows the
+others too. So this is off by default, and right only for a DataFrame that is used once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    LessThan,
+    LessThanOrEqual,
+    StringStartsWith,
+)
+
+from kafkaspec.spark.offsets import Span
+
+_ALL: Final = Span()
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """What filters leave of logs and offsets; None for no limit.
+
+    Attributes:
+        topics, partitions: that are wanted.
+        prefixes: that topics begin with, all of them.
+        span: of offsets.
+    """
+
+    topics: frozenset[str] | None = None
+    partitions: frozenset[int] | None = None
+    prefixes: tuple[str, ...] = ()
+    span: Span = _ALL
+
+    def selects(self, topic: str | None, partition: int | None) -> bool:
+        """Whether a log can have rows that are wanted."""
+        return (
+            (self.topics is None or topic in self.topics)
+            and (self.partitions is None or partition in self.partitions)
+            and all(topic is not None and topic.startswith(item) for item in self.prefixes)
+        )
+
+    def cut(self, span: Span) -> Span:
+        """The offsets of both."""
+        starts = [item for item in (span.start, self.span.start) if item is not None]
+        ends = [item for item in (span.end, self.span.end) if item is not None]
+        return Span(max(starts, default=None), min(ends, default=None))
+
+
+def narrowed(filters: Iterable[Any]) -> Narrowed:
+    """What filters, all of which must hold, leave. Those of other columns leave all."""
+    found = Narrowed()
+    for item in filters:
+        if not hasattr(item, "attribute"):  # Not
+            continue
+        if item.attribute == ("offset",):
+            found = replace(found, span=found.cut(_offsets(item)))
+        elif item.attribute == ("topic",):
+            if isinstance(item, StringStartsWith):
+                found = replace(found, prefixes=(*found.prefixes, item.value))
+            else:
+                found = replace(found, topics=_both(found.topics, _values(item)))
+        elif item.attribute == ("partition",):
+            found = replace(found, partitions=_both(found.partitions, _values(item)))
+    return found
+
+
+def _values(item: Any) -> frozenset[Any] | None:
+    if isinstance(item, EqualTo | EqualNullSafe):
+        return frozenset((item.value,))
+    return frozenset(item.value) if isinstance(item, In) else None
+
+
+def _both(one: frozenset[Any] | None, other: frozenset[Any] | None) -> frozenset[Any] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
+
+
+def _offsets(item: Any) -> Span:
+    if isinstance(item, GreaterThan):
+        return Span(item.value + 1)
+    if isinstance(item, GreaterThanOrEqual):
+        return Span(item.value)
+    if isinstance(item, LessThan):
+        return Span(None, item.value)
+    if isinstance(item, LessThanOrEqual):
+        return Span(None, item.value + 1)
+    values = [value for value in _values(item) or () if value is not None]
+    return Span(min(values), max(values) + 1) if values else Span()

@@ -1,0 +1,186 @@
+"""Files that change under a query, workers that die, segments that are large."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import kafkaspec as ks
+from kafkaspec.spark.source import KafkaSegmentDataSource
+from tests.spark import logs
+from tests.spark.reading import tasks
+
+ROOT = Path(__file__).parents[2]
+
+
+def planned(path: Path, **options: str) -> tuple[Any, Any]:
+    source = KafkaSegmentDataSource({"path": str(path), **options})
+    reader = source.reader(source.schema())
+    return reader, reader.partitions()
+
+
+def read(reader: Any, found: Any) -> list[int]:
+    sent = pickle.dumps(reader)
+    return [
+        offset
+        for task in found
+        for batch in pickle.loads(sent).read(task)
+        for offset in batch.column("offset").to_pylist()
+    ]
+
+
+@pytest.fixture(name="orders")
+def _orders(tmp_path: Path) -> Path:
+    return logs.make(tmp_path / "orders-0", 20, segment_bytes=2000)
+
+
+def test_a_file_that_is_gone(orders: Path, caplog: pytest.LogCaptureFixture) -> None:
+    reader, found = planned(orders)
+    lenient, _ = planned(orders, failOnDataLoss="false")
+    gone = logs.segment(orders)
+    with ks.Segment(gone) as segment:
+        lost = [record.offset for record in segment.records()]
+    gone.unlink()
+    with pytest.raises(ks.KafkaSpecError, match=gone.name):
+        read(reader, found)
+    assert read(lenient, found) == list(range(len(lost), 100))
+    assert "data is lost" in caplog.text
+
+
+def test_a_file_that_became_shorter(orders: Path) -> None:
+    reader, found = planned(orders)
+    permissive, _ = planned(orders, mode="PERMISSIVE")
+    path = logs.segment(orders, 1)
+    with path.open("r+b") as file:
+        file.truncate(100)
+    for each in (reader, permissive):  # no damage of data: what was planned is not there
+        with pytest.raises(ks.CorruptError, match=rf"{path.name} at byte 100.*when it was planned"):
+            read(each, found)
+
+
+def test_a_file_that_grew(orders: Path) -> None:
+    reader, found = planned(orders)
+    with logs.segment(orders, -1).open("ab") as file:
+        file.write(logs.batch(100, 5) + logs.batch(105, 5)[:20])
+    assert read(reader, found) == list(range(100))
+    assert read(*planned(orders)) == list(range(105))
+
+
+def test_an_empty_directory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "orders-0").mkdir()
+    for path in (tmp_path, tmp_path / "orders-0"):
+        reader, found = planned(path)
+        assert found == []
+        assert list(reader.read(None)) == []  # what Spark makes of no partitions
+        assert "there is no segment in" in caplog.text
+
+
+MEMORY = """
+import pickle, resource, sys
+from kafkaspec.spark.batch_reader import SegmentReader
+import kafkaspec.arrow.native, kafkaspec.codecs.native  # what every worker has
+
+reader, task = pickle.load(sys.stdin.buffer)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+rows = size = 0
+for batch in reader.read(task):
+    rows += batch.num_rows
+    size += batch.nbytes
+print(rows, size, before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_a_sparse_segment_of_two_gigabytes(tmp_path: Path) -> None:
+    value = bytes(1 << 20)
+    batch = ks.encode([ks.Record(0, logs.START, None, value)])
+    assert batch.count(b"\0") > len(value)
+    head = batch[: batch.index(value)]
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    path = directory / f"{0:020d}.log"
+    count = 2048
+    with path.open("wb") as file:
+        for offset in range(count):  # the base offset is outside of the checksum; zeros are a hole
+            file.seek(offset * len(batch))
+            file.write(offset.to_bytes(8, "big") + head[8:])
+        file.truncate(count * len(batch))
+    assert path.stat().st_size > 2 << 30
+    assert path.stat().st_blocks * 512 < 64 << 20
+    found = tasks(path)
+    assert len(found) == 16
+    reader, planned_tasks = planned(path)
+    middle = planned_tasks[8]
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY],
+        input=pickle.dumps((reader, middle)),
+        capture_output=True,
+        cwd=ROOT,
+        timeout=600,
+        check=True,
+    )
+    rows, size, before, peak = (int(item) for item in done.stdout.split())
+    print(f"{rows} rows, {size >> 20} MiB: {before >> 10} MiB before, at most {peak >> 10} MiB")
+    assert rows == sum(piece.size for piece in middle.pieces) // len(batch)
+    assert size > 100 << 20
+    assert (peak - before) << 10 < 48 << 20
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+from kafkaspec.spark.batch_reader import SegmentReader
+from kafkaspec.spark.options import read_options
+from kafkaspec.spark.schema import output_of
+from kafkaspec.spark.source import KafkaSegmentDataSource
+
+class Killed(SegmentReader):
+    def read(self, partition):
+        for batch in super().read(partition):
+            yield batch
+            try:
+                Path(sys.argv[2]).touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            os.kill(os.getpid(), signal.SIGKILL)
+
+class Source(KafkaSegmentDataSource):
+    def reader(self, schema):
+        options = read_options(self.options)
+        return Killed(options, output_of(schema, options))
+
+builder = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
+builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.memory", "512m")
+spark = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+spark.dataSource.register(Source)
+frame = spark.read.format("kafkasegment").option("maxPartitionBytes", "1k").load(sys.argv[1])
+print("rows", sorted(row.offset for row in frame.select("offset").collect()))
+spark.stop()
+"""
+
+
+def test_a_worker_that_is_killed_in_its_task(orders: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "killed"
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED.replace("sys.argv[2]", repr(str(mark))), encoding="utf-8")
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, str(script), str(orders)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert mark.exists()
+    assert "Python worker exited unexpectedly" in done.stderr
+    assert f"rows {list(range(100))}" in done.stdout
