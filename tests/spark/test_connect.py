@@ -31,6 +31,7 @@ spark.stop()
 """
 
 
+@pytest.mark.usefixtures("java")
 def test_a_connect_client_reads(tmp_path: Path) -> None:
     path = GOLDEN / "4.3.1" / "logs" / "plain-0"
     environment = os.environ | {

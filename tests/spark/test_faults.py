@@ -167,6 +167,7 @@ spark.stop()
 """
 
 
+@pytest.mark.usefixtures("java")
 def test_a_worker_that_is_killed_in_its_task(orders: Path, tmp_path: Path) -> None:
     mark = tmp_path / "killed"
     script = tmp_path / "killed.py"
