@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
 import sys
@@ -131,57 +130,3 @@ def test_a_sparse_segment_of_two_gigabytes(tmp_path: Path) -> None:
     assert rows == sum(piece.size for piece in middle.pieces) // len(batch)
     assert size > 100 << 20
     assert (peak - before) << 10 < 48 << 20
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from pyspark.sql import SparkSession
-from kafkaspec.spark.batch_reader import SegmentReader
-from kafkaspec.spark.options import read_options
-from kafkaspec.spark.schema import output_of
-from kafkaspec.spark.source import KafkaSegmentDataSource
-
-class Killed(SegmentReader):
-    def read(self, partition):
-        for batch in super().read(partition):
-            yield batch
-            try:
-                Path(sys.argv[2]).touch(exist_ok=False)
-            except FileExistsError:
-                continue
-            os.kill(os.getpid(), signal.SIGKILL)
-
-class Source(KafkaSegmentDataSource):
-    def reader(self, schema):
-        options = read_options(self.options)
-        return Killed(options, output_of(schema, options))
-
-builder = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
-builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.memory", "512m")
-spark = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
-spark.dataSource.register(Source)
-frame = spark.read.format("kafkasegment").option("maxPartitionBytes", "1k").load(sys.argv[1])
-print("rows", sorted(row.offset for row in frame.select("offset").collect()))
-spark.stop()
-"""
-
-
-@pytest.mark.usefixtures("java")
-def test_a_worker_that_is_killed_in_its_task(orders: Path, tmp_path: Path) -> None:
-    mark = tmp_path / "killed"
-    script = tmp_path / "killed.py"
-    script.write_text(KILLED.replace("sys.argv[2]", repr(str(mark))), encoding="utf-8")
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(
-        [sys.executable, str(script), str(orders)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert mark.exists()
-    assert "Python worker exited unexpectedly" in done.stderr
-    assert f"rows {list(range(100))}" in done.stdout
