@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-_COMMANDS = ("verify", "conformance", "stats")
+_COMMANDS = ("verify", "conformance", "stats", "export", "compact")
 
 _EPILOG = """\b
 Without a cluster it runs on this machine. On one:

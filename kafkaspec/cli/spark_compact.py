@@ -1,0 +1,65 @@
+"""``kafkaspec spark compact``: what Kafka's cleaner would leave."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+import click
+
+from kafkaspec.cli.options import format_option
+
+
+@click.command("compact", short_help="What Kafka's cleaner would leave, as new segments.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    help="Directory for new partition directories. Without it, only counts are shown.",
+)
+@click.option(
+    "--clean",
+    type=click.Choice(["closed", "all"]),
+    default="closed",
+    show_default=True,
+    help="Which segments: all but the last, the active one, as Kafka does; or that too.",
+)
+@click.option("--drop-tombstones", is_flag=True, help="As after delete.retention.ms.")
+@click.option("--compression", default="none", show_default=True, help="Of new batches.")
+@format_option
+@click.pass_context
+def compact_command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    output: str | None,
+    clean: Literal["closed", "all"],
+    drop_tombstones: bool,
+    compression: str,
+    output_format: str,
+) -> None:
+    """Keep the last record of each key.
+
+    Records without a key, and those of aborted transactions, go as well. Nothing under PATH is
+    changed; offsets stay as they are.
+    """
+    from kafkaspec.cli.spark_session import session
+    from kafkaspec.spark.jobs.compact import compact, write_compacted
+
+    with session(ctx) as spark:
+        done = compact(spark, paths, clean=clean, keep_tombstones=not drop_tombstones)
+        if output is not None:
+            write_compacted(done, output, compression=compression)
+        rows = [row.asDict() for row in done.counts.orderBy("topic", "partition").collect()]
+    for row in rows:
+        if output_format == "json":
+            click.echo(json.dumps({"type": "partition"} | row))
+            continue
+        left_out = ", ".join(
+            f"{row[name]:,} {name.replace('_', ' ')}"
+            for name in ("superseded", "keyless", "tombstones", "not_committed")
+            if row[name]
+        )
+        place = f"{row['topic']}-{row['partition']}"
+        text = f"{place}: {row['kept']:,} of {row['records']:,} records kept"
+        click.echo(f"{text}; left out: {left_out}" if left_out else text)

@@ -1,0 +1,60 @@
+"""``kafkaspec spark export``: records to Parquet by topic and day, and back."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("export", short_help="Records to Parquet by topic and day, and back.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("-o", "--output", metavar="OUT", required=True, help="Directory or URL to write to.")
+@click.option(
+    "--to",
+    "to",
+    default="parquet",
+    show_default=True,
+    metavar="FORMAT",
+    help="A format of Spark: parquet, orc, json ...",
+)
+@click.option(
+    "--restore",
+    "is_back",
+    is_flag=True,
+    help="The other way: PATH is what was exported, OUT gets partition directories.",
+)
+@click.option("--batch-columns", is_flag=True, help="The columns of batches too.")
+@click.option("--committed", is_flag=True, help="As a consumer with read_committed sees them.")
+@click.option("--compression", default="none", show_default=True, help="Of batches (--restore).")
+@click.pass_context
+def export_command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    output: str,
+    to: str,
+    is_back: bool,
+    batch_columns: bool,
+    committed: bool,
+    compression: str,
+) -> None:
+    """Write records in folders topic=.../day=..., the day being that of the timestamp in UTC.
+
+    With --restore, records become segments again, with the offsets that they had.
+    """
+    from kafkaspec.cli.console import count_text
+    from kafkaspec.cli.spark_session import session
+    from kafkaspec.spark.jobs.export import export, exported, restore
+
+    if is_back and len(paths) > 1:
+        raise click.UsageError("--restore takes one PATH")
+    with session(ctx) as spark:
+        if is_back:
+            restore(spark, paths[0], output, to=to, compression=compression)
+            rows = exported(spark, paths[0], to=to)
+        else:
+            level = "read_committed" if committed else "read_uncommitted"
+            export(spark, paths, output, to=to, batch=batch_columns, isolation_level=level)
+            rows = exported(spark, output, to=to)
+        counts = rows.groupBy("topic").count().orderBy("topic").collect()
+    for row in counts:
+        click.echo(f"{row[0]}: {count_text(row[1], 'record')}")
+    click.echo(f"{count_text(sum(row[1] for row in counts), 'record')} in {output}")

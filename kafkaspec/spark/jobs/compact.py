@@ -1,0 +1,176 @@
+"""What Kafka's cleaner would leave: the last record of each key.
+
+Kafka: ``Cleaner`` and ``LogCleanerManager.cleanableOffsets``. The cleaner keeps a record that has
+a key and is the last one of it, in all segments but the active one; what is in that stays as it
+is, and does not push out what lies before it. It removes records without a key, and those of
+aborted transactions. It stops at the first open transaction.
+
+Where this differs: records of aborted and open transactions are left out everywhere, since rows
+that are written again have no producer, and consumers would take them for committed ones. Markers
+are no rows. How many rows each rule leaves out is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Clean = Literal["closed", "all"]
+"""Which segments: all but the active one, the last, as Kafka does; or that too."""
+
+_PLACE: Final = ("topic", "partition")
+_LAST_OFFSET: Final = (1 << 63) - 1
+
+
+@dataclass
+class Compaction:
+    """What ``compact`` gives.
+
+    Attributes:
+        records: the rows that are left, with the columns of the data source.
+        counts: by topic-partition: ``records`` that there are, ``kept``, and what was left out:
+            ``superseded`` by a later record of the same key, ``keyless``, ``tombstones``,
+            ``not_committed`` (of aborted or open transactions).
+    """
+
+    records: DataFrame
+    counts: DataFrame
+
+
+def compact(
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    *,
+    clean: Clean = "closed",
+    keep_tombstones: bool = True,
+    **options: Any,
+) -> Compaction:
+    """The state that Kafka's cleaner would leave.
+
+    A key with most of the rows does no harm: each task keeps its last record of it only, before
+    rows go to where keys meet.
+
+    Args:
+        spark: a session.
+        paths: a partition or log directory, a glob or a URL, or several.
+        clean: which segments.
+        keep_tombstones: whether a key whose last record has no value keeps that record. Kafka
+            keeps it for ``delete.retention.ms`` and removes it then.
+        options: of the data source.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: there is nothing under a path.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    from kafkaspec.spark import read
+    from kafkaspec.spark.paths import find_logs
+
+    many = [paths] if isinstance(paths, str) else list(paths)
+    ends = [(log.topic, log.partition, _clean_end(log.segments, clean)) for log in find_logs(many)]
+    bounds = spark.createDataFrame(ends, "topic string, partition int, clean_end bigint")
+    rows = read(spark, many, includeHeaders=True, isolation_level="read_committed", **options)
+    columns = rows.columns
+    placed = _with_ends(rows, bounds)
+    cleaned = f.col("offset") < f.col("clean_end")
+    keyed = placed.where(cleaned & f.col("key").isNotNull())
+    last_first = Window.partitionBy(*_PLACE, "key").orderBy(f.desc("offset"))
+    last = keyed.withColumn("_rank", f.row_number().over(last_first)).where("_rank = 1")
+    live = last if keep_tombstones else last.where("value is not null")
+    kept = live.select(*columns).unionByName(placed.where(~cleaned).select(*columns))
+    return Compaction(kept, _counts(spark, many, bounds, keep_tombstones, options))
+
+
+def _clean_end(segments: Sequence[Any], clean: Clean) -> int:
+    if clean == "all":
+        return _LAST_OFFSET
+    return (segments[-1].base_offset or 0) if segments else 0
+
+
+def _with_ends(rows: DataFrame, bounds: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    same = [f.col(f"r.{name}").eqNullSafe(f.col(f"b.{name}")) for name in _PLACE]
+    joined = rows.alias("r").join(f.broadcast(bounds).alias("b"), same, "left")
+    return joined.select("r.*", "b.clean_end")
+
+
+def _counts(
+    spark: SparkSession,
+    paths: list[str],
+    bounds: DataFrame,
+    keep_tombstones: bool,
+    options: dict[str, Any],
+) -> DataFrame:
+    """From narrow reads: no values cross over, only whether there is one."""
+    from pyspark.sql import functions as f
+
+    from kafkaspec.spark import read
+
+    columns = ("topic", "partition", "offset", "key", "value")
+    everything = read(spark, paths, ["topic", "partition", "offset"], **options)
+    total = everything.groupBy(*_PLACE).agg(f.count("*").alias("records"))
+    committed = read(spark, paths, columns, isolation_level="read_committed", **options)
+    placed = _with_ends(committed, bounds)
+    cleaned = f.col("offset") < f.col("clean_end")
+    by_key = (
+        placed.where(cleaned & f.col("key").isNotNull())
+        .groupBy(*_PLACE, "key")
+        .agg(
+            f.count("*").alias("n"),
+            f.max_by(f.col("value").isNull(), "offset").alias("is_tombstone"),
+        )
+        .groupBy(*_PLACE)
+        .agg(
+            f.sum("n").alias("keyed"),
+            f.count("*").alias("keys"),
+            f.count_if("is_tombstone").alias("dead"),
+        )
+    )
+    others = placed.groupBy(*_PLACE).agg(
+        f.count("*").alias("committed"),
+        f.count_if(cleaned & f.col("key").isNull()).alias("keyless"),
+    )
+    joined = total
+    for other in (others, by_key):
+        joined = _joined(joined, other)
+    joined = joined.na.fill(0)
+    tombstones = f.lit(0) if keep_tombstones else f.col("dead")
+    superseded = f.col("keyed") - f.col("keys")
+    kept = f.col("committed") - f.col("keyless") - superseded - tombstones
+    return joined.select(
+        *_PLACE,
+        "records",
+        kept.alias("kept"),
+        superseded.alias("superseded"),
+        "keyless",
+        tombstones.cast("bigint").alias("tombstones"),
+        (f.col("records") - f.col("committed")).alias("not_committed"),
+    )
+
+
+def _joined(one: DataFrame, other: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    same = [f.col(f"o.{name}").eqNullSafe(f.col(f"x.{name}")) for name in _PLACE]
+    left = one.alias("o").join(other.alias("x"), same, "left")
+    return left.select("o.*", *(f"x.{name}" for name in other.columns if name not in _PLACE))
+
+
+def write_compacted(done: Compaction, path: str, **options: Any) -> None:
+    """The records that are left as new segments, with the offsets that they had.
+
+    Args:
+        done: what ``compact`` gave.
+        path: a local directory, or one that is mounted alike on all machines; partition
+            directories are made in it.
+        options: of the writer: ``compression``, ``segmentBytes`` ...
+    """
+    from kafkaspec.spark import write
+
+    write(done.records, path, **{"allowGaps": True, "offsets": "keep", **options})

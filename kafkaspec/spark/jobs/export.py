@@ -1,0 +1,96 @@
+"""Records to Parquet, or any format of Spark, by topic and day; and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DAY: Final = "date_from_unix_date(cast(floor(unix_micros(timestamp) / 86400000000) as int))"
+"""In UTC, whatever the time zone of the session is."""
+
+_FOLDERS: Final = ("topic", "day")
+
+
+def records_by_day(
+    spark: SparkSession, paths: str | Sequence[str], *, batch: bool = False, **options: Any
+) -> DataFrame:
+    """The records with all columns of Spark's Kafka source, and ``day`` of their timestamp in UTC.
+
+    Args:
+        spark: a session.
+        paths: what the data source reads.
+        batch: whether the columns of their batches come too.
+        options: of the data source.
+    """
+    from pyspark.sql import functions as f
+
+    from kafkaspec.spark import read
+
+    many = [paths] if isinstance(paths, str) else list(paths)
+    rows = read(spark, many, includeHeaders=True, includeBatch=batch, **options)
+    return rows.withColumn("day", f.expr(DAY))
+
+
+def export(
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    output: str,
+    *,
+    to: str = "parquet",
+    mode: str = "errorifexists",
+    batch: bool = False,
+    **options: Any,
+) -> None:
+    """Write records, in folders by topic and day.
+
+    Args:
+        spark: a session.
+        paths: what the data source reads.
+        output: a path or URL that Spark can write to.
+        to: a format of Spark that takes binary columns and lists: ``parquet``, ``orc``, ``json``.
+        mode: of Spark: ``append``, ``overwrite`` ...
+        batch: whether the columns of batches come too.
+        options: of the data source.
+    """
+    rows = records_by_day(spark, paths, batch=batch, **options)
+    rows.write.format(to).partitionBy(*_FOLDERS).mode(mode).save(output)
+
+
+def exported(spark: SparkSession, path: str, *, to: str = "parquet") -> DataFrame:
+    """What ``export`` wrote, with the columns of Spark's Kafka source.
+
+    Args:
+        spark: a session.
+        path: ``output`` of ``export``.
+        to: its format.
+    """
+    from kafkaspec.spark.options import read_options
+    from kafkaspec.spark.schema import default_schema
+
+    schema = default_schema(read_options({"path": path, "includeHeaders": "true"}))
+    # Given, as Spark takes a topic "2024" for a number otherwise.
+    return spark.read.format(to).schema(schema.add("day", "date")).load(path).drop("day")
+
+
+def restore(
+    spark: SparkSession, path: str, logs: str, *, to: str = "parquet", **options: Any
+) -> None:
+    """Write what was exported as segments again, with the offsets that the records had.
+
+    What no column has is lost: leader epochs, producers and transactions, control records, and
+    where batches and segments ended.
+
+    Args:
+        spark: a session.
+        path: ``output`` of ``export``.
+        logs: a local directory, or one that is mounted alike on all machines.
+        to: the format.
+        options: of the writer: ``compression``, ``segmentBytes`` ...
+    """
+    from kafkaspec.spark import write
+
+    rows = exported(spark, path, to=to)
+    write(rows, logs, **{"allowGaps": True, "offsets": "keep", **options})
