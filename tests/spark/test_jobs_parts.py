@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def in_parts(path: Path, most: int, codec: str = "native") -> tuple[Report, int]
     units = [through_pickle(unit) for unit in informed(units, surveys)]
     done = joined(units, {n: check(unit) for n, unit in reversed(list(enumerate(units)))})
     report = Report(codecs=codecs)
-    for event in verify_events(path, codec=codec, elsewhere=done.pop_or_none):
+    for event in verify_events(path, codec=codec, elsewhere=partial(done.pop_or_none, 0)):
         if isinstance(event, FileResult):
             report.files.append(event)
             report.totals.add(event)

@@ -14,7 +14,7 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.remote import as_path
 from kafkaspec.log.segment import Segment
-from kafkaspec.spark.jobs.units import rows_of
+from kafkaspec.spark.jobs.units import rows_of, size_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -118,10 +118,10 @@ def stats(
     logs = find_logs([paths] if isinstance(paths, str) else paths)
     found = [(log, item) for log in logs for item in log.segments]
     units = [Place(str(item.path), log.topic, log.partition, ratios) for log, item in found]
-    sizes = [_size(item) for _, item in found]
+    sizes = [size_of(item) for _, item in found]
     batches = rows_of(spark, units, sizes, read_headers, BATCHES, tasks).persist()
     rows = [
-        (log.topic, log.partition, str(log.directory), len(log.segments), sum(map(_size, parts)))
+        (log.topic, log.partition, str(log.directory), len(log.segments), sum(map(size_of, parts)))
         for log in logs
         for parts in [log.segments]
     ]
@@ -129,13 +129,6 @@ def stats(
         rows, "topic string, partition int, directory string, segments int, file_bytes bigint"
     )
     return Stats(batches, *_summaries(batches, places))
-
-
-def _size(item: Any) -> int:
-    try:
-        return int(item.size)
-    except KafkaSpecError:  # the task that reads it says so
-        return 0
 
 
 def _summaries(batches: DataFrame, places: DataFrame) -> tuple[DataFrame, ...]:

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from kafkaspec.errors import KafkaSpecError
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from kafkaspec.spark.paths import SegmentFile
 
 ROUNDS: Final = 3
 """Tasks a slot. More even out better, and each costs tens of milliseconds."""
@@ -30,6 +34,14 @@ def slots_of(spark: SparkSession) -> int:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect has no context; its error has changed with versions
         return _SLOTS_UNKNOWN
+
+
+def size_of(item: SegmentFile) -> int:
+    """Bytes of a segment; 0 for what cannot be read, as the task that reads it says."""
+    try:
+        return item.size
+    except KafkaSpecError:
+        return 0
 
 
 def dealt(sizes: Sequence[int], hands: int) -> list[list[int]]:

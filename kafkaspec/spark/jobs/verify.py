@@ -11,6 +11,7 @@ import os
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -64,6 +65,7 @@ class Unit:
         codecs: names of those that read it.
         before: pickled ``Survey`` of what lies before it in the log; of nothing, if empty.
         begins: whether it is the first part of its segment.
+        place: number of the path that was given, as logs can lie below several of them.
     """
 
     path: Path
@@ -75,6 +77,7 @@ class Unit:
     codecs: tuple[str, ...]
     before: bytes = b""
     begins: bool = True
+    place: int = 0
 
     @property
     def size(self) -> int:
@@ -125,12 +128,13 @@ def verify(
     report = Report(codecs=codecs_of(codec))
     places = [Path(path) for path in ([paths] if isinstance(paths, str) else paths)]
     units: list[Unit] = []
-    for place in places:
+    for number, place in enumerate(places):
         if place.exists():  # of what does not, verify_events says so
-            units += units_of(place, report.codecs, split_bytes)
+            found = units_of(place, report.codecs, split_bytes)
+            units += [replace(unit, place=number) for unit in found]
     done = _verified(spark, units, tasks)
-    for place in places:
-        for event in verify_events(place, codec=codec, elsewhere=done.pop_or_none):
+    for number, place in enumerate(places):
+        for event in verify_events(place, codec=codec, elsewhere=partial(done.pop_or_none, number)):
             if isinstance(event, Finding):
                 report.findings.append(event)
             else:
@@ -152,12 +156,12 @@ def _row(values: dict[str, object], schema: str) -> tuple[object, ...]:
 
 @dataclass
 class _Done:
-    """What came out, by path."""
+    """What came out, by the number of the path that was given, and the path of the file."""
 
-    found: dict[Path, Settled] = field(default_factory=dict)
+    found: dict[tuple[int, Path], Settled] = field(default_factory=dict)
 
-    def pop_or_none(self, path: Path) -> Settled | None:
-        return self.found.pop(path, None)
+    def pop_or_none(self, place: int, path: Path) -> Settled | None:
+        return self.found.pop((place, path), None)
 
 
 def _verified(spark: SparkSession, units: list[Unit], tasks: int | None) -> _Done:
@@ -177,10 +181,11 @@ def joined(units: Sequence[Unit], results: dict[int, Settled]) -> _Done:
     """The results of parts as those of segments."""
     done = _Done()
     for number, unit in enumerate(units):
-        if unit.path in done.found:
-            done.found[unit.path].append(results[number])
+        key = _file(unit)
+        if key in done.found:
+            done.found[key].append(results[number])
         else:
-            done.found[unit.path] = results[number]
+            done.found[key] = results[number]
     return done
 
 
@@ -214,6 +219,8 @@ def _is_followed(units: Sequence[Unit], number: int) -> bool:
     if number + 1 == len(units):
         return False
     unit, following = units[number], units[number + 1]
+    if unit.place != following.place:
+        return False
     return unit.path == following.path or (unit.log != "" and unit.log == following.log)
 
 
@@ -229,7 +236,7 @@ def informed(units: Sequence[Unit], surveys: dict[int, Survey]) -> list[Unit]:
         if len(parts) > 1 and not all(found is None or found.sound for found in known):
             parts = [replace(unit, span=WHOLE)]
             known = [look(parts[0]) if followed else None]
-        if not made or not unit.log or made[-1].log != unit.log:
+        if not made or not unit.log or (made[-1].place, made[-1].log) != (unit.place, unit.log):
             running = None
         for part, found in zip(parts, known, strict=True):
             if running is not None:
@@ -245,12 +252,16 @@ def informed(units: Sequence[Unit], surveys: dict[int, Survey]) -> list[Unit]:
 def _segments(units: Sequence[Unit]) -> Iterator[list[int]]:
     numbers: list[int] = []
     for number, unit in enumerate(units):
-        if numbers and units[numbers[0]].path != unit.path:
+        if numbers and _file(units[numbers[0]]) != _file(unit):
             yield numbers
             numbers = []
         numbers.append(number)
     if numbers:
         yield numbers
+
+
+def _file(unit: Unit) -> tuple[int, Path]:
+    return unit.place, unit.path
 
 
 def look(unit: Unit) -> Survey:
