@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -47,6 +48,8 @@ def session(ctx: click.Context) -> Iterator[SparkSession]:
         raise click.ClickException(
             f"this needs PySpark: pip install 'kafkaspec[spark]' ({error})"
         ) from None
+    # What it says of pandas is of no concern here: nothing of ours goes through it.
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active
