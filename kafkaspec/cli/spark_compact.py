@@ -8,6 +8,7 @@ from typing import Literal
 import click
 
 from kafkaspec.cli.options import format_option
+from kafkaspec.cli.spark_options import create_time_option
 
 
 @click.command("compact", short_help="What Kafka's cleaner would leave, as new segments.")
@@ -26,6 +27,7 @@ from kafkaspec.cli.options import format_option
     help="Which segments: all but the last, the active one, as Kafka does; or that too.",
 )
 @click.option("--drop-tombstones", is_flag=True, help="As after delete.retention.ms.")
+@create_time_option
 @click.option("--compression", default="none", show_default=True, help="Of new batches.")
 @format_option
 @click.pass_context
@@ -35,6 +37,7 @@ def compact_command(
     output: str | None,
     clean: Literal["closed", "all"],
     drop_tombstones: bool,
+    as_create_time: bool,
     compression: str,
     output_format: str,
 ) -> None:
@@ -49,7 +52,7 @@ def compact_command(
     with session(ctx) as spark:
         done = compact(spark, paths, clean=clean, keep_tombstones=not drop_tombstones)
         if output is not None:
-            write_compacted(done, output, compression=compression)
+            write_compacted(done, output, as_create_time=as_create_time, compression=compression)
         rows = [row.asDict() for row in done.counts.orderBy("topic", "partition").collect()]
     for row in rows:
         if output_format == "json":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from kafkaspec.cli.spark_options import create_time_option
+
 
 @click.command("export", short_help="Records to Parquet by topic and day, and back.")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
@@ -24,6 +26,7 @@ import click
 )
 @click.option("--batch-columns", is_flag=True, help="The columns of batches too.")
 @click.option("--committed", is_flag=True, help="As a consumer with read_committed sees them.")
+@create_time_option
 @click.option("--compression", default="none", show_default=True, help="Of batches (--restore).")
 @click.pass_context
 def export_command(
@@ -34,6 +37,7 @@ def export_command(
     is_back: bool,
     batch_columns: bool,
     committed: bool,
+    as_create_time: bool,
     compression: str,
 ) -> None:
     """Write records in folders topic=.../day=..., the day being that of the timestamp in UTC.
@@ -48,7 +52,14 @@ def export_command(
         raise click.UsageError("--restore takes one PATH")
     with session(ctx) as spark:
         if is_back:
-            restore(spark, paths[0], output, to=to, compression=compression)
+            restore(
+                spark,
+                paths[0],
+                output,
+                to=to,
+                as_create_time=as_create_time,
+                compression=compression,
+            )
             rows = exported(spark, paths[0], to=to)
         else:
             level = "read_committed" if committed else "read_uncommitted"

@@ -47,3 +47,12 @@ def output_option(text: str) -> Callable[[Command], Command]:
         return click.option("-o", "--output", metavar="OUT", help=text)(command)
 
     return decorate
+
+
+def create_time_option(command: Command) -> Command:
+    """``--as-create-time``."""
+    return click.option(
+        "--as-create-time",
+        is_flag=True,
+        help="Write timestamps of brokers (LogAppendTime) as ones of producers; else an error.",
+    )(command)

@@ -162,15 +162,20 @@ def _joined(one: DataFrame, other: DataFrame) -> DataFrame:
     return left.select("o.*", *(f"x.{name}" for name in other.columns if name not in _PLACE))
 
 
-def write_compacted(done: Compaction, path: str, **options: Any) -> None:
+def write_compacted(
+    done: Compaction, path: str, *, as_create_time: bool = False, **options: Any
+) -> None:
     """The records that are left as new segments, with the offsets that they had.
 
     Args:
         done: what ``compact`` gave.
         path: a local directory, or one that is mounted alike on all machines; partition
             directories are made in it.
+        as_create_time: whether timestamps of brokers become ones of producers; the writer knows
+            no others, and such rows are an error otherwise.
         options: of the writer: ``compression``, ``segmentBytes`` ...
     """
     from kafkaspec.spark import write
 
-    write(done.records, path, **{"allowGaps": True, "offsets": "keep", **options})
+    rows = done.records.drop("timestampType") if as_create_time else done.records
+    write(rows, path, **{"allowGaps": True, "offsets": "keep", **options})

@@ -76,7 +76,13 @@ def exported(spark: SparkSession, path: str, *, to: str = "parquet") -> DataFram
 
 
 def restore(
-    spark: SparkSession, path: str, logs: str, *, to: str = "parquet", **options: Any
+    spark: SparkSession,
+    path: str,
+    logs: str,
+    *,
+    to: str = "parquet",
+    as_create_time: bool = False,
+    **options: Any,
 ) -> None:
     """Write what was exported as segments again, with the offsets that the records had.
 
@@ -88,9 +94,13 @@ def restore(
         path: ``output`` of ``export``.
         logs: a local directory, or one that is mounted alike on all machines.
         to: the format.
+        as_create_time: whether timestamps of brokers become ones of producers; the writer knows
+            no others, and such rows are an error otherwise.
         options: of the writer: ``compression``, ``segmentBytes`` ...
     """
     from kafkaspec.spark import write
 
     rows = exported(spark, path, to=to)
+    if as_create_time:
+        rows = rows.drop("timestampType")
     write(rows, logs, **{"allowGaps": True, "offsets": "keep", **options})
