@@ -13,8 +13,7 @@ from click.testing import CliRunner
 
 import kafkaspec as ks
 from kafkaspec.cli.main import main
-from kafkaspec.spark.jobs.compact import compact, write_compacted
-from kafkaspec.spark.jobs.export import export, exported, restore
+from kafkaspec.spark.jobs.compact import compact
 from tests.goldens import GOLDEN, produced
 
 if TYPE_CHECKING:
@@ -126,22 +125,6 @@ def test_new_segments_hold_the_same(spark: SparkSession, logs: Path, tmp_path: P
     assert ks.verify(out).clean
 
 
-def test_export_and_back(spark: SparkSession, tmp_path: Path) -> None:
-    names = ["headers-0", "transactions-1", "log-append-time-0"]
-    paths = [str(LOGS / name) for name in names]
-    parquet, logs = tmp_path / "parquet", tmp_path / "logs"
-    export(spark, paths, str(parquet))
-    assert (parquet / "topic=headers" / "day=2021-01-01").is_dir()
-    table = exported(spark, str(parquet))
-    assert {"key", "value", "topic", "partition", "offset", "headers"} <= set(table.columns)
-    restore(spark, str(parquet), str(logs), compression="zstd", as_create_time=True)
-    for name in names:
-        before = [r for p in sorted((LOGS / name).glob("*.log")) for r in ks.open(p).records()]
-        after = [r for p in sorted((logs / name).glob("*.log")) for r in ks.open(p).records()]
-        assert before == after
-    assert ks.verify(logs).clean
-
-
 def test_the_export_command(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "json"
     arguments = ["spark", "export", str(LOGS / "plain-0"), "-o", str(out), "--to", "json"]
@@ -155,9 +138,3 @@ def test_the_export_command(spark: SparkSession, tmp_path: Path) -> None:
     )
     assert run.exit_code == 0, run.output
     assert live(back / "plain-0") == live(LOGS / "plain-0")
-
-
-def test_written_anew_reads_as_it_was(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
-    done = compact(spark, str(logs / "skewed-0"), clean="all")
-    write_compacted(done, str(tmp_path), compression="lz4")
-    assert live(tmp_path / "skewed-0") == rows(done.records, "skewed")
