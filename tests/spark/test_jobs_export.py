@@ -1,0 +1,35 @@
+"""``export`` and back: the records are those that went in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import kafkaspec as ks
+from kafkaspec.spark.jobs.export import export, exported, restore
+from tests.goldens import GOLDEN
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOGS = GOLDEN / "4.3.1" / "logs"
+
+
+def test_export_and_back(spark: SparkSession, tmp_path: Path) -> None:
+    names = ["headers-0", "transactions-1", "log-append-time-0"]
+    paths = [str(LOGS / name) for name in names]
+    parquet, logs = tmp_path / "parquet", tmp_path / "logs"
+    export(spark, paths, str(parquet))
+    assert (parquet / "topic=headers" / "day=2021-01-01").is_dir()
+    table = exported(spark, str(parquet))
+    assert {"key", "value", "topic", "partition", "offset", "headers"} <= set(table.columns)
+    restore(spark, str(parquet), str(logs), compression="zstd", as_create_time=True)
+    for name in names:
+        before = [r for p in sorted((LOGS / name).glob("*.log")) for r in ks.open(p).records()]
+        after = [r for p in sorted((logs / name).glob("*.log")) for r in ks.open(p).records()]
+        assert before == after
+    assert ks.verify(logs).clean
