@@ -21,6 +21,9 @@ from tests.log.test_lookup import data_batch, emptied, read, time_entry, two_seg
 DIRECTORIES = [
     pytest.param(path, id=f"{version}-{path.name}")
     for version in VERSIONS
+    # 0.10.0 has times and no time index: a broker since then makes an empty one beside the index,
+    # and asks the file for its time.
+    if version != "0.10.0.1"
     for path in partitions(version)
 ]
 TRANSACTIONAL, CONTROL = 0x10, 0x20

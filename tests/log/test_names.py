@@ -116,7 +116,9 @@ def test_open_gives_what_the_path_is() -> None:
     assert isinstance(kafkaspec.open(logs / "bootstrap.checkpoint"), Segment)
     metadata = kafkaspec.open(logs / "__cluster_metadata-0")
     assert isinstance(metadata, Partition)
-    assert len(metadata.checkpoint_paths) == 1
+    found = sorted((logs / "__cluster_metadata-0").glob("*.checkpoint"))
+    assert len(found) > 1
+    assert list(metadata.checkpoint_paths) == found
 
 
 def test_open_a_segment_under_another_name(tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ def test_a_directory_says_what_the_broker_noted(log_directory: Path) -> None:
     assert {
         (topic, str(number)): offset for (topic, number), offset in found.high_watermarks.items()
     } == expected
-    assert found.log_start_offsets == {}
+    (line,) = (LOGS / names.LOG_START_OFFSETS).read_text().splitlines()[2:]
+    assert line == "deleted-records 0 25"
+    assert found.log_start_offsets == {("deleted-records", 0): 25}
     assert found.recovery_points == found.high_watermarks  # all was flushed at the clean stop
     assert found.cleaner_offsets["compacted", 0] > 0
     assert found.meta_properties is not None
