@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import click
 
+_EXTRA = ("pyspark", "py4j", "pyarrow")
+"""What the extra ``spark`` brings."""
 _COMMANDS = ("verify", "conformance", "stats", "export", "compact")
 
 _EPILOG = """\b
@@ -27,6 +30,16 @@ class _Jobs(click.Group):
         module = import_module(f"kafkaspec.cli.spark_{cmd_name}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] not in _EXTRA:
+                raise
+            raise click.UsageError(
+                f"this needs PySpark: pip install 'kafkaspec[spark]' ({error})", ctx
+            ) from None
 
 
 def _print_script(ctx: click.Context, _: click.Parameter, value: bool) -> None:

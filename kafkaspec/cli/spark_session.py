@@ -38,16 +38,12 @@ def session(ctx: click.Context) -> Iterator[SparkSession]:
         ctx: of a command below ``kafkaspec spark``.
 
     Raises:
-        ClickException: PySpark or Java is missing.
-        UsageError: a setting is not ``NAME=VALUE``.
+        UsageError: Java is missing, or a setting is not ``NAME=VALUE``.
+        ModuleNotFoundError: PySpark is missing.
     """
-    try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise click.ClickException(
-            f"this needs PySpark: pip install 'kafkaspec[spark]' ({error})"
-        ) from None
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
     # What it says of pandas is of no concern here: nothing of ours goes through it.
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     active = SparkSession.getActiveSession()
@@ -75,7 +71,7 @@ def session(ctx: click.Context) -> Iterator[SparkSession]:
     try:
         spark = builder.getOrCreate()
     except PySparkException as error:
-        raise click.ClickException(
+        raise click.UsageError(
             f"Spark does not start: {error}\nIt needs Java 17 or newer, in JAVA_HOME or PATH."
         ) from None
     spark.sparkContext.setLogLevel("ERROR")

@@ -54,7 +54,7 @@ def stats_command(
         try:
             import matplotlib  # noqa: F401
         except ImportError:
-            raise click.ClickException(
+            raise click.UsageError(
                 "plots need matplotlib: pip install 'kafkaspec[plots]'"
             ) from None
     with session(ctx) as spark:
