@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,17 +16,20 @@ from kafkaspec._generated.python.model.recordbatch import (
     CompressionType,
     Entry,
     RecordBatch,
+    TimestampType,
 )
+from kafkaspec.arrow.schema import TIMESTAMP_TYPES
 from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP
+from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP
 from kafkaspec.log.encoding import NONE, encode
 from kafkaspec.log.framing import ENTRY
 from kafkaspec.model import Record
 
 COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", "timestamp_type")
-"""What can be written. All but ``value`` may be absent; ``timestamp_type`` must be CreateTime."""
+"""What can be written. All but ``value`` may be absent; without ``timestamp_type`` it is
+CreateTime."""
 
 _HEADERS: Final = pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))
 _MOST_SPAN: Final = (1 << 31) - 1
@@ -43,6 +46,12 @@ class _Columns:
     key: pa.Array
     value: pa.Array
     headers: pa.Array
+    appended: pa.Array | None
+    """Which rows have LogAppendTime; None if none has."""
+
+    def append_time(self, row: int) -> bool:
+        """Whether a row has LogAppendTime."""
+        return self.appended is not None and self.appended[row].as_py()
 
 
 def encode_columns(
@@ -58,6 +67,9 @@ def encode_columns(
 ) -> Iterator[bytes]:
     """Entries with the records of an Arrow record batch.
 
+    An entry has one timestamp type, and with ``LogAppendTime`` one timestamp for all its records:
+    where they change, another entry begins.
+
     Args:
         batch: the columns of ``COLUMNS``.
         codec: who writes; the native one makes no object of a record of magic 2.
@@ -69,7 +81,8 @@ def encode_columns(
         leader_epoch: of the entries of magic 2.
 
     Raises:
-        KafkaSpecError: ``unencodable``: offsets that do not go up.
+        KafkaSpecError: ``unencodable``: offsets that do not go up; what the magic has no place
+            for, as ``LogAppendTime`` in magic 0.
         ValueError: a column that cannot be written, or of a type that cannot.
     """
     columns = _plain(batch, first_offset)
@@ -81,23 +94,40 @@ def encode_columns(
         for column in (columns.key, columns.value)
     ]
     ends = _integers(_aligned(pc.cumulative_sum(pc.add(pc.add(*lengths), _OVERHEAD))))
+    changes = _changes_of_time(columns)
     start = 0
     while start < batch.num_rows:
         before = ends[start - 1] if start else 0
         stop = bisect_right(ends, before + batch_bytes, start, batch.num_rows)
         stop = bisect_left(offsets, offsets[start] + _MOST_SPAN + 1, start, max(stop, start + 1))
+        change = bisect_right(changes, start)
+        if change < len(changes):
+            stop = min(stop, changes[change])
+        made = None
         if magic == 2 and isinstance(codec, NativeCodec):
-            yield _encode(columns, start, stop, codec, compression, level, leader_epoch)
-        else:
-            yield encode(
+            made = _encode(columns, start, stop, codec, compression, level, leader_epoch)
+        if made is None:
+            made = encode(
                 _records(columns, start, stop),
                 magic=magic,
                 compression=compression,
                 level=level,
+                timestamp_type=LOG_APPEND_TIME if columns.append_time(start) else CREATE_TIME,
                 codec=codec,
                 partition_leader_epoch=leader_epoch if magic == 2 else NONE,
             )
+        yield made
         start = stop
+
+
+def _changes_of_time(columns: _Columns) -> Sequence[int]:
+    """The rows that cannot share an entry with the row before them."""
+    if columns.appended is None or len(columns.appended) < 2:
+        return []
+    after, before = columns.appended.slice(1), columns.appended.slice(0, len(columns.appended) - 1)
+    other = pc.not_equal(columns.timestamp.slice(1), columns.timestamp.slice(0, len(before)))
+    changes = pc.or_(pc.xor(after, before), pc.and_(after, other))
+    return _integers(pc.add(pc.indices_nonzero(changes).cast(pa.int64()), 1))
 
 
 def _encode(
@@ -108,14 +138,16 @@ def _encode(
     compression: str,
     level: int | None,
     leader_epoch: int,
-) -> bytes:
-    """One batch of magic 2, in C."""
+) -> bytes | None:
+    """One batch of magic 2, in C; None if the slow way is to say what does not fit."""
     kind = CompressionType[compression.upper()]
     base_offset = columns.offset[start].as_py()
     batch = RecordBatch(
         base_offset=base_offset,
         partition_leader_epoch=leader_epoch,
-        attributes=BatchAttributes(compression=kind),
+        attributes=BatchAttributes(
+            timestamp_type=TimestampType(int(columns.append_time(start))), compression=kind
+        ),
         last_offset_delta=columns.offset[stop - 1].as_py() - base_offset,
         base_timestamp=columns.timestamp[start].as_py(),
         max_timestamp=pc.max(columns.timestamp.slice(start, stop - start)).as_py(),
@@ -133,9 +165,7 @@ def _encode(
         _inputs(codec, columns, start, stop),
         not kind,
     )
-    if made is None:  # the slow way says what does not fit
-        return encode(_records(columns, start, stop), compression=compression, codec=codec)
-    if not kind:
+    if made is None or not kind:
         return made
     batch.records = compressions.compress(kind, made, magic=2, level=level)
     return codec.serialize(ENTRY, Entry(base_offset=base_offset, message=batch))
@@ -183,14 +213,12 @@ def _plain(batch: pa.RecordBatch, first_offset: int | None) -> _Columns:
     if unknown:
         raise ValueError(f"columns that cannot be written: {', '.join(unknown)}")
     given = {name: batch.column(name) for name in batch.schema.names}
-    if "timestamp_type" in given:
-        types = pc.unique(given["timestamp_type"].cast(pa.string())).to_pylist()
-        if LOG_APPEND_TIME in types:
-            raise ValueError(f"records with {LOG_APPEND_TIME} cannot be written by columns")
     if first_offset is not None:
         given["offset"] = pa.array(range(first_offset, first_offset + rows), pa.int64())
     elif "offset" not in given:
         raise ValueError("without a column offset, offsets have to be assigned")
+    elif given["offset"].null_count:
+        raise ValueError(f"column offset is null in {given['offset'].null_count} rows")
 
     def column(name: str, kind: pa.DataType) -> pa.Array:
         try:
@@ -211,7 +239,27 @@ def _plain(batch: pa.RecordBatch, first_offset: int | None) -> _Columns:
         key=column("key", pa.binary()),
         value=column("value", pa.binary()),
         headers=headers,
+        appended=_appended(given.get("timestamp_type")),
     )
+
+
+def _appended(types: pa.Array | None) -> pa.Array | None:
+    """Which rows have LogAppendTime, None if none has.
+
+    Raises:
+        ValueError: there is no such timestamp type.
+    """
+    if types is None:
+        return None
+    names = types.cast(pa.string())
+    known = pa.array(TIMESTAMP_TYPES)
+    unknown = pc.filter(names, pc.invert(pc.is_in(names, known, skip_nulls=False)))
+    if len(unknown):
+        raise ValueError(
+            f"column timestamp_type has {unknown[0]}; there are {', '.join(TIMESTAMP_TYPES)}"
+        )
+    appended = pc.equal(names, LOG_APPEND_TIME)
+    return appended if pc.any(appended).as_py() else None
 
 
 def _aligned(array: pa.Array) -> pa.Array:

@@ -248,7 +248,9 @@ class SegmentWriter:
 
         Args:
             table: columns as ``to_batches`` gives them: ``offset``, ``timestamp`` (null for none),
-                ``key``, ``value``, ``headers``. A column that cannot be written is an error.
+                ``timestamp_type`` (``CreateTime`` without it), ``key``, ``value``, ``headers``. A
+                column that cannot be written is an error. Rows with ``LogAppendTime`` share a
+                batch only if they have the same timestamp, which a batch has once for all of them.
             offsets: ``keep`` those of the column, or ``assign`` new ones from ``next_offset`` on.
             magic: the newest that the profile knows if None.
             compression: ``none``, ``gzip``, ``snappy``, ``lz4`` or ``zstd``.
@@ -256,7 +258,7 @@ class SegmentWriter:
             batch_bytes: of records in a batch, before compression; a larger record has its own.
 
         Raises:
-            KafkaSpecError: as ``append``; ``unencodable``.
+            KafkaSpecError: as ``append``; ``unencodable``, as ``LogAppendTime`` in magic 0.
             ValueError: a column that cannot be written; no such compression; the writer is closed.
             ImportError: PyArrow is not installed.
         """

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.model import Record
 from kafkaspec.writing.profiles import PROFILES
+from tests.goldens import Directory, directories
 from tests.log import strategies
 
 SETTINGS = settings(
@@ -74,7 +78,10 @@ def test_every_magic_and_bounded_batches(tmp_path: Path, magic: int) -> None:
         ({"value": [b"v"], "topic": ["t"]}, {"offsets": "assign"}),
         ({"value": [b"v"]}, {}),
         ({"value": [1.5]}, {"offsets": "assign"}),
-        ({"value": [b"v"], "timestamp_type": ["LogAppendTime"]}, {"offsets": "assign"}),
+        ({"value": [b"v"], "timestamp_type": ["LogAppendTime"]}, {"offsets": "assign", "magic": 0}),
+        ({"value": [b"v"], "timestamp_type": ["logappendtime"]}, {"offsets": "assign"}),
+        ({"value": [b"v"], "timestamp_type": [None]}, {"offsets": "assign"}),
+        ({"offset": [1, None], "value": [b"v", b"w"]}, {}),
         ({"offset": [2, 1], "value": [b"v", b"w"]}, {}),
         ({"offset": [1, 1], "value": [b"v", b"w"]}, {}),
     ],
@@ -86,6 +93,83 @@ def test_columns_that_cannot_be_written(
         with pytest.raises((ValueError, KafkaSpecError)):
             writer.append_columns(pa.table(columns), **options)
         assert writer.next_offset == 0
+
+
+def typed_tables() -> st.SearchStrategy[pa.Table]:
+    """Rows of both timestamp types, in runs that share a timestamp or not."""
+    types = st.sampled_from(["CreateTime", "LogAppendTime"])
+    rows = st.lists(st.tuples(types, st.integers(-1, 3)), min_size=1, max_size=30)
+    return rows.map(
+        lambda found: pa.table(
+            {
+                "offset": range(5, 5 + len(found)),
+                "timestamp": pa.array(
+                    [None if time < 0 else time for _, time in found], pa.timestamp("ms", "UTC")
+                ),
+                "timestamp_type": pa.array([name for name, _ in found]),
+                "value": [b"%d" % number for number in range(len(found))],
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize("codec", ["native", "python"])
+@pytest.mark.parametrize(
+    ("magic", "compression"), [(1, "none"), (1, "gzip"), (2, "none"), (2, "lz4")]
+)
+@SETTINGS
+@given(table=typed_tables())
+def test_an_entry_has_one_timestamp_type_and_one_append_time(
+    tmp_path_factory: pytest.TempPathFactory,
+    codec: str,
+    magic: int,
+    compression: str,
+    table: pa.Table,
+) -> None:
+    out = tmp_path_factory.mktemp("columns") / "a-0"
+    with ks.SegmentWriter(out, 5, codec=codec, sync=False) as writer:
+        writer.append_columns(table, magic=magic, compression=compression)
+    rows = table.to_pylist()
+    with ks.Partition(out) as partition:
+        found = partition.to_arrow(table.column_names, header_keys="binary").to_pylist()
+        assert found == rows
+        for batch in partition.batches():
+            items = batch.records()
+            assert batch.timestamp_type == rows[items[0].offset - 5]["timestamp_type"]
+            assert batch.max_timestamp == max(item.timestamp for item in items)
+        kinds = [
+            (batch.timestamp_type, batch.timestamp_type == "LogAppendTime" and batch.max_timestamp)
+            for batch in partition.batches()
+        ]
+        # No more entries than needed: neighbours differ in what an entry has once.
+        if (magic, compression) != (1, "none"):
+            assert all(one != other for one, other in pairwise(kinds))
+    assert ks.verify(out).findings == []
+
+
+APPENDED = [
+    item
+    for item in directories(".log")
+    if re.match("log-append-time|time-types-mixed|segments-log-append-time", item.name)
+]
+
+
+@pytest.mark.parametrize("golden", APPENDED, ids=str)
+def test_append_times_of_brokers_are_written_again(tmp_path: Path, golden: Directory) -> None:
+    names = [*NAMES, "timestamp_type"]
+    source = ks.Partition(golden.files[0].path.parent)
+    magic = max(batch.magic for batch in source.batches())
+    table = source.to_arrow(names, header_keys="binary")
+    base = source.segments[0].base_offset or 0
+    with ks.SegmentWriter(tmp_path / "a-0", base, golden.version, sync=False) as writer:
+        writer.append_columns(table, magic=magic)
+    with ks.Partition(tmp_path / "a-0") as partition:
+        assert partition.to_arrow(names, header_keys="binary") == table
+        kinds = [{batch.timestamp_type for batch in log.batches()} for log in (source, partition)]
+        assert "LogAppendTime" in kinds[0]
+        assert kinds[1] == kinds[0]
+    source.close()
+    assert ks.verify(tmp_path / "a-0").findings == []
 
 
 def test_offsets_that_are_far_from_each_other_share_no_batch(tmp_path: Path) -> None:
