@@ -18,7 +18,7 @@ from benchmarks.report import gates, machine, markdown
 from benchmarks.spark import broker, queries
 from benchmarks.spark.cores import scaling
 from benchmarks.spark.queries import AGGREGATE, COUNT, NARROW, NOOP, WRITE, in_turns
-from benchmarks.spark.session import connector, session
+from benchmarks.spark.session import CONNECTOR, connector, session
 from benchmarks.spark.sources import NARROW as NARROW_COLUMNS
 from benchmarks.spark.sources import Rows, make
 from benchmarks.timing import Times
@@ -187,7 +187,8 @@ def page(outcome: Outcome, rounds: int, size: int) -> str:
     parts = [
         "# Spark\n",
         f"Made by `make bench-spark`; all figures of one run, {size} MiB of records in each shape,"
-        f" `local[{_CORES}]`, {rounds} rounds. {machine()} {versions}; Kafka {broker.KAFKA.name};"
+        f" `local[{_CORES}]`, {rounds} rounds. {machine()} {versions}; Spark's Kafka"
+        f" source {CONNECTOR}, Kafka {broker.KAFKA.name};"
         f" {java_version()}.\n",
         "Wall time from `load` to the end of the query, medians of rounds in which all sources take"
         " turns; a ratio is the median of the ratios within each round. Parquet is what Spark"

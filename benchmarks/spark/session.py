@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SCALA = "2.13"
+CONNECTOR = "4.2.0"
+"""Spark's Kafka source; it works in the releases of Spark that follow. Releases of the connector
+reach Maven's mirrors later than those of PySpark reach PyPI, and its parts not at the same time:
+each is named here, and Maven is not left to look for what those of one release want."""
+_PARTS = (
+    f"org.apache.spark:spark-sql-kafka-0-10_{_SCALA}:{CONNECTOR}",
+    f"org.apache.spark:spark-token-provider-kafka-0-10_{_SCALA}:4.1.0-preview1",
+    "org.apache.kafka:kafka-clients:3.9.2",
+    "org.apache.commons:commons-pool2:2.12.0",
+)
 
 
 def connector() -> list[Path]:
@@ -26,10 +36,8 @@ def connector() -> list[Path]:
     Raises:
         ToolError: there is no Maven, or it fails.
     """
-    version = pyspark.__version__
-    artifact = f"org.apache.spark:spark-sql-kafka-0-10_{_SCALA}:{version}"
-    excluded = ("org.apache.hadoop:*", "org.scala-lang:*")
-    jars = resolve_artifacts(cache_root() / f"spark-sql-kafka-{version}", [artifact], excluded)
+    home = cache_root() / f"spark-sql-kafka-{CONNECTOR}"
+    jars = resolve_artifacts(home, _PARTS, ("*:*",))
     own = Path(pyspark.__file__).parent / "jars"
     return sorted(jar for jar in jars.glob("*.jar") if not (own / jar.name).exists())
 
