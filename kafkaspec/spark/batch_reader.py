@@ -17,7 +17,9 @@ from kafkaspec.spark.schema import Output
 
 def wanted_of(output: Output, options: ReadOptions) -> Wanted:
     """What a task needs to know beside its pieces."""
-    return Wanted(output, options.mode, options.control, options.fail_on_data_loss)
+    return Wanted(
+        output, options.mode, options.control, options.fail_on_data_loss, options.check_crcs
+    )
 
 
 def read_task(task: InputPartition, wanted: Wanted) -> Iterator[pa.RecordBatch]:

@@ -23,32 +23,70 @@ _TYPE_IDS: Final = pa.array(
 """Kafka: ``TimestampType.id``."""
 
 
-def spark_batch(batch: pa.RecordBatch, piece: Piece, output: Output) -> pa.RecordBatch:
-    """The columns as Spark takes them.
-
-    Raises:
-        CorruptError: ``invalid_value``, a timestamp that Spark has no room for.
-    """
-    rows = batch.num_rows
-    schema = output.schema
-    made = []
-    for field in schema:
-        name = field.name
-        if name == output.corrupt:
-            made.append(pa.nulls(rows, field.type))
-        elif name in _CONSTANTS:
-            value = getattr(piece, _CONSTANTS[name])
-            made.append(_constant(value, field.type, rows))
-        else:
-            values = batch.column(output.column(name).source)
-            convert = _CONVERSIONS.get(name)
-            if convert is not None:
-                values = convert(values, piece)
-            made.append(values if values.type == field.type else values.cast(field.type))
-    return pa.RecordBatch.from_arrays(made, schema=schema)
-
-
 _CONSTANTS: Final = {"topic": "topic", "partition": "partition", "file": "path"}
+
+
+class Columns:
+    """Makes the record batches of a piece.
+
+    What is the same in all rows is made once, and cut to as many rows as there are.
+    """
+
+    def __init__(self, piece: Piece, output: Output) -> None:
+        """Args: what is read, and the columns that are wanted."""
+        self._piece = piece
+        self._output = output
+        self._schema = output.schema
+        self._repeated: dict[tuple[str, Any], pa.Array] = {}
+
+    def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns as Spark takes them.
+
+        Raises:
+            CorruptError: ``invalid_value``, a timestamp that Spark has no room for.
+        """
+        made = [self._column(field, batch) for field in self._schema]
+        return pa.RecordBatch.from_arrays(made, schema=self._schema)
+
+    def _column(self, field: pa.Field, batch: pa.RecordBatch) -> pa.Array:
+        name = field.name
+        if name == self._output.corrupt:
+            return self._constant(field, None, batch.num_rows)
+        if name in _CONSTANTS:
+            value = getattr(self._piece, _CONSTANTS[name])
+            return self._constant(field, value, batch.num_rows)
+        values = batch.column(self._output.column(name).source)
+        if name == _TIMESTAMP_TYPE:
+            return self._timestamp_types(field, values)
+        convert = _CONVERSIONS.get(name)
+        if convert is not None:
+            values = convert(values, self._piece)
+        return values if values.type == field.type else values.cast(field.type)
+
+    def _timestamp_types(self, field: pa.Field, values: pa.DictionaryArray) -> pa.Array:
+        numbers = values.indices
+        span = pc.min_max(numbers)
+        low, high = span["min"].as_py(), span["max"].as_py()
+        if low == high and low is not None:  # as in nearly every segment
+            return self._constant(field, _TYPE_IDS[low].as_py(), len(numbers))
+        return _TYPE_IDS.take(numbers)
+
+    def _constant(self, field: pa.Field, value: Any, rows: int) -> pa.Array:
+        """The same value in all rows."""
+        found = self._repeated.get((field.name, value))
+        if found is None or len(found) < rows:
+            room = rows + rows // _SPARE
+            kind = field.type
+            found = (
+                pa.nulls(room, kind) if value is None else pa.repeat(pa.scalar(value, kind), room)
+            )
+            self._repeated[field.name, value] = found
+        return found.slice(0, rows)
+
+
+_TIMESTAMP_TYPE: Final = "timestampType"
+_SPARE: Final = 8
+"""An eighth more than were asked for: record batches have about as many rows, not as many."""
 
 
 def finding(
@@ -70,25 +108,17 @@ def finding(
     return pa.RecordBatch.from_arrays(made, schema=schema)
 
 
-def _constant(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
-    return pa.nulls(rows, kind) if value is None else pa.repeat(pa.scalar(value, kind), rows)
-
-
 def _timestamps(values: pa.Array, piece: Piece) -> pa.Array:
     """In microseconds; what Kafka has for none, -1, is a time of its own in Spark's source."""
-    numbers = values.cast(pa.int64())
+    numbers = values.view(pa.int64())
     if numbers.null_count:
         numbers = numbers.fill_null(NO_TIMESTAMP)
     try:
-        return pc.multiply_checked(numbers, _MICROSECONDS).cast(TIMESTAMP)
+        return pc.multiply_checked(numbers, _MICROSECONDS).view(TIMESTAMP)
     except pa.ArrowInvalid:
         beyond = pc.filter(numbers, pc.greater(pc.abs(numbers), _LARGEST))
         detail = f"Spark has no room for a timestamp of {beyond[0].as_py()} ms"
         raise make_error(Reason.INVALID_VALUE, detail, file=piece.path) from None
-
-
-def _timestamp_types(values: pa.Array, piece: Piece) -> pa.Array:
-    return _TYPE_IDS.take(values.indices)
 
 
 def _headers(values: pa.Array, piece: Piece) -> pa.Array:
@@ -111,7 +141,6 @@ def _text(values: pa.Array, piece: Piece) -> pa.Array:
 
 _CONVERSIONS: Final[dict[str, Any]] = {
     "timestamp": _timestamps,
-    "timestampType": _timestamp_types,
     "headers": _headers,
     "isControl": _is_control,
     "compression": _text,

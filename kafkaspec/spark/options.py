@@ -57,11 +57,14 @@ _KNOWN: Final = {
         "includeControl",
         "kafka.isolation.level",
         "isolation.level",
+        "kafka.check.crcs",
+        "check.crcs",
         "mode",
         "columnNameOfCorruptRecord",
         "filterPushdown",
     )
 }
+_ISOLATION: Final = ("read_uncommitted", "read_committed")
 _STREAMS_ONLY: Final = ("maxoffsetspertrigger",)
 _BATCH_ONLY: Final = ("endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp")
 
@@ -105,6 +108,7 @@ class ReadOptions:
         fail_on_data_loss: whether data that is gone is an error.
         headers, batch, control: whether such columns, or records, are wanted.
         committed: isolation level ``read_committed``.
+        check_crcs: whether the CRC of each batch is computed and compared.
         mode: what damaged data means.
         corrupt_column: where ``PERMISSIVE`` says what was found.
         pushdown: whether filters of a query are taken over, see README.
@@ -126,6 +130,7 @@ class ReadOptions:
     batch: bool
     control: bool
     committed: bool
+    check_crcs: bool
     mode: Mode
     corrupt_column: str
     pushdown: bool
@@ -172,7 +177,8 @@ def read_options(options: Mapping[str, str], *, streaming: bool | None = False) 
         headers=_flag(given, "includeheaders", False),
         batch=_flag(given, "includebatch", False),
         control=_flag(given, "includecontrol", False),
-        committed=_isolation(given),
+        committed=_of_consumer(given, "isolation.level", _ISOLATION) == "read_committed",
+        check_crcs=_of_consumer(given, "check.crcs", ("true", "false")) == "true",
         mode=_mode(given),
         corrupt_column=get("columnnameofcorruptrecord", CORRUPT_COLUMN),
         pushdown=_flag(given, "filterpushdown", False),
@@ -324,16 +330,13 @@ def _mode(given: Mapping[str, str]) -> Mode:
     return modes[chosen]
 
 
-def _isolation(given: Mapping[str, str]) -> bool:
-    levels = ("read_uncommitted", "read_committed")
-    found = {
-        _choice(given, name, levels)
-        for name in ("kafka.isolation.level", "isolation.level")
-        if name in given
-    }
+def _of_consumer(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
+    """A setting of Kafka's consumer, with Spark's prefix for such or without."""
+    names = (f"kafka.{name}", name)
+    found = {_choice(given, each, choices) for each in names if each in given}
     if len(found) > 1:
-        raise OptionError("options isolation.level and kafka.isolation.level differ")
-    return found == {"read_committed"}
+        raise OptionError(f"options {name} and kafka.{name} differ")
+    return found.pop() if found else choices[0]
 
 
 def _choice(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:

@@ -13,11 +13,12 @@ from kafkaspec.arrow.reading import record_batches
 from kafkaspec.arrow.schema import Request
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log import Segment
+from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.reading import open_source
 from kafkaspec.log.remote import as_path
 from kafkaspec.log.window import Reading
-from kafkaspec.spark.columns import finding, spark_batch
+from kafkaspec.spark.columns import Columns, finding
 from kafkaspec.spark.isolation import COLUMNS as ISOLATION_COLUMNS
 from kafkaspec.spark.isolation import without_aborted
 from kafkaspec.spark.options import Mode
@@ -26,8 +27,11 @@ from kafkaspec.spark.schema import Output
 
 LOGGER: Final = logging.getLogger("kafkaspec.spark")
 
-KAFKA_BYTES: Final = 1 << 20
-"""Of Kafka data that is decoded at a time."""
+KAFKA_BYTES: Final = 2 << 20
+"""Of Kafka data that is decoded at a time: with less Python shows, with more Spark is slower."""
+NARROW_KAFKA_BYTES: Final = 4 << 20
+"""The same where no column is wanted whose size is that of the data: more would be little."""
+_WIDE: Final = frozenset(("key", "value", "headers"))
 MOST_BYTES: Final = 4 << 20
 """Of a record batch, but for a record that is larger by itself: larger ones are slower."""
 FIRST_ROWS: Final = 1000
@@ -46,12 +50,14 @@ class Wanted:
         mode: what damage means.
         control: whether control records are wanted.
         fail_on_data_loss: whether a file that is gone or became shorter is an error.
+        check_crcs: whether a wrong CRC is damage.
     """
 
     output: Output
     mode: Mode
     control: bool
     fail_on_data_loss: bool
+    check_crcs: bool
 
 
 class Part(Reading):
@@ -133,7 +139,8 @@ def _salvaged(piece: Piece, part: Part, wanted: Wanted) -> Iterator[pa.RecordBat
     dropped = 0
     position = piece.start
     while position < piece.end:
-        segment = Segment(part, tail="stop" if piece.last else "error")
+        crc: CrcPolicy = "error" if wanted.check_crcs else "ignore"
+        segment = Segment(part, tail="stop" if piece.last else "error", crc=crc)
         try:
             yield from _decoded(segment, replace(piece, start=position), wanted)
             break
@@ -194,12 +201,13 @@ def _decoded(segment: Segment, piece: Piece, wanted: Wanted) -> Iterator[pa.Reco
         start_offset=piece.start_offset,
         end_offset=piece.end_offset,
         layout="binary",
-        max_bytes=KAFKA_BYTES,
+        max_bytes=KAFKA_BYTES if _WIDE.intersection(needed) else NARROW_KAFKA_BYTES,
         include_control=wanted.control,
         start_position=piece.start,
     )
+    columns = Columns(piece, output)
     for batch in record_batches(segment, request):
         if piece.aborted:
             batch = without_aborted(batch, piece.aborted)
         if batch.num_rows:
-            yield spark_batch(batch, piece, output)
+            yield columns.batch(batch)

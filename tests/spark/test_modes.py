@@ -19,6 +19,7 @@ from tests.spark import logs
 from tests.spark.reading import table
 
 MAGIC = FRAMING + LAYOUTS["recordbatch.message"].peeks[0].position
+CRC = FRAMING + field_position(LAYOUTS["recordbatch.record_batch"], "crc")
 SIZE = field_position(LAYOUTS["recordbatch.entry"], "len_message")
 
 
@@ -53,6 +54,14 @@ def test_failfast_says_where(orders: Path) -> None:
     assert caught.value.offset is not None
     assert position <= caught.value.offset < batches(orders)[5].position
     assert f"at byte {caught.value.offset}" in str(caught.value)
+
+
+def test_a_wrong_crc_is_no_damage_to_who_does_not_check(orders: Path) -> None:
+    clean = table(orders)
+    damage(orders, 4, CRC)
+    with pytest.raises(ks.ChecksumError):
+        table(orders)
+    assert table(orders, check_crcs=False) == clean
 
 
 def test_dropcorrupt_counts(orders: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -49,6 +49,8 @@ REFUSED = [
         {"isolation.level": "read_committed", "kafka.isolation.level": "read_uncommitted"},
         "differ",
     ),
+    ({"check.crcs": "no"}, "check.crcs is one of"),
+    ({"check.crcs": "true", "kafka.check.crcs": "false"}, "check.crcs and kafka.check.crcs differ"),
     ({"path": ""}, "give a path"),
     ({"paths": "x"}, "paths is no JSON"),
     ({"paths": '{"a":1}'}, "paths is a JSON list"),
@@ -89,6 +91,12 @@ def test_timestamps_go_before_offsets() -> None:
 def test_the_isolation_level_has_two_names() -> None:
     for name in ("isolation.level", "kafka.isolation.level"):
         assert read_options({"path": "/logs", name: "read_committed"}).committed
+
+
+def test_crcs_are_checked_unless_that_is_off() -> None:
+    assert read_options({"path": "/logs"}).check_crcs
+    for name in ("check.crcs", "kafka.check.crcs"):
+        assert not read_options({"path": "/logs", name: "false"}).check_crcs
 
 
 def test_sizes() -> None:
