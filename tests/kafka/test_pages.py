@@ -4,9 +4,38 @@ from __future__ import annotations
 
 import pytest
 
+from kafkaspec.log import Partition
+from tests.goldens import GOLDEN
+from tools.golden.versions import VERSIONS, Version
+from tools.kafka import results
+from tools.kafka.compatibility import ABSENT, FEATURES, Absent, cell
 from tools.kafka.pages import DOCS, pages
+
+CELLS = {
+    (feature, version): cell(feature, version, results.load().get(version.name, {}))
+    for version in VERSIONS
+    for feature in FEATURES
+}
 
 
 @pytest.mark.parametrize("name", pages())
 def test_page_is_made_from_the_data(name: str) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == pages()[name]
+
+
+@pytest.mark.parametrize("absent", ABSENT, ids=lambda absent: absent.features)
+def test_every_reason_is_needed_in_each_of_its_cells(absent: Absent) -> None:
+    cells = [marks for where, marks in CELLS.items() if absent.applies_to(*where) and marks != "-"]
+    assert cells
+    assert not [marks for marks in cells if set(marks) & set(absent.marks)]
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.name)
+def test_delete_horizons_are_in_the_segments_that_are_said_to_have_them(version: Version) -> None:
+    (feature,) = (feature for feature in FEATURES if feature.name == "delete horizon")
+    found = any(
+        batch.delete_horizon is not None
+        for path in (GOLDEN / version.name / "logs").glob("compacted-*")
+        for batch in Partition(path).batches()
+    )
+    assert found == ("r" in CELLS[feature, version])

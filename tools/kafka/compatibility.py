@@ -17,6 +17,7 @@ from tools.golden.versions import VERSIONS, Version
 from tools.kafka import results
 
 _READ, _LOADED, _PRODUCED = "r", "w", "p"
+_NEVER = (99,)
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,60 @@ FEATURES: tuple[Feature, ...] = (
     Feature("segments", (0, 8), r".*segments", r"segments"),
     Feature("gaps", (0, 8), r".*compacted", r"compacted"),
     Feature("emptied batch", (0, 11), r".*compacted-(idempotent|transactions)", r"emptied"),
-    Feature("delete horizon", (3, 1), r".*horizon", r"delete-horizon"),
+    Feature("delete horizon", (3, 1), r"compacted", r"delete-horizon"),
 )
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Marks that no cell of these releases and features has.
+
+    Attributes:
+        marks: which ones.
+        features: names of columns, a regular expression.
+        reason: why, for the page.
+        since: first release.
+        until: first release that may have them again.
+    """
+
+    marks: str
+    features: str
+    reason: str
+    since: tuple[int, ...] = (0,)
+    until: tuple[int, ...] = _NEVER
+
+    def applies_to(self, feature: Feature, version: Version) -> bool:
+        """Whether the reason is for this cell."""
+        fits = re.fullmatch(self.features, feature.name) is not None
+        return fits and self.since <= version.release < self.until
+
+
+ABSENT: tuple[Absent, ...] = (
+    Absent(
+        _READ,
+        "segments|gaps",
+        "0.8.0 has no settings of topics and no cleaner: its golden segments are one a topic.",
+        until=(0, 8, 1),
+    ),
+    Absent(
+        _READ,
+        "magic 0|magic 1|mixed",
+        "Brokers from 3.0 on write magic 2 only (KIP-724), but serve what is there.",
+        since=(3, 0),
+    ),
+    Absent(
+        _PRODUCED,
+        "magic 0|magic 1",
+        "Brokers from 4.0 on take no produce request that carries magic 0 or 1 (KIP-896).",
+        since=(4, 0),
+    ),
+    Absent(
+        _PRODUCED,
+        "mixed|append time|idempotent|transactions|segments|gaps|emptied batch|delete horizon",
+        "What is about whole logs, or asks for a producer id, is not sent in plain requests.",
+    ),
+)
+"""Why a mark is missing; any other that is missing is a test to be run."""
 
 
 def _scenarios(version: Version) -> tuple[str, ...]:
@@ -94,6 +147,19 @@ def cell(feature: Feature, version: Version, found: Mapping[str, Any]) -> str:
     return marks or "."
 
 
+def missing(feature: Feature, version: Version, marks: str) -> str:
+    """The marks that a cell lacks without a reason."""
+    if marks == "-":
+        return ""
+    excused = "".join(absent.marks for absent in ABSENT if absent.applies_to(feature, version))
+    return "".join(mark for mark in (_READ, _LOADED, _PRODUCED) if mark not in marks + excused)
+
+
+def _names(absent: Absent) -> str:
+    *names, last = absent.features.split("|")
+    return f"{', '.join(names)} and {last}"
+
+
 def page() -> str:
     """The page."""
     kept = results.load()
@@ -112,16 +178,18 @@ def page() -> str:
         "  and headers, in both isolation levels. Look-ups by offset and, from 0.10.1, by",
         "  timestamp were those of `kafkaspec find`, an append got our log end offset, and",
         "  the indexes that it recovered were those of `kafkaspec index`.",
-        "  The exception are plain `.log` files and releases from 1.0 to 2.2 after a clean stop:",
-        "  they do not see that an index is missing and rebuild nothing, so that look-ups by time",
-        "  know the file's time only, and transactions are forgotten.",
+        "  The exception are plain `.log` files. Releases from 1.0 to 2.2 do not see after a clean",
+        "  stop that an index is missing and rebuild nothing, so that look-ups by time know the",
+        "  file's time only, and transactions are forgotten.",
         "- **p**, produced: batches of ours were taken in a plain produce request, and served.",
         "- `-`: the release does not have it. `.`: it was not tried with this release.",
         "",
-        "A broker serves every magic up to its own; from 3.0 on brokers write magic 2 only,",
-        "so that there are no segments of theirs with another to read. `make test-kafka` runs",
-        "brokers again and compares with this page's data, `tools/kafka/results.json`; `make",
-        "test-kafka RECORD=1` keeps new data.",
+        "Where a mark is missing:",
+        "",
+        *(f"- **{absent.marks}** of {_names(absent)}: {absent.reason}" for absent in ABSENT),
+        "",
+        "`make test-kafka` runs brokers again and compares with this page's data,",
+        "`tools/kafka/results.json`; `make test-kafka RECORD=1` keeps new data.",
         "",
         "| release | " + " | ".join(feature.name for feature in FEATURES) + " |",
         "|---|" + "---|" * len(FEATURES),
