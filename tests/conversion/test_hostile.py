@@ -92,19 +92,28 @@ def test_a_bomb_is_refused() -> None:
     assert b"".join(convert_what_can_be(bomb, None, magic=2)) == b""
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        forge.batch(2**63 - 1, [forge.record(0, b"a"), forge.record(1, b"b")]),
-        forge.batch(0, [forge.record(-5, b"a")], last_offset_delta=-9),
-        forge.batch(-(2**63), [forge.record(0, b"a")]),
-        forge.wrapper(-7, [forge.legacy(0, b"a"), forge.legacy(1, b"b")]),
-        forge.wrapper(5, [forge.legacy(-(2**63), b"a"), forge.legacy(2**63 - 1, b"b")], magic=0),
-        forge.wrapper(2**63 - 1, [forge.legacy(-(2**62), b"a"), forge.legacy(3, b"b")]),
-        forge.wrapper(5, [forge.legacy(2**63 - 1, b"a"), forge.legacy(3, b"b")]),
-        forge.legacy(-(2**63), None, timestamp=-(2**63)),
-    ],
-)
+ENTRIES = {
+    "batch behind the last offset": forge.batch(
+        2**63 - 1, [forge.record(0, b"a"), forge.record(1, b"b")]
+    ),
+    "batch before its base offset": forge.batch(0, [forge.record(-5, b"a")], last_offset_delta=-9),
+    "batch at the first offset": forge.batch(-(2**63), [forge.record(0, b"a")]),
+    "wrapper below zero": forge.wrapper(-7, [forge.legacy(0, b"a"), forge.legacy(1, b"b")]),
+    "wrapper of magic 0 from end to end": forge.wrapper(
+        5, [forge.legacy(-(2**63), b"a"), forge.legacy(2**63 - 1, b"b")], magic=0
+    ),
+    "wrapper at the last offset": forge.wrapper(
+        2**63 - 1, [forge.legacy(-(2**62), b"a"), forge.legacy(3, b"b")]
+    ),
+    "wrapper whose offsets fall": forge.wrapper(
+        5, [forge.legacy(2**63 - 1, b"a"), forge.legacy(3, b"b")]
+    ),
+    "message at the first offset and time": forge.legacy(-(2**63), None, timestamp=-(2**63)),
+}
+
+
+# The bytes themselves make no name of a test: gzip writes the time of day into them.
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=list(ENTRIES))
 @pytest.mark.parametrize("codec", ["python", None])
 def test_offsets_at_the_ends_of_what_there_is(entry: bytes, codec: str | None) -> None:
     for choices in (*PLANS, {"offsets": "shift", "base_offset": 2**63 - 1}):
