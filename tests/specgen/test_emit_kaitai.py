@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,26 @@ def test_a_failed_fetch_leaves_nothing_behind(
     with pytest.raises(emit_kaitai.DownloadFailed, match="no route to host"):
         emit_kaitai.compiler_jars()
     assert list(cache.iterdir()) == []
+
+
+def test_four_that_need_the_compiler_at_once_fetch_it_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls, maven = tmp_path / "calls", tmp_path / "bin" / "mvn"
+    maven.parent.mkdir()
+    maven.write_text(
+        f"#!/bin/sh\necho called >>{calls}\nsleep 0.3\n"
+        "for argument; do home=${argument#-DoutputDirectory=}; done\n"
+        'mkdir "$home"\ntouch "$home/kaitai-struct-compiler_2.13-0.jar"\n',
+        encoding="utf-8",
+    )
+    maven.chmod(0o755)
+    monkeypatch.setenv("KAFKASPEC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", f"{maven.parent}{os.pathsep}{os.environ['PATH']}")
+    with ThreadPoolExecutor(4) as four:
+        found = [four.submit(emit_kaitai.compiler_jars) for _ in range(4)]
+    assert {len(each.result()) for each in found} == {1}
+    assert calls.read_text(encoding="utf-8") == "called\n"
 
 
 def test_arguments_that_the_adapter_cannot_compute_are_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tools.specgen.expression import Attribute, Expression, Int, Name
@@ -136,7 +137,18 @@ def compiler_jars() -> list[Path]:
     """The jar files of the compiler, fetched once. Raises ``CompilerMissing``."""
     home = cache_directory() / f"kaitai-struct-compiler-{COMPILER_VERSION}"
     if not home.is_dir():
-        _fetch(home)
+        home.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(home.parent, os.O_RDONLY)
+        try:
+            # Two at once would fetch twice, and Maven's own cache is not made for that.
+            with suppress(ImportError, OSError):  # a system, or a file system, without locks
+                import fcntl
+
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if not home.is_dir():
+                _fetch(home)
+        finally:
+            os.close(descriptor)
     return list(home.glob("*.jar"))
 
 
@@ -144,7 +156,6 @@ def _fetch(home: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise MavenMissing
-    home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=home.parent) as directory:
         pom = Path(directory) / "pom.xml"
         pom.write_text(_POM, encoding="utf-8")
