@@ -21,6 +21,9 @@ FILE_MS = START_MS + 500_000
 INDEX_INTERVAL_BYTES = 400
 _PRODUCER, _OTHER = 4001, 4002
 _DELETE_HORIZON = (3, 1)  # KIP-534
+_READS_ON = (0, 8, 1)
+"""Before it a broker does not read on in the next segment (``Log.read`` of 0.8.0): a consumer does
+not get past offsets that are missing at the end of a segment. It has no cleaner to make such."""
 
 
 @dataclass
@@ -162,7 +165,7 @@ def logs(version: Version) -> Iterator[Log]:
                 )  # fmt: skip
             yield log
         yield _compacted(magic)
-        yield _segments(magic)
+        yield _segments(magic, 5 if version.release >= _READS_ON else 0)
     if version.native_magic:
         yield _mixed(version.native_magic)
     if version.native_magic == 2:
@@ -242,12 +245,12 @@ def _compacted(magic: int) -> Log:
     return log
 
 
-def _segments(magic: int) -> Log:
+def _segments(magic: int, gap: int) -> Log:
     log = Log(f"segments-{magic}")
     log.roll(100)
     for number in range(8):
         if number and number % 2 == 0:
-            log.roll(log.end + (5 if number == 4 else 0))
+            log.roll(log.end + (gap if number == 4 else 0))
         log.add(some(log.end, 9, magic), magic=magic, compression="gzip" if number % 3 else "none")
     return log
 

@@ -21,7 +21,7 @@ from tools.golden import broker
 from tools.golden.driver import Driver
 from tools.golden.maven import ToolError, compile_driver
 from tools.golden.processes import Server, java_command, listens
-from tools.golden.versions import Mode, Version
+from tools.golden.versions import Feature, Mode, Version
 from tools.kafka.programs import class_path, compile_programs
 
 PARTITION_METADATA = "partition.metadata"
@@ -100,14 +100,18 @@ class Template:
 def prepare(
     version: Version, jars: Path, work: Path, topics: Sequence[str], settings: Mapping[str, str]
 ) -> Template:
-    """Start a broker, make topics of one partition, stop it.
+    """Start a broker, make topics of one partition with these settings, stop it.
+
+    Where topics have no settings the broker gets them.
 
     Raises:
         ToolError: anything outside of Python fails.
     """
     classes = compile_driver(version, jars)
+    by_topic = Feature.TOPIC_SETTINGS in version.features
+    of_broker = {} if by_topic else {f"log.{name}": value for name, value in settings.items()}
     with (
-        broker.running(version, jars, work) as running,
+        broker.running(version, jars, work, of_broker) as running,
         Driver(running, jars, classes, work) as driver,
     ):
         for topic in topics:
