@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,10 +48,19 @@ class Times:
         return median(ratios)
 
 
-def measure(candidates: Sequence[Candidate], rounds: int) -> Times:
-    """All candidates in turns, after one round that does not count."""
+def measure(candidates: Sequence[Candidate], rounds: int, most: float = math.inf) -> Times:
+    """All candidates in turns, after one round that does not count.
+
+    Args:
+        candidates: what is timed.
+        rounds: how many; fewer, but one at least, where ``most`` seconds have gone by.
+        most: seconds.
+    """
     times: dict[str, list[float]] = {candidate.name: [] for candidate in candidates}
+    began = time.monotonic()
     for turn in range(rounds + 1):
+        if turn > 1 and time.monotonic() - began > most:
+            break
         for candidate in candidates:
             before = time.thread_time()
             seen = candidate.run()

@@ -34,7 +34,7 @@ LIMITS = HERE / "LIMITS.md"
 OURS, PARQUET = "segments", "Parquet"
 BINARY, KAFKA, PREPARED = "`binaryFile`, `mapInPandas`", "Spark's Kafka source", "prepared batches"
 
-_FULL = 512 * MIB
+_FULL = 256 * MIB
 _ROUNDS = 5
 _SHAPES = (Shape(100), Shape(KIB))
 _GATES = {
@@ -165,11 +165,13 @@ def _compare(spark: SparkSession, rows: Rows, outcome: Outcome, rounds: int, why
 
 def _add(outcome: Outcome, rows: Rows, name: str, found: Times, why: str = "") -> None:
     shape = rows.shape
-    table = Table(f"{name}, {shape.name}", ("source", "M rows/s", "segments are faster by"))
-    for source in found.rounds:
+    titles = ("source", "M rows/s", "segments are faster by", "rounds")
+    table = Table(f"{name}, {shape.name}", titles)
+    for source, times in found.rounds.items():
         ratio = found.ratio(source, OURS)
         rate = number(1e3 / found.median(source))
-        table.rows.append((source, rate, "" if source == OURS else f"{number(ratio)} x"))
+        than = "" if source == OURS else f"{number(ratio)} x"
+        table.rows.append((source, rate, than, str(len(times))))
     outcome.tables.append(table)
     gate = _GATES.get((name, shape.value))
     if gate is not None:
@@ -187,7 +189,7 @@ def page(outcome: Outcome, rounds: int, size: int) -> str:
     parts = [
         "# Spark\n",
         f"Made by `make bench-spark`; all figures of one run, {size} MiB of records in each shape,"
-        f" `local[{_CORES}]`, {rounds} rounds. {machine()} {versions}; Spark's Kafka"
+        f" `local[{_CORES}]`, up to {rounds} rounds. {machine()} {versions}; Spark's Kafka"
         f" source {CONNECTOR}, Kafka {broker.KAFKA.name};"
         f" {java_version()}.\n",
         "Wall time from `load` to the end of the query, medians of rounds in which all sources take"

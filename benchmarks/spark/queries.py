@@ -15,6 +15,8 @@ from benchmarks.timing import Candidate, Times, measure
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_SECONDS = 45.0
+
 Query = Callable[["DataFrame"], object]
 
 NOOP, COUNT, AGGREGATE = "scan", "count", "aggregate"
@@ -78,9 +80,9 @@ class Timed:
 def in_turns(
     query: Query, sources: Mapping[str, Callable[[], DataFrame]], records: int, rounds: int
 ) -> Times:
-    """The same query on all sources, in turns."""
+    """The same query on all sources, in turns; no round begins after a time."""
     candidates = []
     for name, source in sources.items():
         timed = Timed(source, query, records)
         candidates.append(Candidate(name, timed.run, records, partial(getattr, timed, "seconds")))
-    return measure(candidates, rounds)
+    return measure(candidates, rounds, _SECONDS)

@@ -54,5 +54,5 @@ def create_time_option(command: Command) -> Command:
     return click.option(
         "--as-create-time",
         is_flag=True,
-        help="Write timestamps of brokers (LogAppendTime) as ones of producers; else an error.",
+        help="Write timestamps of brokers (LogAppendTime) as ones of producers.",
     )(command)

@@ -20,7 +20,7 @@ from typing import Final
 import pyarrow as pa
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.spark.write_columns import by_partition
+from kafkaspec.spark.write_columns import by_partition, together
 from kafkaspec.spark.write_options import WriteOptions
 from kafkaspec.writing.atomic import writing
 from kafkaspec.writing.segment_writer import SegmentWriter
@@ -246,7 +246,7 @@ class TaskOutput:
     def _write(self, run: _OpenRun) -> None:
         if not run.pending:
             return
-        rows = run.pending[0] if len(run.pending) == 1 else pa.concat_batches(run.pending)
+        rows = together(run.pending)
         run.pending.clear()
         run.writer.append_columns(
             rows,

@@ -9,14 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.schema import TIMESTAMP
+from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME
 from kafkaspec.spark.write_options import WriteOptions, check_topic
 
 RECORD_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
 COLUMNS: Final = (*RECORD_COLUMNS, "topic", "partition", "timestampType")
 """What can be written: the columns of Spark's Kafka source. Only ``value`` has to be there."""
 
-_APPEND_TIME: Final = 1
-"""``timestampType`` of records that the broker has given a time (Spark's Kafka source)."""
+_TYPE_NAMES: Final = {0: CREATE_TIME, 1: LOG_APPEND_TIME}
+"""By the number in the column ``timestampType`` (Kafka: ``TimestampType.id``)."""
+_NO_TYPE: Final = -1
+"""Of records of magic 0. Written in another magic, they have CreateTime and no time."""
+_TYPE_COLUMN: Final = "timestamp_type"
 _PAIR: Final = pa.struct([("key", pa.binary()), ("value", pa.binary())])
 
 
@@ -136,12 +140,6 @@ def record_columns(batch: pa.RecordBatch, keep: bool) -> pa.RecordBatch:
         ValueError: a value that cannot be written; with the name of the column.
     """
     given = {name: batch.column(name) for name in batch.schema.names}
-    types = given.get("timestampType")
-    if types is not None and pc.any(pc.equal(types, _APPEND_TIME)).as_py():
-        raise ValueError(
-            "rows with timestampType 1 (LogAppendTime) cannot be written; without the column "
-            "timestampType their timestamps are written as CreateTime"
-        )
     octets = [name for name in ("key", "value") if name in given]
     made = {name: _cast(given[name], pa.binary(), name) for name in octets}
     if keep:
@@ -149,6 +147,10 @@ def record_columns(batch: pa.RecordBatch, keep: bool) -> pa.RecordBatch:
     if "timestamp" in given:
         made["timestamp"] = _milliseconds(given["timestamp"])
     made["headers"] = _headers(given.get("headers"), batch.num_rows)
+    if "timestampType" in given:
+        types = _timestamp_types(given["timestampType"])
+        if types is not None:
+            made[_TYPE_COLUMN] = types
     return pa.RecordBatch.from_arrays(list(made.values()), names=list(made))
 
 
@@ -164,6 +166,38 @@ def _milliseconds(column: pa.Array) -> pa.Array:
     if not pa.types.is_timestamp(column.type):
         raise ValueError(f"column timestamp is of type {column.type}, not a timestamp")
     return _cast(pc.floor_temporal(column, unit="millisecond"), TIMESTAMP, "timestamp")
+
+
+def _timestamp_types(column: pa.Array) -> pa.Array | None:
+    """Names of timestamp types; None where all are CreateTime, which needs no column."""
+    numbers = _cast(column, pa.int32(), "timestampType")
+    span = pc.min_max(numbers)
+    low, high = (span[end].as_py() for end in ("min", "max"))
+    if low is None or (low >= _NO_TYPE and high <= 0):
+        return None
+    if low < _NO_TYPE or high not in _TYPE_NAMES:
+        unknown = low if low < _NO_TYPE else high
+        raise ValueError(f"column timestampType has {unknown}, which is no timestamp type")
+    codes = pc.fill_null(pc.equal(numbers, high), False).cast(pa.int8())
+    return pa.DictionaryArray.from_arrays(codes, pa.array(_TYPE_NAMES.values()))
+
+
+def together(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """One record batch of several that ``by_partition`` gave."""
+    if len(batches) == 1:
+        return batches[0]
+    if len({_TYPE_COLUMN in batch.schema.names for batch in batches}) > 1:
+        batches = [_with_types(batch) for batch in batches]
+    return pa.concat_batches(batches)
+
+
+def _with_types(batch: pa.RecordBatch) -> pa.RecordBatch:
+    if _TYPE_COLUMN in batch.schema.names:
+        return batch
+    names = pa.array(_TYPE_NAMES.values())
+    codes = pa.repeat(pa.scalar(0, pa.int8()), batch.num_rows)
+    types = pa.DictionaryArray.from_arrays(codes, names)
+    return batch.append_column(_TYPE_COLUMN, types)
 
 
 def _headers(column: pa.Array | None, rows: int) -> pa.Array:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 LOGS = GOLDEN / "4.3.1" / "logs"
 
 
+def timestamp_types(partition: Path) -> set[str]:
+    logs = partition.glob("*.log")
+    return {b.timestamp_type for p in logs for b in ks.Segment(p).batches() if not b.is_control}
+
+
 def test_export_and_back(spark: SparkSession, tmp_path: Path) -> None:
     names = ["headers-0", "transactions-1", "log-append-time-0"]
     paths = [str(LOGS / name) for name in names]
@@ -27,9 +32,11 @@ def test_export_and_back(spark: SparkSession, tmp_path: Path) -> None:
     assert (parquet / "topic=headers" / "day=2021-01-01").is_dir()
     table = exported(spark, str(parquet))
     assert {"key", "value", "topic", "partition", "offset", "headers"} <= set(table.columns)
-    restore(spark, str(parquet), str(logs), compression="zstd", as_create_time=True)
+    restore(spark, str(parquet), str(logs), compression="zstd")
     for name in names:
         before = [r for p in sorted((LOGS / name).glob("*.log")) for r in ks.open(p).records()]
         after = [r for p in sorted((logs / name).glob("*.log")) for r in ks.open(p).records()]
         assert before == after
+        assert timestamp_types(logs / name) == timestamp_types(LOGS / name)
+    assert timestamp_types(logs / "log-append-time-0") == {"LogAppendTime"}
     assert ks.verify(logs).clean

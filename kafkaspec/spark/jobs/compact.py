@@ -171,8 +171,7 @@ def write_compacted(
         done: what ``compact`` gave.
         path: a local directory, or one that is mounted alike on all machines; partition
             directories are made in it.
-        as_create_time: whether timestamps of brokers become ones of producers; the writer knows
-            no others, and such rows are an error otherwise.
+        as_create_time: whether timestamps of brokers (LogAppendTime) become ones of producers.
         options: of the writer: ``compression``, ``segmentBytes`` ...
     """
     from kafkaspec.spark import write

@@ -94,8 +94,7 @@ def restore(
         path: ``output`` of ``export``.
         logs: a local directory, or one that is mounted alike on all machines.
         to: the format.
-        as_create_time: whether timestamps of brokers become ones of producers; the writer knows
-            no others, and such rows are an error otherwise.
+        as_create_time: whether timestamps of brokers (LogAppendTime) become ones of producers.
         options: of the writer: ``compression``, ``segmentBytes`` ...
     """
     from kafkaspec.spark import write
