@@ -22,7 +22,7 @@ from kafkaspec.arrow.rows import Rows, wanted
 from kafkaspec.arrow.schema import Place, Request
 from kafkaspec.codecs.native import Core, NativeCodec
 from kafkaspec.codecs.native.names import BATCH_MAGIC, MAGIC, ROLES
-from kafkaspec.codecs.native.scan import End, EntryTable, scan
+from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.codecs.native.wrappers import open_wrapper
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import Batch
@@ -40,6 +40,9 @@ _MOST_PAYLOAD: Final = 1 << 30  # views reach 2 GiB
 _LEAST_ARENA: Final = 64 << 10
 _RATIO: Final = 4
 """Times that an arena is larger than what goes into it, until a batch has shown otherwise."""
+_ENTRY_BYTES: Final = 4 << 10
+"""Of an entry, until some have shown otherwise: how many there is room for goes by it."""
+_MOST_ENTRIES: Final = 1 << 16
 _CHECKED: Final = 32
 """Entries that are decompressed before the size of the file is looked at again."""
 _IN_ENTRY: Final = -1
@@ -66,7 +69,7 @@ class NativeReader:
         most = max(LEAST_AHEAD, request.max_bytes)
         self._cursor: Cursor = segment.cursor(pa.allocate_buffer, most)
         self._done = False
-        self._room = 256
+        self._entry_bytes = _ENTRY_BYTES
         self._ratio = _RATIO
         self._roles = tuple(codec.core.scan_names.index(name) for name in ROLES)
         self._rules = self._rules_of(request)
@@ -119,12 +122,13 @@ class NativeReader:
     def _scan(self, buffer: memoryview) -> EntryTable:
         """Headers as far as a chunk reaches, so that they are in the cache when it is decoded."""
         stop = min(self._request.max_bytes, len(buffer))
-        table = scan(self._core, buffer, 0, stop, self._room)
+        # To clear a large table takes longer than to fill it.
+        room = min(stop // self._entry_bytes * 5 // 4 + 16, _MOST_ENTRIES)
+        table = scan(self._core, buffer, 0, stop, room)
         if table.count == 0 and stop < len(buffer):
             table = scan(self._core, buffer, 0, len(buffer), 1)
-        full = table.end is End.FULL
-        # To clear a large table takes longer than to fill it.
-        self._room = min(4 * self._room if full else table.count * 5 // 4 + 16, 1 << 16)
+        if table.count:
+            self._entry_bytes = max(1, table.position // table.count)
         return table
 
     # -- what is decoded together -----------------------------------------------------------
