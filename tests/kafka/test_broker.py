@@ -41,7 +41,7 @@ _TRANSACTIONS = (0, 11)
 _RECOVERS_ALL = (0, 8, 1)
 """Before it a broker does not start on a log without its index, and recovers the last segment only
 (``Log.loadSegments`` of 0.8.0)."""
-_TRUSTING = (1, 0), (2, 3)
+_TRUSTING = (1, 1), (2, 3)
 """From, before: after a clean stop these do not see that an index is missing (``LogSegment.open``
 makes an empty one before ``sanityCheck`` looks), and rebuild nothing from a plain ``.log``:
 look-ups by time know the file's time only, and transactions are forgotten."""

@@ -178,7 +178,7 @@ def page() -> str:
         "  and headers, in both isolation levels. Look-ups by offset and, from 0.10.1, by",
         "  timestamp were those of `kafkaspec find`, an append got our log end offset, and",
         "  the indexes that it recovered were those of `kafkaspec index`.",
-        "  The exception are plain `.log` files. Releases from 1.0 to 2.2 do not see after a clean",
+        "  The exception are plain `.log` files. Releases from 1.1 to 2.2 do not see after a clean",
         "  stop that an index is missing and rebuild nothing, so that look-ups by time know the",
         "  file's time only, and transactions are forgotten. 0.8.0 does not start without indexes:",
         "  there they were made by `kafkaspec index`. It recovers the last segment only, and a",
