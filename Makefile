@@ -16,7 +16,7 @@ run:  ## Set up and verify segments of real Kafka (LOGS=/path/to/kafka-logs: you
 test:  ## Set up and run all tests
 	@tools/setup/venv.sh $(VENV) construct,test
 	@tools/setup/java.sh
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2
 
 test-kafka:  ## Kafka itself as the judge: readers and brokers (Java, Maven; VERSIONS="2.8.2 4.3.1")
 	@tools/setup/venv.sh $(VENV) construct,test

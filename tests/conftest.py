@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from kafkaspec.codecs import Codec, codec_names, get_codec
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadFileScheduling
 
 # No test depends on how fast the machine is, under a sanitizer for instance.
 settings.register_profile("kafkaspec", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -18,6 +22,37 @@ settings.load_profile("kafkaspec")
 def codec(request: pytest.FixtureRequest) -> Codec:
     """Each codec in turn."""
     return get_codec(request.param)
+
+
+SPARK = "tests/spark/"
+LONG = (
+    SPARK,
+    "tests/test_readme.py",
+    "tests/log/test_lookup.py",
+    "tests/codecs/test_kaitai_codec.py",
+    "tests/conformance/",
+    "tests/test_benchmarks.py",
+)
+"""What takes a minute or so: it comes first, or one worker would be at it long after the others."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """Workers (``pytest -n 2``) take whole files, and one of them all tests that share a JVM."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return SPARK if nodeid.startswith(SPARK) else super()._split_scope(nodeid)
+
+    config.option.loadscopereorder = False  # as they were collected, not by number of tests
+    return Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Long ones first where there are workers; the order stays as it is where there are none."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: [not item.nodeid.startswith(place) for place in LONG])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
