@@ -82,7 +82,7 @@ def machine() -> str:
         if "model" in keys:
             name += f" (family {keys.get('cpu family')}, model {keys['model']})"
     busy = f", load {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else ""
-    kernel = load_core().module.CRC32C_KERNEL
+    kernel = load_core().module.CRC_KERNELS[0]
     return f"{name}, {os.cpu_count()} cores, {platform.system()}{busy}; CRC-32C kernel: {kernel}."
 
 

@@ -176,10 +176,13 @@ typedef struct {
 extern const ks_array ks_arrays[];
 extern const int ks_arrays_count;
 
-/* Checksums, chosen for the CPU when first used. */
+/* Checksums, by the fastest of what this CPU has. */
 uint32_t ks_crc32c(const uint8_t *bytes, int64_t size);
 uint32_t ks_crc32(const uint8_t *bytes, int64_t size);
-const char *ks_crc32c_kernel(void);
-uint32_t ks_crc32c_table(const uint8_t *bytes, int64_t size);
+/* The same by each of what it has, for tests: the number of them, the fastest first, and names. */
+int ks_crc_kernels(void);
+const char *ks_crc_kernel(int number);
+uint32_t ks_crc32c_by(int number, const uint8_t *bytes, int64_t size);
+uint32_t ks_crc32_by(int number, const uint8_t *bytes, int64_t size);
 
 #endif

@@ -247,8 +247,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
         choice = choice * 257 + input[length - 1 - i];
     uint8_t *data = room(length); /* a copy of its own: the end is guarded */
     memcpy(data, input, length);
-    if (ks_crc32c(data, (int64_t)length) != ks_crc32c_table(data, (int64_t)length))
-        abort();
+    for (int number = 1; number < ks_crc_kernels(); number++)
+        if (ks_crc32c_by(number, data, (int64_t)length) != ks_crc32c(data, (int64_t)length) ||
+            ks_crc32_by(number, data, (int64_t)length) != ks_crc32(data, (int64_t)length))
+            abort();
     scan(data, (int64_t)length, choice);
     payload(data, (int64_t)length, choice);
     arrays(data, (int64_t)length);

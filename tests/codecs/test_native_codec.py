@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import threading
 import time
 import zlib
@@ -379,8 +380,18 @@ def test_transaction_index() -> None:
 @given(st.binary(max_size=300), st.integers(0, 40), st.integers(1, 600))
 def test_checksums(data: bytes, start: int, times: int) -> None:
     whole = memoryview(data * times)[start:]
-    assert native.crc32c(whole) == crc32c.crc32c(whole) == native.crc32c_table(whole)
-    assert native.crc32(whole) == zlib.crc32(whole)
+    expected = (crc32c.crc32c(whole), zlib.crc32(whole))
+    assert (native.crc32c(whole), native.crc32(whole)) == expected
+    for kernel in range(len(native.CRC_KERNELS)):
+        assert native.checksums(kernel, whole) == expected
+
+
+@pytest.mark.parametrize("kernel", range(len(native.CRC_KERNELS)))
+def test_checksums_of_all_small_sizes(kernel: int) -> None:
+    data = random.Random(3).randbytes(1200)
+    for size in range(1100):
+        part = memoryview(data)[size % 67 : size % 67 + size]
+        assert native.checksums(kernel, part) == (crc32c.crc32c(part), zlib.crc32(part))
 
 
 def test_decoding_lets_other_threads_run() -> None:

@@ -5,6 +5,12 @@
  * side by side and are joined by carry-less multiplication (V. Gopal et al., "Fast CRC Computation
  * for iSCSI Polynomial Using CRC32 Instruction", Intel 2011). Streams are as long as the input
  * allows, so that nearly nothing is left for a serial tail.
+ *
+ * Carry-less multiplication alone serves every polynomial: what was read is multiplied by a power of
+ * x, which moves it on to where the next bytes lie, and added to them, until 16 bytes are left that
+ * have the same checksum as all of it (V. Gopal et al., "Fast CRC Computation for Generic
+ * Polynomials Using PCLMULQDQ Instruction", Intel 2009). With registers of 64 bytes that is as fast
+ * as memory is read; with registers of 16 it serves CRC-32, which has no instruction here.
  */
 #include <stddef.h>
 #include <string.h>
@@ -130,6 +136,146 @@ __attribute__((target("sse4.2,pclmul"))) static uint32_t castagnoli_x86(uint32_t
         crc = _mm_crc32_u8(crc, *p);
     return crc;
 }
+
+/* Distances in bytes that what was read is moved on by, and the powers of x for its halves. */
+static const int distances[] = {256, 64, 16};
+enum { BY_256, BY_64, BY_16, DISTANCES };
+typedef uint64_t powers[DISTANCES][2];
+
+static powers castagnoli_powers, ieee_powers;
+
+static uint32_t power_of_x(uint32_t polynomial, int exponent)
+{
+    uint32_t value = 1u << 31;
+    while (exponent-- > 0)
+        value = value >> 1 ^ (value & 1 ? polynomial : 0);
+    return value;
+}
+
+/* A product of 64 and 32 bits lies 33 bits from where it is wanted. */
+static void fill_powers(uint32_t polynomial, powers power)
+{
+    for (int k = 0; k < DISTANCES; k++) {
+        power[k][0] = power_of_x(polynomial, 8 * distances[k] + 64 - 33);
+        power[k][1] = power_of_x(polynomial, 8 * distances[k] - 33);
+    }
+}
+
+/* What is left to do for a folded input: 16 bytes, and up to 15 more behind them. */
+typedef struct {
+    uint8_t folded[16];
+    const uint8_t *rest;
+    size_t size;
+} remainder;
+
+#define FOLD_TARGET __attribute__((target("sse2,pclmul")))
+
+FOLD_TARGET static inline __m128i load16(const void *p) { return _mm_loadu_si128(p); }
+
+FOLD_TARGET static inline __m128i fold16(__m128i a, __m128i by, __m128i next)
+{
+    __m128i low = _mm_clmulepi64_si128(a, by, 0x00), high = _mm_clmulepi64_si128(a, by, 0x11);
+    return _mm_xor_si128(_mm_xor_si128(low, high), next);
+}
+
+/* From four neighbours to one, and on to the last 16 bytes. */
+FOLD_TARGET static inline void fold_last(const powers power, const __m128i part[4],
+                                         const uint8_t *p, size_t size, remainder *left)
+{
+    const __m128i by = load16(power[BY_16]);
+    __m128i a = part[0];
+    for (int k = 1; k < 4; k++)
+        a = fold16(a, by, part[k]);
+    for (; size >= 16; size -= 16, p += 16)
+        a = fold16(a, by, load16(p));
+    _mm_storeu_si128((__m128i *)left->folded, a);
+    left->rest = p;
+    left->size = size;
+}
+
+/* 64 bytes at least. */
+FOLD_TARGET static void fold_128(const powers power, uint32_t crc, const uint8_t *p, size_t size,
+                                 remainder *left)
+{
+    const __m128i by = load16(power[BY_64]);
+    __m128i part[4];
+    for (int k = 0; k < 4; k++)
+        part[k] = load16(p + 16 * k);
+    part[0] = _mm_xor_si128(part[0], _mm_cvtsi32_si128((int)crc));
+    for (p += 64, size -= 64; size >= 64; size -= 64, p += 64) {
+        __builtin_prefetch((const void *)((uintptr_t)p + AHEAD));
+        for (int k = 0; k < 4; k++)
+            part[k] = fold16(part[k], by, load16(p + 16 * k));
+    }
+    fold_last(power, part, p, size, left);
+}
+
+static uint32_t ieee_x86(uint32_t crc, const uint8_t *p, size_t size)
+{
+    remainder left;
+    if (size < 64)
+        return sliced(ieee, crc, p, size);
+    fold_128(ieee_powers, crc, p, size, &left);
+    return sliced(ieee, sliced(ieee, 0, left.folded, 16), left.rest, left.size);
+}
+
+#if (defined(__clang__) && __clang_major__ >= 8) || (!defined(__clang__) && __GNUC__ >= 9)
+#define KS_AVX512 1
+#include <immintrin.h>
+
+#define WIDE_TARGET __attribute__((target("avx512f,vpclmulqdq,pclmul,sse4.2")))
+
+WIDE_TARGET static inline __m512i fold64(__m512i a, __m512i by, __m512i next)
+{
+    __m512i low = _mm512_clmulepi64_epi128(a, by, 0x00);
+    __m512i high = _mm512_clmulepi64_epi128(a, by, 0x11);
+    return _mm512_ternarylogic_epi64(low, high, next, 0x96); /* exclusive or of all three */
+}
+
+/* 256 bytes at least. */
+WIDE_TARGET static void fold_512(const powers power, uint32_t crc, const uint8_t *p, size_t size,
+                                 remainder *left)
+{
+    __m512i by = _mm512_broadcast_i32x4(load16(power[BY_256]));
+    __m512i part[4];
+    __m128i last[4];
+    for (int k = 0; k < 4; k++)
+        part[k] = _mm512_loadu_si512(p + 64 * k);
+    part[0] =
+        _mm512_xor_si512(part[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
+    for (p += 256, size -= 256; size >= 256; size -= 256, p += 256)
+        for (int k = 0; k < 4; k++) {
+            __builtin_prefetch((const void *)((uintptr_t)p + AHEAD + 64 * (size_t)k));
+            part[k] = fold64(part[k], by, _mm512_loadu_si512(p + 64 * k));
+        }
+    by = _mm512_broadcast_i32x4(load16(power[BY_64]));
+    for (int k = 1; k < 4; k++)
+        part[0] = fold64(part[0], by, part[k]);
+    for (; size >= 64; size -= 64, p += 64)
+        part[0] = fold64(part[0], by, _mm512_loadu_si512(p));
+    _mm512_storeu_si512(last, part[0]);
+    fold_last(power, last, p, size, left);
+}
+
+WIDE_TARGET static uint32_t castagnoli_avx512(uint32_t crc, const uint8_t *p, size_t size)
+{
+    remainder left;
+    if (size < 256)
+        return castagnoli_x86(crc, p, size);
+    fold_512(castagnoli_powers, crc, p, size, &left);
+    uint64_t value = _mm_crc32_u64(_mm_crc32_u64(0, word(left.folded)), word(left.folded + 8));
+    return castagnoli_x86((uint32_t)value, left.rest, left.size);
+}
+
+static uint32_t ieee_avx512(uint32_t crc, const uint8_t *p, size_t size)
+{
+    remainder left;
+    if (size < 256)
+        return ieee_x86(crc, p, size);
+    fold_512(ieee_powers, crc, p, size, &left);
+    return sliced(ieee, sliced(ieee, 0, left.folded, 16), left.rest, left.size);
+}
+#endif
 #endif
 
 #if defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__))
@@ -177,28 +323,15 @@ CRC_TARGET static uint32_t ieee_arm(uint32_t crc, const uint8_t *p, size_t size)
 }
 #endif
 
-static kernel choose(int want_ieee, const char **name)
-{
-#ifdef KS_X86
-    __builtin_cpu_init();
-    if (!want_ieee && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) {
-        fill_shifts();
-        *name = "sse4.2";
-        return castagnoli_x86;
-    }
-#endif
-#ifdef KS_ARM
-    if (has_crc()) {
-        *name = "armv8";
-        return want_ieee ? ieee_arm : castagnoli_arm;
-    }
-#endif
-    *name = "table";
-    fill_tables(want_ieee ? IEEE : CASTAGNOLI, want_ieee ? ieee : castagnoli);
-    return want_ieee ? ieee_table : castagnoli_table;
-}
+/* What computes both checksums on this CPU, the fastest first. */
+typedef struct {
+    const char *name;
+    kernel crc32c, crc32;
+} choice;
 
-/* Two threads may both choose; they come to the same, and the pointer is set when all is filled. */
+static choice choices[3];
+static int choices_count;
+
 #if defined(__GNUC__) || defined(__clang__)
 #define LOAD(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
 #define STORE(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
@@ -207,41 +340,57 @@ static kernel choose(int want_ieee, const char **name)
 #define STORE(place, value) ((place) = (value))
 #endif
 
-static kernel chosen[2];
-static const char *chosen_name[2];
-
-static kernel prepared(int want_ieee)
+/* Two threads may both do this; they come to the same, and the count is set when all is filled. */
+static void prepare(void)
 {
-    kernel found = LOAD(chosen[want_ieee]);
-    if (!found) {
-        const char *name;
-        found = choose(want_ieee, &name);
-        STORE(chosen_name[want_ieee], name);
-        STORE(chosen[want_ieee], found);
+    choice *next = choices;
+    fill_tables(CASTAGNOLI, castagnoli);
+    fill_tables(IEEE, ieee);
+#ifdef KS_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) {
+        fill_shifts();
+        fill_powers(CASTAGNOLI, castagnoli_powers);
+        fill_powers(IEEE, ieee_powers);
+#ifdef KS_AVX512
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq"))
+            *next++ = (choice){"avx512", castagnoli_avx512, ieee_avx512};
+#endif
+        *next++ = (choice){"sse4.2", castagnoli_x86, ieee_x86};
     }
-    return found;
+#endif
+#ifdef KS_ARM
+    if (has_crc())
+        *next++ = (choice){"armv8", castagnoli_arm, ieee_arm};
+#endif
+    *next++ = (choice){"table", castagnoli_table, ieee_table};
+    STORE(choices_count, (int)(next - choices));
 }
 
-uint32_t ks_crc32c(const uint8_t *bytes, int64_t size)
+int ks_crc_kernels(void)
 {
-    return ~prepared(0)(~0u, bytes, size > 0 ? (size_t)size : 0);
+    if (!LOAD(choices_count))
+        prepare();
+    return LOAD(choices_count);
 }
 
-uint32_t ks_crc32(const uint8_t *bytes, int64_t size)
+static const choice *chosen(int number)
 {
-    return ~prepared(1)(~0u, bytes, size > 0 ? (size_t)size : 0);
+    return &choices[number < ks_crc_kernels() ? number : 0];
 }
 
-const char *ks_crc32c_kernel(void)
+const char *ks_crc_kernel(int number) { return chosen(number)->name; }
+
+uint32_t ks_crc32c_by(int number, const uint8_t *bytes, int64_t size)
 {
-    prepared(0);
-    return LOAD(chosen_name[0]);
+    return ~chosen(number)->crc32c(~0u, bytes, size > 0 ? (size_t)size : 0);
 }
 
-uint32_t ks_crc32c_table(const uint8_t *bytes, int64_t size)
+uint32_t ks_crc32_by(int number, const uint8_t *bytes, int64_t size)
 {
-    /* For tests: what a CPU without the instruction computes. */
-    static tables own;
-    fill_tables(CASTAGNOLI, own);
-    return ~sliced(own, ~0u, bytes, (size_t)size);
+    return ~chosen(number)->crc32(~0u, bytes, size > 0 ? (size_t)size : 0);
 }
+
+uint32_t ks_crc32c(const uint8_t *bytes, int64_t size) { return ks_crc32c_by(0, bytes, size); }
+
+uint32_t ks_crc32(const uint8_t *bytes, int64_t size) { return ks_crc32_by(0, bytes, size); }

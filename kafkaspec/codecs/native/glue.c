@@ -164,10 +164,25 @@ static PyObject *glue_crc32(PyObject *module, PyObject *buffer)
     return checksum_of(buffer, ks_crc32);
 }
 
-static PyObject *glue_crc32c_table(PyObject *module, PyObject *buffer)
+PyDoc_STRVAR(checksums_doc,
+             "checksums(kernel, data) -> (crc32c, crc32)\n\n"
+             "Both checksums by one of CRC_KERNELS, for tests.");
+
+static PyObject *glue_checksums(PyObject *module, PyObject *args)
 {
+    int number;
+    Py_buffer view;
     (void)module;
-    return checksum_of(buffer, ks_crc32c_table);
+    if (!PyArg_ParseTuple(args, "iy*", &number, &view))
+        return NULL;
+    PyObject *result = NULL;
+    if (number < 0 || number >= ks_crc_kernels())
+        PyErr_SetString(PyExc_ValueError, "no such kernel");
+    else
+        result = Py_BuildValue("kk", (unsigned long)ks_crc32c_by(number, view.buf, view.len),
+                               (unsigned long)ks_crc32_by(number, view.buf, view.len));
+    PyBuffer_Release(&view);
+    return result;
 }
 
 PyDoc_STRVAR(count_doc,
@@ -212,7 +227,7 @@ static PyMethodDef methods[] = {
     {"encode_objects", glue_encode_objects, METH_VARARGS, "Record objects as bytes."},
     {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},
     {"crc32", glue_crc32, METH_O, "CRC-32 of a buffer."},
-    {"crc32c_table", glue_crc32c_table, METH_O, "CRC-32C without instructions for it."},
+    {"checksums", glue_checksums, METH_VARARGS, checksums_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -309,7 +324,11 @@ static int prepare(PyObject *module)
         return -1;
     if (add(module, "Records", glue_records_type(module)) < 0)
         return -1;
-    return add(module, "CRC32C_KERNEL", PyUnicode_FromString(ks_crc32c_kernel()));
+    const char *kernels[8];
+    const int found = ks_crc_kernels();
+    for (int i = 0; i < found; i++)
+        kernels[i] = ks_crc_kernel(i);
+    return add(module, "CRC_KERNELS", names_tuple(kernels, found));
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, prepare}, {0, NULL}};
