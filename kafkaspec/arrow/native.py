@@ -160,53 +160,60 @@ class NativeReader:
         """Decompress what is compressed, and decode as much at a time as an arena holds."""
         module = self._core.module
         fields, entries, region = module.BATCH_FIELDS, whole.entries, whole.region
-        described = (module.PAYLOAD, module.PAYLOAD_POSITION, module.PAYLOAD_SIZE, module.ROWS)
-        kinds, starts, sizes, counts = (entries[field::fields] for field in described)
+        place, at_place, length, rows = (
+            module.PAYLOAD, module.PAYLOAD_POSITION, module.PAYLOAD_SIZE, module.ROWS
+        )  # fmt: skip
+        kinds, starts, sizes, counts = (
+            entries[field::fields] for field in (place, at_place, length, rows)
+        )
         magics = whole.table.column(MAGIC)
-        inflate: dict[tuple[int, int], compression.Into] = {}
         most = self._segment.max_output
         arena = Arena(0)
+        room, used = arena.room, 0
         first = 0  # entry of the chunk that is being put together
+        last: tuple[int, int] | None = None
         for number, kind in enumerate(kinds):
             if kind == _IN_ENTRY:
                 continue
             if number % _CHECKED == 0:
                 self._segment.check()
-            at = number * fields
-            payload = region[starts[number] : starts[number] + sizes[number]]
-            wrapper = -1 - counts[number]  # its number in the table
-            magic = BATCH_MAGIC if wrapper < 0 else magics[wrapper]
-            into = inflate.get((kind, magic))
-            if into is None:
-                into = inflate[kind, magic] = compression.into(-1 - kind, magic)
-            used = arena.used
-            size = into(payload, arena.room[used : used + most]) if arena.size else -1
+            start, count = starts[number], counts[number]
+            payload = region[start : start + sizes[number]]
+            magic = BATCH_MAGIC if count >= 0 else magics[-1 - count]
+            if last != (kind, magic):
+                last = kind, magic
+                into = compression.into(-1 - kind, magic)
+            size = into(payload, room[used : used + most]) if room else -1
             if size < 0:  # not what producers write, or broken, or too large for what is left
                 found = self._inflated(-1 - kind, payload, magic)
                 size = -1 if found is None else len(found)
-                if used + size > arena.size:
+                if used + size > len(room):
+                    arena.used = used
                     yield from self._part(whole, first, number, arena)
                     first = number
                     arena = self._arena(size, sizes[number:])
-                    used = 0
+                    room, used = arena.room, 0
                 if found is not None:
-                    arena.room[used : used + size] = found
-            if wrapper >= 0 and size >= 0:
-                data = arena.room[used : used + size]
-                shift = open_wrapper(self._core, whole.table, wrapper, data)
+                    room[used : used + size] = found
+            at = number * fields
+            if count < 0 <= size:  # a wrapper: its number in the table
+                data = room[used : used + size]
+                shift = open_wrapper(self._core, whole.table, -1 - count, data)
                 if shift is not None:
                     whole.shifts[number] = shift
-                    counts[number] = entries[at + module.ROWS] = shift.count
-            if counts[number] < 0 or counts[number] * _RECORD > size:
+                    count = entries[at + rows] = shift.count
+            if count < 0 or count * _RECORD > size:
+                arena.used = used
                 yield from self._part(whole, first, number, arena)
                 first = number + 1
                 position = whole.start + entries[at + module.POSITION]
                 yield from self._by_python(self._segment.batch_at(position, self._cursor))
                 continue
-            entries[at + module.PAYLOAD] = _ARENA
-            entries[at + module.PAYLOAD_POSITION] = used
-            entries[at + module.PAYLOAD_SIZE] = size
-            arena.used = used + size
+            entries[at + place] = _ARENA
+            entries[at + at_place] = used
+            entries[at + length] = size
+            used += size
+        arena.used = used
         yield from self._part(whole, first, len(kinds), arena)
 
     def _arena(self, size: int, packed: array[int]) -> Arena:

@@ -30,12 +30,13 @@ _MIN_INPUT: Final = 256
 # What lies behind a frame is copied by the library: see the same sizes in the gzip module.
 _FIRST_INPUT: Final = 64 * 1024
 _NEXT_INPUT: Final = 1024
-# RFC 8878: magic, descriptor and window of a frame without content size and dictionary.
-_FRAME: Final = Struct("<IBx")
+# RFC 8878: magic, descriptor and window of a frame without content size and dictionary, and the
+# header of a block: a bit for the last one, two for the type, 21 for the size.
+_FRAME: Final = Struct("<IBxHB")
 _FRAME_MAGIC: Final = 0xFD2FB528
 _CHECKSUM, _CHECKSUM_SIZE = 0x04, 4
-_BLOCK_HEADER: Final = 3  # a bit for the last block, two for the type, 21 for the size
-_REPEATED: Final = 1  # a block of one byte that stands for many
+_BLOCK: Final = Struct("<HB")
+_LAST, _TYPE, _REPEATED = 0x01, 0x06, 0x02  # a repeated block is one byte that stands for many
 # The library makes room for all output first, which is quick for little memory only.
 _MOST_AT_ONCE: Final = 120 * 1024
 _USUAL_RATIO: Final = 4
@@ -124,26 +125,32 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
 
 
 def _is_one_plain_frame(data: memoryview) -> bool:
-    """Whether the blocks of one frame without a content size are all that there is, and are few.
+    """Whether one frame without a content size, of a block or two, is all that there is.
 
     The library believes a content size before it has seen any content, and does not say where a
-    frame ends when it is given all of it at once.
+    frame ends when it is given all of it at once. A block has up to 128 KiB of output; a
+    second one, of nothing, comes from a stream that is flushed before it is closed.
     """
     end = len(data)
     if not _FRAME.size <= end <= _MOST_AT_ONCE // _USUAL_RATIO:
         return False
-    magic, flags = _FRAME.unpack_from(data)
+    magic, flags, low, high = _FRAME.unpack_from(data)
     if magic != _FRAME_MAGIC or flags & ~_CHECKSUM:
         return False
-    position = _FRAME.size
-    header = 0
-    while not header & 1:
-        if position + _BLOCK_HEADER > end:
+    position = _FRAME.size + _block_size(low, high)
+    if not low & _LAST:
+        if position + _BLOCK.size > end:
             return False
-        header = int.from_bytes(data[position : position + _BLOCK_HEADER], "little")
-        size = 1 if header >> 1 & 3 == _REPEATED else header >> 3
-        position += _BLOCK_HEADER + size
+        low, high = _BLOCK.unpack_from(data, position)
+        if not low & _LAST:
+            return False
+        position += _BLOCK.size + _block_size(low, high)
     return position + (_CHECKSUM_SIZE if flags else 0) == end
+
+
+def _block_size(low: int, high: int) -> int:
+    """Bytes behind a header of 16 and 8 bits."""
+    return 1 if low & _TYPE == _REPEATED else (high << 16 | low) >> 3
 
 
 def _is_overlooked(frame_start: int, end: int) -> bool:
