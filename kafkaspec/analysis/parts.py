@@ -87,7 +87,9 @@ class Survey:
         self.has_magic_0 |= before.has_magic_0
 
 
-def survey(path: Path, span: Span, codec: str, *, group_offsets: bool = False) -> Survey:
+def survey(
+    path: Path, span: Span, codec: str, *, group_offsets: bool = False, mapped: bool = True
+) -> Survey:
     """Look at the headers of a part, and at its transaction markers.
 
     Args:
@@ -95,12 +97,13 @@ def survey(path: Path, span: Span, codec: str, *, group_offsets: bool = False) -
         span: which part of it.
         codec: that reads it.
         group_offsets: see ``LogOrder``.
+        mapped: whether it is mapped into memory, where that is possible.
     """
     found = Survey(LogOrder(group_offsets=group_offsets))
     file = os.fspath(path)
     base = names.parse_segment(path.name)
     try:
-        with Segment(path, codec=codec) as segment:
+        with Segment(path, codec=codec, mapped=mapped) as segment:
             end = None
             for item in segment.scan(span.start):
                 if isinstance(item, KafkaSpecError):

@@ -49,6 +49,7 @@ class Options:
         progress: takes bytes that were read and the path of the file.
         beside: other log directories of the same broker.
         elsewhere: knows what came out of segments that others have verified.
+        mapped: whether segments are mapped into memory, where that is possible.
     """
 
     codecs: tuple[str, ...]
@@ -56,13 +57,14 @@ class Options:
     progress: Callable[[int, str], None] | None = None
     beside: tuple[Path, ...] = ()
     elsewhere: Elsewhere | None = None
+    mapped: bool = True
 
 
 def open_segment(path: Path, codec: str, options: Options) -> Segment:
     """A segment as verification reads it: its records only where the checksum is right."""
     if options.max_output is None:
-        return Segment(path, codec=codec)
-    return Segment(path, codec=codec, max_output=options.max_output)
+        return Segment(path, codec=codec, mapped=options.mapped)
+    return Segment(path, codec=codec, max_output=options.max_output, mapped=options.mapped)
 
 
 class SegmentVerifier:

@@ -96,7 +96,7 @@ class ProducerSnapshot:
         name = names.parse_segment(self.path.name)
         self.offset = name.base_offset if name else None
         self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
-        with Source(path) as source:
+        with Source.of(self.path) as source:
             self._name = source.name
             self._data = bytes(source.buffer)
         self._structure: SnapshotStructure | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import logging
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,8 @@ from kafkaspec.log.remote import as_path
 LOGGER: Final = logging.getLogger("kafkaspec.spark")
 
 _GLOB: Final = frozenset("*?[")
-_HADOOP: Final = {"s3a://": "s3://", "s3n://": "s3://", "file://": "", "file:": ""}
+_STORE: Final = re.compile(r"s3[an](?=://)")
+_FILE: Final = re.compile(r"file:(?://(?:localhost)?(?=/))?(?=/(?!/))")
 """How Hadoop writes what Python's file systems call otherwise."""
 
 
@@ -82,6 +84,26 @@ class Log:
         return f"{self.topic}-{self.partition}"
 
 
+def plain(text: str) -> str:
+    """A path or URL in Hadoop's words, as Python's file systems have it.
+
+    ``file:`` is a local path, ``s3a`` is ``s3``. A percent sign stands for itself, as in Hadoop's
+    class ``Path``.
+    """
+    return _begin(_FILE, "", _begin(_STORE, "s3", text))
+
+
+def _begin(pattern: re.Pattern[str], replacement: str, text: str) -> str:
+    found = pattern.match(text)
+    return text if found is None else replacement + text[found.end() :]
+
+
+def local(text: str) -> str | None:
+    """The local path that a path or URL means; None if it is somewhere else."""
+    text = plain(text)
+    return None if "://" in text else text
+
+
 def find_logs(paths: Iterable[str]) -> list[Log]:
     """The logs behind paths, each once, by topic and partition.
 
@@ -108,10 +130,7 @@ def _joined(one: Log, other: Log) -> Log:
 
 
 def _behind(text: str) -> Iterator[Log]:
-    for hadoop, ours in _HADOOP.items():
-        if text.startswith(hadoop):
-            text = ours + text[len(hadoop) :]
-            break
+    text = plain(text)
     if not _GLOB & set(text):
         yield from _logs(as_path(text))
         return

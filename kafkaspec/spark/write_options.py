@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
-from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.log.checkpoints import kafka_uuid
+from kafkaspec.spark.paths import local
 from kafkaspec.writing.acceptance import LARGEST_SEGMENT
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.writing.profiles import get_profile
@@ -167,16 +167,12 @@ def _topic(_name: str, value: str) -> str:
 
 def _local(_name: str, value: str) -> str:
     """A path of this machine, or of a file system that is mounted alike on all of them."""
-    parts = urlsplit(value)
-    if parts.scheme.lower() == "file":
-        if parts.netloc not in ("", "localhost"):
-            raise ValueError(f"{value!r} names another machine")
-        return os.path.abspath(unquote(parts.path))
-    if parts.scheme and "://" in value:
+    path = local(value)
+    if path is None:
         raise ValueError(
             f"{value!r} cannot be written to: segments go to a local or mounted directory"
         )
-    return os.path.abspath(value)
+    return os.path.abspath(path)
 
 
 def _integer(least: int, most: int) -> Callable[[str, str], int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +19,9 @@ pytest.importorskip("pyarrow")
 import s3fs
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from pyarrow import fs
-from werkzeug.serving import WSGIRequestHandler, make_server
+
+from tests.goldens import GOLDEN
+from tests.serving import served
 
 KIBIBYTE = 1 << 10
 BUCKET, KEY, SECRET, REGION = "logs", "testing", "testing", "eu-central-1"
@@ -56,11 +57,6 @@ class Store:
         return found
 
 
-class _Quiet(WSGIRequestHandler):
-    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002
-        pass
-
-
 def noting(application: Callable[..., Iterable[bytes]], store: Store) -> Callable[..., Any]:
     """The application, with a note of each request."""
 
@@ -78,15 +74,9 @@ def noting(application: Callable[..., Iterable[bytes]], store: Store) -> Callabl
 def store() -> Iterator[Store]:
     noted = Store()
     application = noting(DomainDispatcherApplication(create_backend_app), noted)
-    server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=_Quiet)
-    noted.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    fill(noted)
-    yield noted
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served(application) as noted.port:
+        fill(noted)
+        yield noted
 
 
 def made() -> list[ks.Record]:
@@ -206,6 +196,20 @@ def test_a_partition(store: Store, files: Any) -> None:
         assert (partition.topic, partition.partition) == ("indexed", 0)
         assert partition.find(offset=777).offset == 777
         assert partition.to_arrow(["offset"]).num_rows == BATCHES * RECORDS
+
+
+def test_snapshots_beside_a_segment_are_read(store: Store) -> None:
+    golden = GOLDEN / "4.3.1" / "logs" / "transactions-0"
+    files = filesystem(store)
+    for path in golden.iterdir():
+        files.put_file(str(path), f"{BUCKET}/transactions-0/{path.name}")
+    there = ks.open(f"{BUCKET}/transactions-0", filesystem=files)
+    here = ks.open(golden)
+    assert isinstance(there, ks.Partition)
+    assert isinstance(here, ks.Partition)
+    assert here.snapshots
+    assert [item.entries for item in there.snapshots] == [item.entries for item in here.snapshots]
+    assert there.last_stable_offset == here.last_stable_offset
 
 
 def test_a_url_with_credentials_of_the_environment(

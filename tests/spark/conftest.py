@@ -34,7 +34,7 @@ def java() -> None:
 
 @pytest.fixture(scope="session")
 def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session with two slots, as the README recommends to set it up."""
+    """A session with two slots, as the README recommends to set it up; a task may fail once."""
     from pyspark.sql import SparkSession
 
     import kafkaspec.spark
@@ -42,7 +42,7 @@ def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spar
     folder = tmp_path_factory.mktemp("spark")
     # Without PYSPARK_PYTHON the workers are whatever python3 is on the path.
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
-    builder = SparkSession.builder.master("local[2]").appName("kafkaspec tests")
+    builder = SparkSession.builder.master("local[2,2]").appName("kafkaspec tests")
     settings = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",

@@ -48,3 +48,18 @@ def overwrite(path: Path, position: int, data: bytes) -> None:
 
 def offsets(found: Any) -> Sequence[int]:
     return list(found.column("offset").to_pylist())
+
+
+def sparse(directory: Path, count: int, value: int) -> Path:
+    """A segment of records with values of so many zeros, each in a batch, which are holes."""
+    zeros = bytes(value)
+    data = ks.encode([ks.Record(0, START, None, zeros)])
+    head = data[: data.index(zeros)]
+    directory.mkdir()
+    path = directory / f"{0:020d}.log"
+    with path.open("wb") as file:
+        for offset in range(count):  # the base offset is outside of the checksum
+            file.seek(offset * len(data))
+            file.write(offset.to_bytes(8, "big") + head[8:])
+        file.truncate(count * len(data))
+    return path

@@ -98,19 +98,9 @@ print(rows, size, before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def test_a_sparse_segment_of_two_gigabytes(tmp_path: Path) -> None:
-    value = bytes(1 << 20)
-    batch = ks.encode([ks.Record(0, logs.START, None, value)])
-    assert batch.count(b"\0") > len(value)
-    head = batch[: batch.index(value)]
-    directory = tmp_path / "orders-0"
-    directory.mkdir()
-    path = directory / f"{0:020d}.log"
-    count = 2048
-    with path.open("wb") as file:
-        for offset in range(count):  # the base offset is outside of the checksum; zeros are a hole
-            file.seek(offset * len(batch))
-            file.write(offset.to_bytes(8, "big") + head[8:])
-        file.truncate(count * len(batch))
+    count, value = 2048, 1 << 20
+    path = logs.sparse(tmp_path / "orders-0", count, value)
+    entry = path.stat().st_size // count
     assert path.stat().st_size > 2 << 30
     assert path.stat().st_blocks * 512 < 64 << 20
     found = tasks(path)
@@ -127,6 +117,6 @@ def test_a_sparse_segment_of_two_gigabytes(tmp_path: Path) -> None:
     )
     rows, size, before, peak = (int(item) for item in done.stdout.split())
     print(f"{rows} rows, {size >> 20} MiB: {before >> 10} MiB before, at most {peak >> 10} MiB")
-    assert rows == sum(piece.size for piece in middle.pieces) // len(batch)
+    assert rows == sum(piece.size for piece in middle.pieces) // entry
     assert size > 100 << 20
     assert (peak - before) << 10 < 48 << 20

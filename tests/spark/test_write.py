@@ -316,7 +316,9 @@ def test_the_log_directory_of_a_broker_is_not_written_to(tmp_path: Path) -> None
 
 
 def test_urls_of_files_are_paths_and_others_are_refused(tmp_path: Path) -> None:
-    assert parse_write_options({"path": f"file://{tmp_path}/a%20b"}).path == f"{tmp_path}/a b"
+    for scheme in ("file://", "file:", "file://localhost"):
+        found = parse_write_options({"path": f"{scheme}{tmp_path}/a%20b c"})
+        assert found.path == f"{tmp_path}/a%20b c"  # as Hadoop's Path, and as the reader
     for path in ("s3://bucket/logs", "hdfs://host/logs", "file://host/logs"):
         with pytest.raises(ValueError, match=path):
             parse_write_options({"path": path})

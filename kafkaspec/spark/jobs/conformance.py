@@ -145,7 +145,7 @@ def _compared(
         scans = []
         for codec in part.codecs:
             try:
-                opened = open_log(as_path(part.path), codec=codec)
+                opened = open_log(as_path(part.path), codec=codec, mapped=False)
             except KafkaSpecError as error:
                 yield error, [("", codec, error, "not opened")]
                 return

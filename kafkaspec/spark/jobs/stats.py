@@ -196,7 +196,7 @@ def _summaries(batches: DataFrame, places: DataFrame) -> tuple[DataFrame, ...]:
 def read_headers(place: Place) -> Iterator[pa.RecordBatch]:
     """The headers of a segment as rows of ``BATCHES``, in a task."""
     try:
-        opened = open_log(as_path(place.path))
+        opened = open_log(as_path(place.path), mapped=False)
     except KafkaSpecError as error:
         yield _made([_error_row(error)], place)
         return

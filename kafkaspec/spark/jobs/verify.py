@@ -31,7 +31,9 @@ from kafkaspec.analysis.report import FileKind, Report
 from kafkaspec.analysis.verification import codecs_of, verify_events
 from kafkaspec.analysis.verify_segment import Options, SegmentVerifier
 from kafkaspec.codecs import DEFAULT_CODEC
+from kafkaspec.errors import Reason, make_error
 from kafkaspec.spark.jobs.units import computed
+from kafkaspec.spark.paths import local
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -116,17 +118,18 @@ def verify(
 
     Args:
         spark: a session whose workers have kafkaspec and see the same files under the same paths.
-        paths: one or several of what ``kafkaspec.verify`` takes.
+        paths: one or several of what ``kafkaspec.verify`` takes; ``file:`` may stand in front.
         codec: name of the codec that reads, or ``all``.
         split_bytes: a larger segment is verified in parts.
         tasks: how many there are to be; three a slot by default.
 
     Raises:
-        KafkaSpecError: ``unreadable``, if a path does not exist or has nothing of Kafka's.
+        KafkaSpecError: ``unreadable``, if a path does not exist, has nothing of Kafka's, or is
+            not of a local file system.
         ValueError: no such codec.
     """
     report = Report(codecs=codecs_of(codec))
-    places = [Path(path) for path in ([paths] if isinstance(paths, str) else paths)]
+    places = [_place(path) for path in ([paths] if isinstance(paths, str) else paths)]
     units: list[Unit] = []
     for number, place in enumerate(places):
         if place.exists():  # of what does not, verify_events says so
@@ -147,6 +150,14 @@ def verify(
         spark.createDataFrame(findings, _FINDINGS),
         spark.createDataFrame(files, _FILES),
     )
+
+
+def _place(text: str) -> Path:
+    path = local(text)
+    if path is None:
+        detail = "verification needs a local directory, or one that is mounted alike everywhere"
+        raise make_error(Reason.UNREADABLE, detail, file=text)
+    return Path(path)
 
 
 def _row(values: dict[str, object], schema: str) -> tuple[object, ...]:
@@ -266,7 +277,9 @@ def _file(unit: Unit) -> tuple[int, Path]:
 
 def look(unit: Unit) -> Survey:
     """The survey of a unit, in a task."""
-    return survey(unit.path, unit.span, unit.codecs[0], group_offsets=unit.group_offsets)
+    return survey(
+        unit.path, unit.span, unit.codecs[0], group_offsets=unit.group_offsets, mapped=False
+    )
 
 
 def check(unit: Unit) -> Settled:
@@ -275,7 +288,7 @@ def check(unit: Unit) -> Settled:
     order = before.order if before is not None else LogOrder(group_offsets=unit.group_offsets)
     verifier = SegmentVerifier(
         unit.path,
-        Options(unit.codecs),
+        Options(unit.codecs, mapped=False),  # what is mapped counts as memory of a worker
         order=order,
         partition=unit.partition,
         is_last=unit.is_last,
