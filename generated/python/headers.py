@@ -24,7 +24,7 @@ def hop_record_batch(
 ) -> tuple[list[int], bytes]:
     """See ``HeaderColumns.hop``."""
     positions = [pos]
-    headers = []
+    headers: list[bytes] = []
     append, keep = positions.append, headers.append
     cut, unpack = _S1.unpack_from, _S0.unpack
     try:

@@ -12,7 +12,7 @@ from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import format_option
 
 if TYPE_CHECKING:
-    from kafkaspec.writing.rebuild import RebuildReport, RebuiltSegment
+    from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment
 
 _EPILOG = """\b
 Compared with the file beside the log:
@@ -23,8 +23,12 @@ Compared with the file beside the log:
   missing       there is none
   not_made      there is one, and the log gives no cause for it
 \b
-Exit codes: 0 all logs are sound, 1 one is damaged: what lies before the damage
-was taken, 2 wrong usage or unreadable, and nothing was written.
+A broker that recovers a damaged log cuts it, or empties a segment, splits it or
+does not load the log at all; it also keeps entries that kafkaspec refuses. What
+it would do is said.
+\b
+Exit codes: 0 all logs are sound, 1 one is damaged: what a broker keeps of it was
+taken, 2 wrong usage or unreadable, and nothing was written.
 """
 
 
@@ -111,6 +115,8 @@ def _as_json(segment: RebuiltSegment) -> dict[str, object]:
         "size": segment.size,
         "valid_bytes": segment.valid_bytes,
         "error": None if segment.error is None else str(segment.error),
+        "refused": [str(error) for error in segment.refused],
+        "recovery": segment.recovery,
         "note": segment.note or None,
         "files": [
             {

@@ -68,6 +68,11 @@ class Partition(Columnar):
         """The ``.log`` files in the order of their offsets; those being deleted or written not."""
         return [path for _, path in self._named(names.LOG)]
 
+    @property
+    def base_offsets(self) -> list[int]:
+        """The numbers in the names of ``segment_paths``, in the same order."""
+        return [number for number, _ in self._named(names.LOG)]
+
     @cached_property
     def segments(self) -> list[Segment]:
         """The segments in order, all mapped, which takes a file descriptor each.

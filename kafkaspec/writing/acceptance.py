@@ -49,7 +49,7 @@ def first_refused(
 def unreadable_markers(headers: Headers) -> Iterator[tuple[int, KafkaSpecError]]:
     """The first transaction marker that cannot be read, and why."""
     for number, control in enumerate(headers.control):
-        if control and headers.producer_id[number] != NONE:
+        if control and headers.producer_id[number] > NONE:
             try:
                 read_marker(headers, number)
             except KafkaSpecError as error:

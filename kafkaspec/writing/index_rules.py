@@ -54,6 +54,8 @@ class IndexBuilder:
     Attributes:
         size: bytes of the log so far.
         max_timestamp: the largest so far in ms, -1 for none.
+        went_back: whether an index got an entry whose offset does not follow the one before, which
+            a broker takes for an error.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class IndexBuilder:
         self.base_offset = base_offset
         self.size = 0
         self.max_timestamp = NO_TIMESTAMP
+        self.went_back = False
         self._profile = profile
         self._interval = interval
         self._most = max_bytes // fixed_size(OffsetIndex.type_key)
@@ -89,6 +92,11 @@ class IndexBuilder:
         if self._profile.has_time_index:
             left = min(left, self._most_times - len(self._timestamps))
         return max(left, 0)
+
+    @property
+    def last_position(self) -> int:
+        """Position of the entry of the log that the last entry of the offset index leads to."""
+        return self._positions[-1] if self._positions else 0
 
     def fits(self, offset: int) -> bool:
         """Whether an entry can express that offset."""
@@ -164,7 +172,10 @@ class IndexBuilder:
             self._find_max = None
 
     def _add(self, offset: int, position: int) -> None:
-        self._offsets.append(offset - self.base_offset)
+        relative = offset - self.base_offset
+        if self._offsets and relative <= self._offsets[-1]:
+            self.went_back = True
+        self._offsets.append(relative)
         self._positions.append(position)
         self._add_time()
 
@@ -172,8 +183,11 @@ class IndexBuilder:
         timestamps = self._timestamps
         if self.max_timestamp > (timestamps[-1] if timestamps else NO_TIMESTAMP):
             self.settle()
+            relative = self._max_offset - self.base_offset
+            if timestamps and relative < self._time_offsets[-1]:
+                self.went_back = True
             timestamps.append(self.max_timestamp)
-            self._time_offsets.append(self._max_offset - self.base_offset)
+            self._time_offsets.append(relative)
 
     def restart(self) -> None:
         """Take a clean stop and a start of the broker: it counts the bytes of an interval anew."""

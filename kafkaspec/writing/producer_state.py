@@ -15,12 +15,12 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import ControlRecordType, EndTransactionMarker
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry, ProducerSnapshot
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
-from kafkaspec.codecs import Codec
+from kafkaspec.codecs import Codec, Origin
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.log import sidecars
 from kafkaspec.log.arrays import serialize_array
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
-from kafkaspec.log.control import KEY
+from kafkaspec.log.control import KEY, ControlRecord
 from kafkaspec.log.framing import field_of
 from kafkaspec.writing.headers import NONE, Headers
 from kafkaspec.writing.profiles import MarkerTrace, Profile
@@ -41,6 +41,10 @@ class ProducerState:
     Args:
         profile: rules of the version.
         entries: of a snapshot that is known to be right at the first offset that will be told.
+
+    Attributes:
+        outside: number of the first entry, in the last call of ``append``, that is in no
+            transaction while its producer has one open; a broker takes it for an error.
     """
 
     def __init__(self, profile: Profile, entries: Iterable[ProducerEntry] = ()) -> None:
@@ -48,6 +52,7 @@ class ProducerState:
         self._empty_aborts = profile.empty_aborts
         self._delta_of_sequence = profile.delta_of_sequence
         self._entries: dict[int, ProducerEntry] = {}
+        self.outside: int | None = None
         self._open: dict[int, int] = {}
         """First offset of the open transaction of a producer, by its id."""
         self._begun: list[tuple[int, int]] = []
@@ -89,12 +94,13 @@ class ProducerState:
         Raises:
             KafkaSpecError: a transaction marker cannot be read.
         """
+        self.outside = None
         ids = headers.producer_id[first:last]
         aborted: list[AbortedTransaction] = []
-        if max(ids, default=NONE) == NONE:
+        if max(ids, default=NONE) <= NONE:
             return aborted
         for number, producer_id in enumerate(ids, first):
-            if producer_id == NONE:
+            if producer_id <= NONE:
                 continue
             if headers.control[number]:
                 found = self._end(headers, number)
@@ -115,7 +121,10 @@ class ProducerState:
         entry.last_offset = last_offset
         entry.offset_delta = last_offset - first_offset
         entry.timestamp = headers.max_timestamp[number]
-        if headers.transactional[number] and entry.current_txn_first_offset == NONE:
+        if not headers.transactional[number]:
+            if self.outside is None and entry.current_txn_first_offset != NONE:
+                self.outside = number
+        elif entry.current_txn_first_offset == NONE:
             entry.current_txn_first_offset = first_offset
             self._begin(producer_id, first_offset)
 
@@ -203,15 +212,27 @@ def _read_marker(batch: Batch) -> Marker | None:
     found = batch.control_records()
     if not found:
         return None
-    control = found[0]
+    return marker_of(found[0], Origin(batch.file, batch.payload_position, path=batch.payload_path))
+
+
+def marker_of(control: ControlRecord, origin: Origin) -> Marker:
+    """What the first control record of a producer's batch says.
+
+    Args:
+        control: the record.
+        origin: of the records.
+
+    Raises:
+        KafkaSpecError: it is of another kind.
+    """
     if not isinstance(control.body, EndTransactionMarker):
         raise make_error(
             Reason.INVALID_VALUE,
             f"a control record of a producer ends a transaction, but this one is of type"
             f" {control.key.type}",
-            file=batch.file,
-            offset=batch.payload_position,
-            path=f"{batch.payload_path}/records/0/key/type",
+            file=origin.file,
+            offset=origin.position,
+            path=f"{origin.path}/records/0/key/type",
             spec=field_of(KEY, "type").location,
         )
     return Marker(

@@ -94,6 +94,9 @@ class Profile:
         epoch_file: see ``EpochFile``.
         partition_metadata: whether there is ``partition.metadata``, with the id of the topic.
         clean_shutdown: see ``CleanShutdownFile``.
+        first_offset_lookups: whether a look-up by offset compares first offsets of entries, for
+            which a compressed message of magic 0 or 1 is decompressed, and the last offset of one
+            only. A log with such a message that cannot be read is not loaded then.
     """
 
     since: str
@@ -112,6 +115,7 @@ class Profile:
     epoch_file: EpochFile = EpochFile.NEVER
     partition_metadata: bool = False
     clean_shutdown: CleanShutdownFile = CleanShutdownFile.EMPTY
+    first_offset_lookups: bool = False
 
     @property
     def has_time_index(self) -> bool:
@@ -145,6 +149,7 @@ def _table() -> tuple[Profile, ...]:
     since("3.0.0", empty_aborts=False)
     since("3.7.0", time_entry=TimeEntry.BATCH, clean_shutdown=CleanShutdownFile.JSON)
     since("3.9.1", index_unit=Unit.BATCH)
+    since("4.1.0", first_offset_lookups=True)
     return tuple(rows)
 
 

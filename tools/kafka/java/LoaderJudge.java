@@ -5,7 +5,9 @@ import java.io.File;
 import java.io.OutputStreamWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -23,13 +25,15 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
  * Standard input holds cases, each a size in four bytes and as many bytes, the content of the only
  * segment of a partition. Standard output gets a line a case: {@code error class message}, or
  * {@code loaded}, the log end offset, and names and content (hexadecimal) of the files that are left;
- * of the log only its size. Arguments: a directory for the partition, index.interval.bytes.
+ * of logs only their sizes. Arguments: a directory for the partition, index.interval.bytes, and the
+ * endings of the indexes that lie there, empty, beforehand.
  */
 public final class LoaderJudge {
     private static final int DAY_MS = 86_400_000;
 
     public static void main(String[] arguments) throws Exception {
         File directory = new File(arguments[0]);
+        List<String> indexes = List.of(arguments).subList(2, arguments.length);
         LogConfig config = new LogConfig(Map.of(
             "index.interval.bytes", arguments[1], "segment.index.bytes", "4096",
             "retention.ms", "-1"));
@@ -45,7 +49,10 @@ public final class LoaderJudge {
             input.readFully(data);
             clear(directory);
             directory.mkdirs();
-            Files.write(new File(directory, String.format("%020d.log", 0)).toPath(), data);
+            Files.write(file(directory, "log"), data);
+            for (String index : indexes) {
+                Files.write(file(directory, index), new byte[0]);
+            }
             output.write(load(directory, config, scheduler, stats) + "\n");
         }
         output.flush();
@@ -83,6 +90,10 @@ public final class LoaderJudge {
                 log ? String.valueOf(content.length) : HexFormat.of().formatHex(content));
         }
         return text.toString();
+    }
+
+    private static Path file(File directory, String ending) {
+        return new File(directory, String.format("%020d.%s", 0, ending)).toPath();
     }
 
     private static void clear(File directory) {

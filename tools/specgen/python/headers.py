@@ -118,7 +118,7 @@ class _Module:
             ") -> tuple[list[int], bytes]:"
         ):
             out.line('"""See ``HeaderColumns.hop``."""')
-            out.lines("positions = [pos]", "headers = []")
+            out.lines("positions = [pos]", "headers: list[bytes] = []")
             out.lines("append, keep = positions.append, headers.append")
             out.line(f"cut, unpack = {header}.unpack_from, {name}.unpack")
             with out.block("try:"), out.block("for _ in repeat(None, capacity):"):
