@@ -75,7 +75,8 @@ def index_command(
     interval: int,
     output_format: str,
 ) -> None:
-    """Make the indexes and producer snapshots of PATH in a new directory, and compare them.
+    """Make the indexes and producer snapshots of PATH in a new directory, and the leader epoch
+    checkpoints of partitions, and compare them.
 
     PATH is a segment (.log), a partition directory or a whole log directory. Nothing is written
     beside it.
@@ -147,7 +148,7 @@ def _as_text(report: RebuildReport) -> None:
         table.add_row(file.name, f"{file.entries:,}", size_text(file.size), str(file.comparison))
     console.print(table)
     reasons = Counter(
-        (str(file.comparison), Path(file.name).suffix, file.why)
+        (str(file.comparison), Path(file.name).suffix or Path(file.name).name, file.why)
         for file in report.files
         if file.why
     )

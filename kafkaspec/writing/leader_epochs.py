@@ -1,6 +1,7 @@
 """Which leader epoch began at which offset, kept while batches are appended.
 
-Kafka: ``LeaderEpochFileCache.assign``, ``LogSegment.recover``; KIP-101.
+Kafka: ``LeaderEpochFileCache`` (``assign``, ``truncateFromEnd``, ``truncateFromStart``),
+``LogSegment.recover``; KIP-101.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ class LeaderEpochs:
         kind: when there is such a file.
         epoch: of the leader that begins at ``start_offset``, None if that is not known.
         start_offset: of the log.
+
+    Attributes:
+        has_messages: whether there were messages of magic 0 or 1.
     """
 
     def __init__(self, kind: EpochFile, epoch: int | None, start_offset: int) -> None:
         self._kind = kind
         self._entries: list[EpochEntry] = []
-        self._has_messages = False
+        self.has_messages = False
         self._leader = None if epoch is None else EpochEntry(epoch, start_offset)
         if self._leader is not None and kind is EpochFile.ALWAYS_ASSIGNED:
             self._entries.append(self._leader)
@@ -45,20 +49,33 @@ class LeaderEpochs:
         """Take the entries from number ``first`` up to, and without, ``last``."""
         epochs = headers.leader_epoch[first:last]
         latest = self._entries[-1].epoch if self._entries else NONE
-        self._has_messages = self._has_messages or min(headers.magic[first:last]) < BATCH_MAGIC
+        self.has_messages = self.has_messages or min(headers.magic[first:last]) < BATCH_MAGIC
         if max(epochs) <= latest:
             return
         for number, epoch in enumerate(epochs, first):
             if epoch > latest:
-                self._entries.append(EpochEntry(epoch, headers.first_offset[number]))
+                start = headers.first_offset[number]
+                self.truncate_from_end(start)
+                self._entries.append(EpochEntry(epoch, start))
                 latest = epoch
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Forget epochs that begin at an offset or behind it."""
+        while self._entries and self._entries[-1].start_offset >= end_offset:
+            self._entries.pop()
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Forget epochs that ended below an offset; the one that it is in begins there."""
+        below = [entry for entry in self._entries if entry.start_offset <= start_offset]
+        if below:
+            self._entries[: len(below)] = [EpochEntry(below[-1].epoch, start_offset)]
 
     def checkpoint(self) -> bytes | None:
         """The bytes of the file, None where there is none."""
         if self._kind is EpochFile.NEVER:
             return None
         entries = self._entries
-        if not entries and not self._has_messages and self._kind is EpochFile.ASSIGNED:
+        if not entries and not self.has_messages and self._kind is EpochFile.ASSIGNED:
             entries = [self._leader] if self._leader is not None else []
         if entries:
             return leader_epoch_checkpoint.serialize(entries)

@@ -7,7 +7,7 @@ Kafka: ``LogSegment.recover`` and ``LogLoader.recoverLog`` for the rule of recov
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from os import PathLike
 from pathlib import Path
@@ -19,8 +19,10 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.atomic import DirectoryAside, cannot_write
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
+from kafkaspec.writing.leader_epochs import LeaderEpochs
 from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import Profile, get_profile
+from kafkaspec.writing.rebuild_epochs import rebuilt_checkpoint
 from kafkaspec.writing.rebuild_run import SegmentRun, Settings
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment, Recovery
 
@@ -38,7 +40,8 @@ def rebuild_indexes(
     sync: bool = True,
     progress: Progress | None = None,
 ) -> RebuildReport:
-    """Make offset, time and transaction indexes and producer snapshots of segments anew.
+    """Make offset, time and transaction indexes and producer snapshots of segments anew, and the
+    leader epoch checkpoints of partitions.
 
     Args:
         source: a segment, a partition or a log directory, or the path of one. It is not changed.
@@ -91,6 +94,10 @@ def rebuild_indexes(
     return RebuildReport(settings.rule, settings.profile, index_interval_bytes, segments)
 
 
+_STATE_UNKNOWN = (Recovery.SPLITS, Recovery.REFUSES)
+"""What comes behind them is not made."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Work:
     settings: Settings
@@ -99,21 +106,42 @@ class _Work:
         self, opened: Segment | Partition | LogDirectory, put: Callable[[str, bytes], None]
     ) -> Iterator[RebuiltSegment]:
         if isinstance(opened, Segment):
-            yield from self._partition([opened], [], "", put)
+            yield from self._segments([opened], [], "", put, self._epochs(opened))
             return
         partitions = [opened] if isinstance(opened, Partition) else opened.partitions
         for partition in partitions:
             prefix = "" if partition is opened else f"{partition.path.name}/"
-            yield from self._partition(
-                partition.segments_from(None), partition.base_offsets, prefix, put
-            )
+            yield from self._partition(partition, prefix, put)
+
+    def _epochs(self, opened: Segment | Partition) -> LeaderEpochs:
+        base = opened.base_offset if isinstance(opened, Segment) else opened.first_base_offset
+        return LeaderEpochs(self.settings.profile.epoch_file, None, base or 0)
 
     def _partition(
+        self, partition: Partition, prefix: str, put: Callable[[str, bytes], None]
+    ) -> Iterator[RebuiltSegment]:
+        """The segments of a partition; the last one that stays has the checkpoint with it."""
+        epochs = self._epochs(partition)
+        segments = partition.segments_from(None)
+        done = list(self._segments(segments, partition.base_offsets, prefix, put, epochs))
+        if not done or any(one.recovery in _STATE_UNKNOWN for one in done):
+            yield from done
+            return
+        epochs.truncate_from_start(partition.log_start_offset or 0)
+        made = rebuilt_checkpoint(partition.path, epochs, prefix, put)
+        last = sum(one.recovery is not Recovery.REMOVES for one in done) - 1
+        for number, one in enumerate(done):
+            if made is not None and number == last:
+                one = replace(one, files=(*one.files, made))
+            yield one
+
+    def _segments(
         self,
         segments: Iterable[Segment],
         bases: list[int],
         prefix: str,
         put: Callable[[str, bytes], None],
+        epochs: LeaderEpochs,
     ) -> Iterator[RebuiltSegment]:
         state: ProducerState | None = None
         lost = False
@@ -126,10 +154,12 @@ class _Work:
             known = True
             if state is None:
                 state, known = self._state_at(segment)
-            run = SegmentRun(self.settings, segment, state, known)
+            run = SegmentRun(self.settings, segment, state, known, epochs)
             run.read()
             done = run.result(following, prefix, put)
             lost = done.recovery in (Recovery.CUTS, Recovery.EMPTIES)
+            if lost:
+                epochs.truncate_from_end(run.next_offset)
             if not run.goes_on:
                 state = None
             yield done

@@ -22,6 +22,7 @@ from kafkaspec.writing.comparison import (
 )
 from kafkaspec.writing.headers import BATCH_MAGIC, NONE, Headers, read_headers
 from kafkaspec.writing.index_rules import IndexBuilder, Rule
+from kafkaspec.writing.leader_epochs import LeaderEpochs
 from kafkaspec.writing.producer_state import ProducerState, transaction_index
 from kafkaspec.writing.profiles import Profile
 from kafkaspec.writing.rebuilt import RebuiltFile, RebuiltSegment, Recovery
@@ -58,16 +59,26 @@ class SegmentRun:
         segment: a local one, with a base offset.
         state: of the producers in front of it; it is taken further.
         known: whether that is known.
+        epochs: leader epochs so far; they are taken further.
+
+    Attributes:
+        next_offset: behind the last entry that was taken.
     """
 
     def __init__(
-        self, settings: Settings, segment: Segment, state: ProducerState, known: bool
+        self,
+        settings: Settings,
+        segment: Segment,
+        state: ProducerState,
+        known: bool,
+        epochs: LeaderEpochs,
     ) -> None:
         assert segment.base_offset is not None
         self._settings = settings
         self._recovers = settings.rule is Rule.RECOVERY
         self._segment = segment
         self._state = state
+        self._epochs = epochs
         self._indexes = self._new_builder()
         self._again: dict[str, bytes] | None = None
         self._epoch = NONE
@@ -76,7 +87,7 @@ class SegmentRun:
         self._ended: Recovery | None = None
         self._error: KafkaSpecError | None = None
         self._refused: list[KafkaSpecError] = []
-        self._next_offset = segment.base_offset
+        self.next_offset = segment.base_offset
         self._circumstances = Circumstances(settings.rule, settings.profile, producers_known=known)
 
     def read(self) -> None:
@@ -124,7 +135,8 @@ class SegmentRun:
             return
         self._indexes.append_each(headers, 0, count)
         self._indexes.settle()
-        self._next_offset = headers.last_offset[count - 1] + 1
+        self.next_offset = headers.last_offset[count - 1] + 1
+        self._epochs.append(headers, 0, count)
         self._note(headers, count)
         self._valid = headers.position[count - 1] + headers.size[count - 1]
         read = self._valid - headers.position[0]
@@ -169,7 +181,7 @@ class SegmentRun:
         base_offset = self._indexes.base_offset
         self._indexes = self._new_builder()
         self._aborted, self._refused = [], []
-        self._valid, self._next_offset = 0, base_offset
+        self._valid, self.next_offset = 0, base_offset
         detail = "its offsets go back where an index gets an entry"
         error = make_error(
             Reason.INVALID_VALUE, detail, file=self._segment.name, offset=self._valid
@@ -299,7 +311,7 @@ class SegmentRun:
             return
         aborted = transaction_index(self._aborted) if self._aborted else None
         yield base, names.TRANSACTION_INDEX, aborted
-        behind = self._next_offset if following is None else following
+        behind = self.next_offset if following is None else following
         known = self._circumstances.producers_known and self.goes_on
         if known and behind > base:
             yield behind, names.PRODUCER_SNAPSHOT, self._state.snapshot(self._segment.codec)

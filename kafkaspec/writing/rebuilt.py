@@ -65,7 +65,7 @@ class RebuiltSegment:
             is wrong with them. They are in the indexes.
         recovery: what a broker does with the log, None by another rule than that of recovery.
         note: the same in words, "" for nothing.
-        files: what was made.
+        files: what was made; with the last segment of a partition its leader epoch checkpoint.
     """
 
     path: str

@@ -26,7 +26,7 @@ def test_the_table_names_each_file_and_what_equals(tmp_path: Path) -> None:
     assert code == 0
     for item in (tmp_path / "out").iterdir():
         assert item.name in text
-    assert "15 files made by the rule of recovery: 15 equal" in text
+    assert "16 files made by the rule of recovery: 16 equal" in text
 
 
 def test_json_says_the_same(tmp_path: Path) -> None:

@@ -36,11 +36,16 @@ pytestmark = [
 
 def _rebuilt(version: Version, work: Path, data: bytes) -> tuple[RebuiltSegment, dict[str, bytes]]:
     """Our report about a log, and the indexes that we make."""
-    path = work / SEGMENT.sibling(names.LOG)
+    path = work / "ours-0" / SEGMENT.sibling(names.LOG)
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(data)
     out = work / "out"
     report = ks.rebuild_indexes(
-        path, out, profile=version.name, index_interval_bytes=INDEX_INTERVAL_BYTES, sync=False
+        path.parent,
+        out,
+        profile=version.name,
+        index_interval_bytes=INDEX_INTERVAL_BYTES,
+        sync=False,
     )
     files = {}
     for made in out.iterdir():

@@ -84,6 +84,6 @@ def _loaded(fields: list[str]) -> Loaded:
     files = {
         name: bytes.fromhex(text)
         for name, text in pairs.items()
-        if name.endswith((".index", ".timeindex", ".txnindex"))
+        if name.endswith((".index", ".timeindex", ".txnindex", "leader-epoch-checkpoint"))
     }
     return Loaded("", int(fields[1]), sum(logs.values()), bases, files)
