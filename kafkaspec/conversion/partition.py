@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
+from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
@@ -39,6 +40,8 @@ class PartitionConversion:
         result: what was done.
         spans: which parts of the input were taken.
         converter: with the new offsets.
+        lost_snapshot: what says of producers in front of the first segment what is not carried
+            over, None if nothing does.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class PartitionConversion:
             log_start_offset: what lies below was deleted.
             progress: see ``Progress``.
         """
+        self.lost_snapshot: Path | None = None
         self._paths = paths
         self._target = Path(target)
         self._choices = choices
@@ -89,13 +93,15 @@ class PartitionConversion:
         """
         pieces = _joined(self._pieces())
         first = next(pieces, None)
+        base_offset = self._base_offset(first)
         with SegmentWriter(
             self._target,
-            self._base_offset(first),
+            base_offset,
             self._choices.profile,
             segment_bytes=self._choices.segment_bytes,
             segment_ms=_NO_ROLL_BY_TIME,
             topic_id=_topic_id(self._paths),
+            producer_state=self._producer_state(base_offset),
             codec=self._codec,
         ) as writer:
             while first is not None:
@@ -217,6 +223,28 @@ class PartitionConversion:
             return max(least, 0)
         batch = next(Segment(first, codec=self._codec).batches())
         return min(max(least, 0), batch.base_offset) if batch.base_offset >= 0 else 0
+
+    def _producer_state(self, base_offset: int) -> list[ProducerEntry] | None:
+        """What is known of producers in front of the first segment, from the snapshot there.
+
+        A broker would have it on the same log. It has offsets and sequence numbers in it, so that
+        it is worth nothing where the log begins at another one, offsets or the magic change.
+        """
+        if not self._paths:
+            return None
+        with self.open(self._paths[0]) as segment:
+            try:
+                snapshot = segment.producer_snapshot
+                found = snapshot.entries if snapshot and snapshot.crc_valid else []
+            except KafkaSpecError:  # a broker removes such a file, and goes on without it
+                found = []
+            same = segment.base_offset == base_offset and self._choices.offsets == "keep"
+        if not found or snapshot is None:
+            return None
+        if same and self._choices.magic in (None, _DEFAULT):
+            return found
+        self.lost_snapshot = snapshot.path
+        return None
 
 
 def _joined(pieces: Iterator[Buffer]) -> Iterator[Buffer]:

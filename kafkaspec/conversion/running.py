@@ -6,7 +6,7 @@ import os
 import shutil
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kafkaspec.analysis.verification import verify
 from kafkaspec.codecs import Codec, get_codec
@@ -18,6 +18,11 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+
+_LOST: Final = (
+    "what it says of producers before the first segment: it has offsets and sequence numbers that"
+    " are others now"
+)
 
 
 def convert(
@@ -35,6 +40,10 @@ def convert(
     made anew, as a broker of the profile would; files of the log directory itself are not.
     Partitions that are being deleted or moved, and KRaft snapshots, are left out, which the report
     says. What lies below the log start offset was deleted and is left out too.
+
+    What only a producer snapshot says of producers, since their batches are gone, is carried over
+    where offsets and magic stay: a broker goes on to know these producers. Otherwise the report has
+    the snapshot among what was left out.
 
     Args:
         path: a segment, a partition directory or a log directory.
@@ -65,8 +74,10 @@ def convert(
         try:
             for item, place in _items(opened, target, report):
                 made.append(place)
-                result = _convert(item, place, plan, reader, check, progress)
+                result, lost = _convert(item, place, plan, reader, check, progress)
                 report.partitions.append(result)
+                if lost is not None:
+                    report.left_out.append((os.fspath(lost), _LOST))
         except BaseException:
             for place in made:
                 shutil.rmtree(place, ignore_errors=True)
@@ -127,7 +138,8 @@ def _convert(
     codec: Codec,
     check: bool,
     progress: Progress | None,
-) -> PartitionResult:
+) -> tuple[PartitionResult, Path | None]:
+    """What became of a partition, and the producer snapshot that was not carried over."""
     start: int | None = None
     if isinstance(item, Partition):
         paths, start = item.segment_paths, item.log_start_offset
@@ -148,4 +160,4 @@ def _convert(
         result.findings = list(
             verify(target, codec=codec.name, max_output=plan.max_output).findings
         )
-    return result
+    return result, conversion.lost_snapshot
