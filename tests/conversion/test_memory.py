@@ -18,7 +18,7 @@ MEBIBYTE = 1 << 20
 
 # RssAnon counts memory in use that is no page of a file; it is looked at whenever the conversion
 # says how far it is, which is at least every few MiB. Measured with segments of 96 and 288 MiB: 145
-# and 155 MiB with records that are put in other batches, 60 MiB or less otherwise.
+# and 155 MiB with records that are put in other batches.
 _CONVERT = """
 import json, sys
 import kafkaspec as ks
