@@ -17,10 +17,11 @@ from kafkaspec.conversion.runs import RUN_BYTES
 from kafkaspec.conversion.spans import Spans
 from kafkaspec.conversion.transactions import Transactions
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.log import names
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.checkpoints import partition_metadata
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.segment_writer import PARTITION_METADATA, SegmentWriter
+from kafkaspec.writing.segment_writer import SegmentWriter
 
 Progress = Callable[[str, int], None]
 """Takes the name of a file and how many bytes of it were done since the last call."""
@@ -263,7 +264,7 @@ def _topic_id(paths: list[Path]) -> Any:
     """The topic id that is beside the segments, None if there is none that can be read."""
     if not paths:
         return None
-    path = paths[0].with_name(PARTITION_METADATA)
+    path = paths[0].with_name(names.PARTITION_METADATA)
     try:
         return partition_metadata.parse(path.read_bytes(), file=str(path)).topic_id
     except (OSError, KafkaSpecError):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from os import PathLike
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from types import TracebackType
 from typing import Literal, Self
 
@@ -22,16 +22,16 @@ from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.log import lookup, names, streaming
 from kafkaspec.log.batch import Batch, Context, CrcPolicy
+from kafkaspec.log.beside import FilesBeside
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.headers import skip
-from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
+from kafkaspec.log.index import is_zero
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.max_timestamp import find_max_timestamp
 from kafkaspec.log.reading import open_source
 from kafkaspec.log.remote import as_path
-from kafkaspec.log.sidecars import ProducerSnapshot, TransactionIndex
 from kafkaspec.log.source import Source
 from kafkaspec.log.window import MOST_AHEAD, Allocate, Cursor, Reading
 from kafkaspec.model import Record
@@ -66,7 +66,7 @@ class Tail:
         return f"the last {self.size} bytes {what}"
 
 
-class Segment(Columnar):
+class Segment(FilesBeside, Columnar):
     """A log segment (``.log``) or a KRaft snapshot (``.checkpoint``); or a buffer with entries.
 
     Attributes:
@@ -112,7 +112,7 @@ class Segment(Columnar):
         Raises:
             KafkaSpecError: ``unreadable``.
         """
-        self.path: Path | None = None
+        self.path = None
         self._source: Source | Reading
         if isinstance(path_or_buffer, bytes | bytearray | memoryview):
             self._source = Source.of_buffer(path_or_buffer, name)
@@ -253,55 +253,6 @@ class Segment(Columnar):
         """What a broker takes for the largest timestamp of this segment, and from where."""
         return lookup.largest_timestamp(self)
 
-    # -- files beside it --------------------------------------------------------------------
-
-    @cached_property
-    def offset_index(self) -> OffsetIndex | None:
-        """The ``.index`` beside the segment, None if there is none.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
-        path = self.sidecar(names.OFFSET_INDEX)
-        return OffsetIndex(path, base_offset=self.base_offset, codec=self.codec) if path else None
-
-    @cached_property
-    def time_index(self) -> TimeIndex | None:
-        """The ``.timeindex`` beside the segment, None if there is none.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
-        path = self.sidecar(names.TIME_INDEX)
-        return TimeIndex(path, base_offset=self.base_offset, codec=self.codec) if path else None
-
-    @cached_property
-    def transaction_index(self) -> TransactionIndex | None:
-        """The ``.txnindex`` beside the segment, None if there is none.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
-        path = self.sidecar(names.TRANSACTION_INDEX)
-        return TransactionIndex(path, codec=self.codec) if path else None
-
-    @cached_property
-    def producer_snapshot(self) -> ProducerSnapshot | None:
-        """The ``.snapshot`` for the base offset of the segment, None if there is none.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
-        path = self.sidecar(names.PRODUCER_SNAPSHOT)
-        return ProducerSnapshot(path, codec=self.codec) if path else None
-
-    def sidecar(self, kind: str) -> Path | None:
-        """Path of the file of another kind for this segment, None if there is none."""
-        if self.path is None or self._file_name is None:
-            return None
-        path = self.path.with_name(self._file_name.sibling(kind))
-        return path if path.exists() else None
-
     # -- for those who read columns ---------------------------------------------------------
 
     @property
@@ -347,10 +298,7 @@ class Segment(Columnar):
     def close(self) -> None:
         """Give the mapping back as soon as nothing that was handed out needs it."""
         self._source.close()
-        for name in ("offset_index", "time_index"):
-            index = self.__dict__.get(name)
-            if index is not None:
-                index.close()
+        self.close_indexes()
 
     def __enter__(self) -> Self:
         return self

@@ -14,7 +14,7 @@ from kafkaspec.spark.paths import local
 from kafkaspec.writing.acceptance import LARGEST_SEGMENT
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.writing.profiles import get_profile
-from kafkaspec.writing.segment_writer import BATCH_BYTES, SEGMENT_BYTES
+from kafkaspec.writing.settings import BATCH_BYTES, SEGMENT_BYTES
 
 T = TypeVar("T")
 

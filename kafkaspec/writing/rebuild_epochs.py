@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log import names
 from kafkaspec.log.checkpoints import leader_epoch_checkpoint
 from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.log.checkpoints.text import Text
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.leader_epochs import LeaderEpochs
 from kafkaspec.writing.rebuilt import RebuiltFile
-from kafkaspec.writing.segment_writer import LEADER_EPOCH_CHECKPOINT
 
 _FORMAT = "a broker removes it when it loads a log whose message format is below magic 2"
 
@@ -35,8 +35,8 @@ def rebuilt_checkpoint(
         KafkaSpecError: ``unreadable``.
     """
     made = epochs.checkpoint()
-    name = prefix + LEADER_EPOCH_CHECKPOINT
-    comparison, why = _compare(directory / LEADER_EPOCH_CHECKPOINT, made, epochs)
+    name = prefix + names.LEADER_EPOCHS
+    comparison, why = _compare(directory / names.LEADER_EPOCHS, made, epochs)
     if made is None and comparison is Comparison.MISSING:
         return None
     if made is not None:

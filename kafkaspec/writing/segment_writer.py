@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import UUID
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.codecs import Buffer, Codec, get_codec
+from kafkaspec.log import names
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.checkpoints import partition_metadata
 from kafkaspec.log.encoding import encode
@@ -23,7 +24,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.provider import provider
-from kafkaspec.writing.acceptance import LARGEST_SEGMENT, first_refused, too_large
+from kafkaspec.writing.acceptance import first_refused, too_large
 from kafkaspec.writing.atomic import cannot_write
 from kafkaspec.writing.grouping import grouped
 from kafkaspec.writing.headers import (
@@ -43,22 +44,10 @@ from kafkaspec.writing.partition_files import PartitionFiles, WrittenSegment
 from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import Profile, get_profile
 from kafkaspec.writing.rolling import RollRules
+from kafkaspec.writing.settings import BATCH_BYTES, SEGMENT_BYTES, SEGMENT_MS, check_settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-SEGMENT_BYTES: Final = 1 << 30
-"""Kafka's default of ``segment.bytes``."""
-SEGMENT_MS: Final = 7 * 24 * 60 * 60 * 1000
-"""Kafka's default of ``segment.ms``."""
-BATCH_BYTES: Final = 16 << 10
-"""Kafka's default of ``batch.size``, of producers."""
-
-LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
-PARTITION_METADATA: Final = "partition.metadata"
-
-_LEAST_INDEX: Final = 24
-"""Bytes of an index that has room for one entry besides the one that closing adds."""
 
 
 class SegmentWriter:
@@ -113,13 +102,14 @@ class SegmentWriter:
             KafkaSpecError: ``unreadable``: the directory holds a segment, or cannot be written.
             ValueError: an unknown profile, or a number out of its range.
         """
-        _check(base_offset, "base_offset", 0, (1 << 63) - 1)
-        _check(segment_bytes, "segment_bytes", 1, LARGEST_SEGMENT)
-        _check(segment_ms, "segment_ms", 1, (1 << 63) - 1)
-        _check(index_interval_bytes, "index_interval_bytes", 0, LARGEST_SEGMENT)
-        _check(segment_index_bytes, "segment_index_bytes", _LEAST_INDEX, LARGEST_SEGMENT)
-        if leader_epoch is not None:
-            _check(leader_epoch, "leader_epoch", 0, (1 << 31) - 1)
+        check_settings(
+            base_offset=base_offset,
+            segment_bytes=segment_bytes,
+            segment_ms=segment_ms,
+            index_interval_bytes=index_interval_bytes,
+            segment_index_bytes=segment_index_bytes,
+            leader_epoch=leader_epoch,
+        )
         self.profile = get_profile(profile) if isinstance(profile, str) else profile
         self.next_offset = base_offset
         self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
@@ -373,9 +363,9 @@ class SegmentWriter:
             files.remove_old_snapshots()
             checkpoint = self._epochs.checkpoint()
             if checkpoint is not None:
-                files.put(LEADER_EPOCH_CHECKPOINT, checkpoint)
+                files.put(names.LEADER_EPOCHS, checkpoint)
             if self._metadata is not None and self.profile.partition_metadata:
-                files.put(PARTITION_METADATA, self._metadata)
+                files.put(names.PARTITION_METADATA, self._metadata)
             files.commit()
         except BaseException:
             self.abort()
@@ -401,8 +391,3 @@ class SegmentWriter:
 
     def __repr__(self) -> str:
         return f"<SegmentWriter {self.directory}: up to offset {self.next_offset}>"
-
-
-def _check(value: int, name: str, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise ValueError(f"{name} is {value}; it must be from {least} to {most}")

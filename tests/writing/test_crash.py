@@ -16,7 +16,6 @@ import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log import names
 from kafkaspec.model import Record
-from kafkaspec.writing import segment_writer
 
 _PROGRAM = """
     import os, sys
@@ -151,10 +150,10 @@ def test_a_directory_with_segments_is_refused(tmp_path: Path) -> None:
 def test_other_files_of_the_directory_stay(tmp_path: Path) -> None:
     target = tmp_path / "a-0"
     target.mkdir()
-    (target / segment_writer.PARTITION_METADATA).write_bytes(b"as it was")
+    (target / names.PARTITION_METADATA).write_bytes(b"as it was")
     with ks.SegmentWriter(target) as writer:
         writer.append_records(RECORDS)
-    assert (target / segment_writer.PARTITION_METADATA).read_bytes() == b"as it was"
+    assert (target / names.PARTITION_METADATA).read_bytes() == b"as it was"
     assert (target / "00000000000000000000.log").exists()
     assert [item.name for item in tmp_path.iterdir()] == ["a-0"]
 

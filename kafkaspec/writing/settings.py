@@ -1,0 +1,40 @@
+"""Settings of a log that is written: Kafka's defaults, and what can be."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kafkaspec.writing.acceptance import LARGEST_SEGMENT
+
+SEGMENT_BYTES: Final = 1 << 30
+"""Kafka's default of ``segment.bytes``."""
+SEGMENT_MS: Final = 7 * 24 * 60 * 60 * 1000
+"""Kafka's default of ``segment.ms``."""
+BATCH_BYTES: Final = 16 << 10
+"""Kafka's default of ``batch.size``, of producers."""
+
+_LEAST_INDEX: Final = 24
+"""Bytes of an index that has room for one entry besides the one that closing adds."""
+_LARGEST_INT: Final = (1 << 31) - 1
+_LARGEST_LONG: Final = (1 << 63) - 1
+
+_BOUNDS: Final = {
+    "base_offset": (0, _LARGEST_LONG),
+    "segment_bytes": (1, LARGEST_SEGMENT),
+    "segment_ms": (1, _LARGEST_LONG),
+    "index_interval_bytes": (0, LARGEST_SEGMENT),
+    "segment_index_bytes": (_LEAST_INDEX, LARGEST_SEGMENT),
+    "leader_epoch": (0, _LARGEST_INT),
+}
+
+
+def check_settings(**settings: int | None) -> None:
+    """Refuse numbers that a broker would not take; None is for what is not set.
+
+    Raises:
+        ValueError: a number is out of its range.
+    """
+    for name, value in settings.items():
+        least, most = _BOUNDS[name]
+        if value is not None and not least <= value <= most:
+            raise ValueError(f"{name} is {value}; it must be from {least} to {most}")
