@@ -36,6 +36,7 @@ COMPRESSED: int
 OLDEST: int
 ENDED: int
 OTHERWISE: int
+MARKERS: int
 
 COLUMNS: tuple[tuple[str, int, int, int], ...]
 KINDS: tuple[tuple[str, tuple[str, ...], int, int, int], ...]

@@ -8,9 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.schema import Request, header_key_type, headers_type
+from kafkaspec.arrow.schema import CONTROL_TYPES, Request, header_key_type, headers_type
+from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.control import decode_control
+from kafkaspec.model import Record
 
 
 def timestamps(integers: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -26,6 +29,14 @@ def timestamps(integers: pa.Array, kind: pa.DataType) -> pa.Array:
 def codes(integers: pa.Array, names: Sequence[str]) -> pa.Array:
     """Numbers as the text that each stands for."""
     return pa.DictionaryArray.from_arrays(integers.cast(pa.int8()), pa.array(names, pa.string()))
+
+
+def control_type(record: Record, codec: Codec) -> int:
+    """What a control record says, by its number in ``CONTROL_TYPES``; what is broken is unknown."""
+    try:
+        return CONTROL_TYPES.index(decode_control(record, codec=codec).type_name)
+    except KafkaSpecError:
+        return len(CONTROL_TYPES) - 1
 
 
 def constant(value: Any, kind: pa.DataType, rows: int, names: Sequence[str] = ()) -> pa.Array:

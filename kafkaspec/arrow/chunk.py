@@ -46,6 +46,7 @@ class Chunk:
         sources: the buffers of the entries, by number.
         cut: whether some records are outside of the range of offsets that is wanted.
         odd: whether there are messages of magic 0, whose timestamp type says nothing.
+        markers: whether there are control records.
         shifts: what wrappers do to their rows, by number of the entry.
     """
 
@@ -58,4 +59,5 @@ class Chunk:
     sources: Sequence[memoryview]
     cut: bool = False
     odd: bool = False
+    markers: bool = False
     shifts: dict[int, Shift] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from array import array
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -33,8 +34,11 @@ from kafkaspec.codecs.native.columns import (
 from kafkaspec.codecs.native.wrappers import apply_shifts
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.log.segment import Segment
+from kafkaspec.model import Record
 
 LITTLE_ENDIAN: Final = sys.byteorder == "little"
+
+_CONTROL: Final = "batch.attributes.is_control"
 
 SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "offset": ("offset",),
@@ -52,7 +56,7 @@ SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "producer_epoch": ("batch.producer_epoch",),
     "sequence": ("sequence", "batch.magic"),
     "transactional": ("batch.attributes.is_transactional",),
-    "control_type": (),
+    "control_type": (_CONTROL, "key", "value"),
     "batch_position": ("batch.position",),
     "batch_base_offset": ("batch.base_offset",),
 }
@@ -74,17 +78,23 @@ class Decoder:
         core: the extension.
         request: what is wanted.
         place: what the directory says.
-        segment: where it comes from, for errors.
+        segment: where it comes from, for errors, and what decodes control records.
     """
 
     def __init__(self, core: Core, request: Request, place: Place, segment: Segment) -> None:
         self._core = core
+        self._codec = segment.codec
         self._request = request
         self._place = place
         self._file = segment.name
         self._schema = request.schema
         self._layout = Layout.VIEW if request.layout == "view" else Layout.BINARY
-        names = dict.fromkeys(name for column in request.columns for name in SOURCES[column])
+        names = dict.fromkeys(
+            name
+            for column in request.columns
+            if column != "control_type" or request.include_control
+            for name in SOURCES[column]
+        )
         if request.by_offset:
             names["offset"] = None
         if request.by_timestamp:
@@ -172,7 +182,7 @@ class Decoder:
             names = self._place.topics if name == "topic" else ()
             return arrays.constant(getattr(self._place, name), kind, rows, names)
         if name == "control_type":
-            return arrays.constant(None, kind, rows, CONTROL_TYPES)
+            return self._control_types(found, rows, data, chunk)
         if name == "timestamp":
             return self._timestamps(found[name], rows, kind)
         values = _integers(found[SOURCES[name][0]], rows)
@@ -191,6 +201,22 @@ class Decoder:
         if name == "batch_position":
             values = pc.add(values, chunk.start)
         return values if values.type == kind else values.cast(kind, safe=False)
+
+    def _control_types(
+        self, found: dict[str, AnyColumn], rows: int, data: Sequence[pa.Buffer], chunk: Chunk
+    ) -> pa.Array:
+        """There are few control records: each is decoded by itself."""
+        types = array("b", bytes(rows))
+        if not chunk.markers:
+            return arrays.constant(None, SIMPLE["control_type"][0], rows, CONTROL_TYPES)
+        marked = pc.equal(_integers(found[_CONTROL], rows), 1)
+        kind = bytes_type(self._request.layout)
+        keys, values = (self._bytes(found[name], rows, data, kind) for name in ("key", "value"))
+        for row in pc.indices_nonzero(marked).to_pylist():
+            record = Record(0, 0, keys[row].as_py(), values[row].as_py())
+            types[row] = arrays.control_type(record, self._codec)
+        codes = pa.Array.from_buffers(pa.int8(), rows, [marked.buffers()[1], pa.py_buffer(types)])
+        return arrays.codes(codes, CONTROL_TYPES)
 
     def _timestamps(self, column: AnyColumn, rows: int, kind: pa.DataType) -> pa.Array:
         assert isinstance(column, IntegerColumn)

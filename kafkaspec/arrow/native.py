@@ -1,8 +1,8 @@
 """Columns through the native core: headers are scanned, whole batches decoded many at a time.
 
 A chunk is a part of the input and, for what is compressed, an arena that batches are decompressed
-into; views point into both. Control batches, wrappers of magic 0 and 1 with an oddity, and whatever
-the core refuses go through Python, which has the rules and raises the errors.
+into; views point into both. Wrappers of magic 0 and 1 with an oddity, and whatever the core refuses
+go through Python, which has the rules and raises the errors.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _IN_ENTRY: Final = -1
 """Payload of an entry that lies in it as it is; -1 - codec where it is compressed."""
 _ARENA: Final = 1
 """Number of the buffer that is decompressed into; 0 is the input."""
-_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
+_LOWEST: Final = -(1 << 63)
 
 
 class NativeReader:
@@ -78,14 +78,11 @@ class NativeReader:
     def _rules_of(self, request: Request) -> tuple[int, ...]:
         """What is wanted, as ``select`` takes it."""
         module = self._core.module
-        low, high, earliest = request.start_offset, request.end_offset, request.start_timestamp
         options = module.CONTROL if request.include_control else 0
-        if high is not None and high <= _HIGHEST:
+        if request.end_offset is not None:
             options |= module.BOUNDED
-        bounds = (
-            min(_LOWEST if bound is None else max(bound, _LOWEST), _HIGHEST)
-            for bound in (low, high, earliest)
-        )
+        limits = (request.start_offset, request.end_offset, request.start_timestamp)
+        bounds = (_LOWEST if bound is None else bound for bound in limits)
         flags = module.VERIFY if self._segment.crc == "error" else 0
         return (BATCH_MAGIC, _RECORD, *bounds, options, flags)
 
@@ -148,6 +145,7 @@ class NativeReader:
                 chunk = Chunk(region, base, table, entries, rows, table.position, (region,))
                 chunk.cut = bool(facts & module.CUT)
                 chunk.odd = bool(facts & module.OLDEST)
+                chunk.markers = bool(facts & module.MARKERS)
                 decode = self._unpack if facts & module.COMPRESSED else self._decode
                 yield from decode(chunk)
             if facts & module.OTHERWISE:

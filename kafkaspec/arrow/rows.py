@@ -19,9 +19,7 @@ from kafkaspec.arrow.schema import (
     bytes_type,
 )
 from kafkaspec.codecs import Codec
-from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.control import decode_control
 from kafkaspec.model import Record
 
 ROW_BYTES = 100
@@ -76,7 +74,10 @@ class Rows:
             elif name == "sequence":
                 values.extend(batch.sequence(record.offset) for record in records)
             elif name == "control_type":
-                values.extend(_control(record, batch, self._codec) for record in records)
+                control, codec = batch.is_control, self._codec
+                values.extend(
+                    arrays.control_type(record, codec) if control else None for record in records
+                )
             elif name not in ("topic", "partition"):
                 values.extend(getattr(record, name) for record in records)
         self.rows += count
@@ -124,16 +125,6 @@ class Rows:
             pa.array([value for _, value in flat], kind),
             self._request,
         )
-
-
-def _control(record: Record, batch: Batch, codec: Codec) -> int | None:
-    if not batch.is_control:
-        return None
-    try:
-        name = decode_control(record, codec=codec).type_name
-    except KafkaSpecError:
-        name = CONTROL_TYPES[-1]
-    return CONTROL_TYPES.index(name)
 
 
 def wanted(records: Sequence[Record], request: Request) -> Sequence[Record]:

@@ -87,6 +87,9 @@ class Place:
     topics: tuple[str, ...] = ()
 
 
+_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
+
+
 @dataclass(frozen=True)
 class Request:
     """What is wanted; see ``Columnar.to_batches``.
@@ -112,6 +115,19 @@ class Request:
     compact: bool = False
     start_position: int = 0
     progress: Callable[[str, int], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Bounds become such as 64 bits hold: a start behind all is an empty range, an end none."""
+        for what in ("offset", "timestamp"):
+            low, high = getattr(self, f"start_{what}"), getattr(self, f"end_{what}")
+            if high is not None and high > _HIGHEST:
+                high = None
+                if low is None and what == "timestamp":
+                    low = _LOWEST  # a bound of any kind leaves records without timestamp out
+            if low is not None and low > _HIGHEST:
+                high = _LOWEST
+            object.__setattr__(self, f"start_{what}", _clamped(low))
+            object.__setattr__(self, f"end_{what}", _clamped(high))
 
     @property
     def by_timestamp(self) -> bool:
@@ -162,6 +178,10 @@ def request_of(default: Sequence[str], columns: Sequence[str] | None, **options:
     if not 0 < request.max_bytes <= MAX_CHUNK:
         raise ValueError(f"max_bytes is between 1 and {MAX_CHUNK}")
     return request
+
+
+def _clamped(bound: int | None) -> int | None:
+    return None if bound is None else min(max(bound, _LOWEST), _HIGHEST)
 
 
 MAX_CHUNK: Final = 1 << 30

@@ -100,13 +100,14 @@ def expected(
             can = not wrapped or entry.value_size >= 0
             if batch:
                 fits = packed or rows * LEAST_RECORD <= entry.size
-                can = not entry.is_control and rows >= 0 and bool(fits)
+                can = rows >= 0 and bool(fits)
             if not can:
                 return number, chosen, facts | native.OTHERWISE | (native.ENDED if ends else 0)
             payload = -1 - entry.compression if packed else -1
             chosen.append((number, payload, -1 - number if wrapped else rows))
             facts |= native.COMPRESSED if packed else 0
             facts |= native.OLDEST if entry.magic == 0 else 0
+            facts |= native.MARKERS if entry.magic == BATCH_MAGIC and entry.is_control else 0
             # What is in a wrapper may lie anywhere.
             inside = low >= rules.low and (rules.high is None or last < rules.high)
             anywhere = rules.low == LOWEST and rules.high is None

@@ -313,7 +313,7 @@ static int prepare(PyObject *module)
         {"ROWS", KS_B_ROWS}, {"FLAGS", KS_B_FLAGS},
         {"BOUNDED", KS_S_BOUNDED}, {"CONTROL", KS_S_CONTROL}, {"CUT", KS_S_CUT},
         {"COMPRESSED", KS_S_COMPRESSED}, {"OLDEST", KS_S_OLDEST}, {"ENDED", KS_S_ENDED},
-        {"OTHERWISE", KS_S_OTHERWISE},
+        {"OTHERWISE", KS_S_OTHERWISE}, {"MARKERS", KS_S_MARKERS},
     };
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0)

@@ -32,7 +32,8 @@ enum {
     KS_S_COMPRESSED = 2, /* some entries are to be decompressed */
     KS_S_OLDEST = 4,     /* there are messages of magic 0 */
     KS_S_ENDED = 8,      /* nothing that follows is wanted */
-    KS_S_OTHERWISE = 16  /* the next entry is wanted, but not one for the core */
+    KS_S_OTHERWISE = 16, /* the next entry is wanted, but not one for the core */
+    KS_S_MARKERS = 32    /* there are control records */
 };
 
 /* Integers of a tuple; -1 with an exception set. */

@@ -28,9 +28,10 @@ static int describe(const int64_t *const *column, int64_t i, const int64_t *rule
     if (is_batch) {
         records = column[ROWS][i];
         packed = codec != 0 && records > 0;
-        if (column[CONTROL][i] || records < 0 ||
-            (!packed && records > size / rule[LEAST_RECORD]))
+        if (records < 0 || (!packed && records > size / rule[LEAST_RECORD]))
             return 0;
+        if (column[CONTROL][i])
+            s->facts |= KS_S_MARKERS;
     } else if (codec) {
         start = column[VALUE][i];
         size = column[VALUE_SIZE][i];
