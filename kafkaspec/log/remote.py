@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike
@@ -38,6 +39,16 @@ class Status:
     modified: int | None
 
 
+class Ranges(Protocol):
+    """A file that is read in ranges, by one thread or many."""
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes from ``start`` up to ``end``; fewer if there are no more."""
+
+    def close(self) -> None:
+        """Give back what was held."""
+
+
 class Files(Protocol):
     """A file system."""
 
@@ -47,8 +58,46 @@ class Files(Protocol):
     def entries(self, path: str) -> list[Status]:
         """What is in a directory."""
 
-    def read(self, path: str, start: int, end: int) -> bytes:
-        """The bytes from ``start`` up to ``end``; fewer if there are no more."""
+    def ranges(self, path: str) -> Ranges:
+        """A file, of which nothing is read yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class FsspecRanges:
+    """See ``Ranges``: each is a request by itself."""
+
+    files: Any
+    path: str
+
+    def read(self, start: int, end: int) -> bytes:
+        """See ``Ranges``."""
+        return bytes(self.files.cat_file(self.path, start=start, end=end))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class ArrowRanges:
+    """See ``Ranges``: opened once, as that is a request to an object store."""
+
+    def __init__(self, files: Any, path: str) -> None:
+        """Args: a ``pyarrow.fs.FileSystem``, the path in it."""
+        self._files = files
+        self._path = path
+        self._file: Any = None
+
+    def read(self, start: int, end: int) -> bytes:
+        """See ``Ranges``."""
+        file = self._file
+        if file is None:
+            file = self._file = self._files.open_input_file(self._path)
+        return bytes(file.read_at(end - start, start))
+
+    def close(self) -> None:
+        """Give back the open file."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
 
 class FsspecFiles:
@@ -69,9 +118,9 @@ class FsspecFiles:
         """See ``Files``."""
         return [self._status(info) for info in self._files.ls(path, detail=True)]
 
-    def read(self, path: str, start: int, end: int) -> bytes:
+    def ranges(self, path: str) -> Ranges:
         """See ``Files``."""
-        return bytes(self._files.cat_file(path, start=start, end=end))
+        return FsspecRanges(self._files, path)
 
     def _status(self, info: dict[str, Any]) -> Status:
         modified = None
@@ -104,10 +153,9 @@ class ArrowFiles:
 
         return [self._status(info) for info in self._files.get_file_info(FileSelector(path))]
 
-    def read(self, path: str, start: int, end: int) -> bytes:
+    def ranges(self, path: str) -> Ranges:
         """See ``Files``."""
-        with self._files.open_input_file(path) as file:
-            return bytes(file.read_at(end - start, start))
+        return ArrowRanges(self._files, path)
 
     def _status(self, info: Any) -> Status:
         modified = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
@@ -180,7 +228,8 @@ class RemotePath:
             FileNotFoundError: there is none.
         """
         size = self.stat().st_size
-        return self._attempt(lambda: self._files.read(self._path, 0, size))
+        with closing(self._files.ranges(self._path)) as ranges:
+            return self._attempt(lambda: ranges.read(0, size))
 
     def read_text(self, encoding: str = "utf-8", errors: str = "strict") -> str:
         """All of a small file."""
@@ -191,7 +240,7 @@ class RemotePath:
         status = self._status()
         if status is None or status.is_dir:
             raise self._unreadable("there is no such file")
-        return RemoteReading(self._files, self._path, str(self), status)
+        return RemoteReading(self._files.ranges(self._path), str(self), status)
 
     def _status(self) -> Status | None:
         if self._known is None:
@@ -238,10 +287,9 @@ class RemoteReading(Reading):
     # leave it may be paid for, which requests hardly are.
     request_bytes = 256 << 10
 
-    def __init__(self, files: Files, path: str, name: str, status: Status) -> None:
-        """Args: the file system, the path in it, the URL, what is known of it."""
-        self._files = files
-        self._path = path
+    def __init__(self, ranges: Ranges, name: str, status: Status) -> None:
+        """Args: the file, its URL, what is known of it."""
+        self._ranges = ranges
         self.name = name
         self.size = status.size
         self.modified = status.modified
@@ -249,7 +297,7 @@ class RemoteReading(Reading):
     def read_into(self, position: int, target: memoryview) -> int:
         """See ``Reading.read_into``."""
         try:
-            data = self._files.read(self._path, position, position + len(target))
+            data = self._ranges.read(position, position + len(target))
         except Exception as error:  # each file system has errors of its own
             detail = str(error) or type(error).__name__
             raise make_error(Reason.UNREADABLE, detail, file=self.name) from error
@@ -257,7 +305,8 @@ class RemoteReading(Reading):
         return len(data)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """See ``Reading.close``."""
+        self._ranges.close()
 
 
 def as_path(path: str | PathLike[str]) -> Path:

@@ -152,6 +152,7 @@ def test_everything_is_read_once(store: Store, files: Any) -> None:
     with opened(LOG, files) as segment:
         store.requests.clear()
         assert list(segment.records()) == made()
+        assert sum(r.method == "HEAD" for r in store.requests) <= 1  # it is opened once
         reads = store.reads()
         check_ranges(reads, segment.size + KIBIBYTE)
         assert len(reads) < 12
