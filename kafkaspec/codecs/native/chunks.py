@@ -49,6 +49,9 @@ CHUNK_BYTES: Final = 8 << 20
 PAYLOADS: Final = (RECORDS, VALUE)
 """Columns of a scan that say where what may be compressed lies, of either kind of entry."""
 
+_RATIO: Final = 4
+"""Times that an arena is at first larger than what goes into it."""
+
 _ARENA: Final = 1
 """Number of the buffer that is decompressed into; 0 is the input."""
 
@@ -199,7 +202,7 @@ class ChunkReader:
         """
         view = self.buffer[chunk.start : chunk.end]
         chunk = Chunk(**{**vars(chunk), "batches": chunk.batches[:], "shifts": {}})
-        arena = self._open(chunk, view) if chunk.compressed else b""
+        arena: Buffer = self._open(chunk, allocate) if chunk.compressed else b""
         while True:
             sources = (view, arena)
             columns, refused = self._decode(chunk, sources, names, layout, allocate)
@@ -244,50 +247,71 @@ class ChunkReader:
             columns.grow()
             first = failed
 
-    def _open(self, chunk: Chunk, view: memoryview) -> bytes:
-        """Decompress what is compressed; the arena."""
+    def _open(self, chunk: Chunk, allocate: Allocate) -> memoryview:
+        """Decompress what is compressed, one payload behind the other; the arena."""
         module = self.core.module
         width = module.BATCH_FIELDS
-        parts: list[bytes] = []
+        arena = memoryview(allocate(_RATIO * (chunk.end - chunk.start))).cast("B")
         at = rows = 0
         for number in range(len(chunk.batches) // width):
             b = number * width
             if chunk.batches[b + module.PAYLOAD] == -2:
-                payload = self._decompressed(chunk, chunk.first + number)
-                if payload is None:
+                arena, size = self._decompressed(chunk, chunk.first + number, arena, at, allocate)
+                if size < 0:
                     chunk.batches[b + module.PAYLOAD] = -1
                     chunk.batches[b + module.ROWS] = -1  # refused by the core, and so rescued
                 else:
                     chunk.batches[b + module.PAYLOAD] = _ARENA
                     chunk.batches[b + module.PAYLOAD_POSITION] = at
-                    chunk.batches[b + module.PAYLOAD_SIZE] = len(payload)
-                    parts.append(payload)
-                    at += len(payload)
-                    self._open_wrapper(chunk, number, payload)
+                    chunk.batches[b + module.PAYLOAD_SIZE] = size
+                    self._open_wrapper(chunk, number, arena[at : at + size])
+                    at += size
             rows += max(chunk.batches[b + module.ROWS], 0)
         chunk.rows = rows
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return arena[:at]
 
-    def _decompressed(self, chunk: Chunk, entry: int) -> bytes | None:
-        table = chunk.table
+    def _decompressed(
+        self, chunk: Chunk, entry: int, arena: memoryview, at: int, allocate: Allocate
+    ) -> tuple[memoryview, int]:
+        """One payload put into the arena, or into a larger one.
+
+        Returns:
+            The arena, and the bytes of the payload, -1 if it is refused.
+        """
+        found = self._payload(chunk.table, entry)
+        if found is None:
+            return arena, -1
+        codec, magic, payload = found
+        size = compression.into(codec, magic)(payload, arena[at : at + self._max_output])
+        if size >= 0:
+            return arena, size
+        try:
+            output = compression.decompress(
+                codec, payload, magic=magic, max_output=self._max_output
+            )
+        except KafkaSpecError:
+            return arena, -1
+        size = len(output)
+        if at + size > len(arena):
+            larger = memoryview(allocate(2 * (at + size))).cast("B")
+            larger[:at] = arena[:at]
+            arena = larger
+        arena[at : at + size] = output
+        return arena, size
+
+    def _payload(self, table: EntryTable, entry: int) -> tuple[int, int, memoryview] | None:
+        """What is compressed in an entry, with its codec and magic."""
         for name in PAYLOADS:
             if table.has(f"{name}.{SIZE}", entry):
                 start = table.column(f"{name}.{POSITION}")[entry]
                 size = table.column(f"{name}.{SIZE}")[entry]
                 if size < 0:
                     return None
-                try:
-                    return compression.decompress(
-                        table.column(COMPRESSION)[entry],
-                        self.buffer[start : start + size],
-                        magic=table.column(MAGIC)[entry],
-                        max_output=self._max_output,
-                    )
-                except KafkaSpecError:
-                    return None
+                payload = self.buffer[start : start + size]
+                return table.column(COMPRESSION)[entry], table.column(MAGIC)[entry], payload
         return None
 
-    def _open_wrapper(self, chunk: Chunk, number: int, payload: bytes) -> None:
+    def _open_wrapper(self, chunk: Chunk, number: int, payload: memoryview) -> None:
         entry = chunk.first + number
         table = chunk.table
         if table.has(ROWS, entry):
@@ -302,20 +326,21 @@ class ChunkReader:
         chunk.batches[b + module.FLAGS] |= module.ENTRIES
         chunk.shifts[number] = found
 
-    def _replace(self, chunk: Chunk, number: int, arena: bytes) -> bytes:
+    def _replace(self, chunk: Chunk, number: int, arena: Buffer) -> bytes:
         """Put records in the place of an entry that the core refused; the new arena."""
         module = self.core.module
         width = module.BATCH_FIELDS
         b = number * width
+        before = bytes(arena)
         records = self._rescue(chunk.start + chunk.batches[b + module.POSITION])
         entry = self.codec.batch_of(records)
-        before = max(chunk.batches[b + module.ROWS], 0)
+        rows = max(chunk.batches[b + module.ROWS], 0)
         chunk.batches[b : b + width] = array(
-            "q", [_ARENA, len(arena), len(entry), -1, 0, 0, len(records), 0]
+            "q", [_ARENA, len(before), len(entry), -1, 0, 0, len(records), 0]
         )
-        chunk.rows += len(records) - before
+        chunk.rows += len(records) - rows
         chunk.shifts.pop(number, None)
-        return bytes(arena) + entry
+        return before + entry
 
     def _explain(self, position: int) -> list[Record]:
         return self.codec.explain(self.buffer, position, verify=self._verify)
