@@ -35,8 +35,8 @@ _NORMAL = re.compile(
     r"Could not find (offset )?index file corresponding to log file"
     # A single broker of old releases, started again.
     r"|from OfflinePartition to OnlinePartition failed"
-    # A controller that stops gives up what it had scheduled (KafkaEventQueue, seen in 3.2).
-    r"|maybeBalancePartitionLeaders: unable to start processing because of TimeoutException"
+    # A controller that stops gives up what it had scheduled (KafkaEventQueue, seen in 3.2 to 3.5).
+    r"|QuorumController .*: unable to start processing because of (Timeout|RejectedExecution)Exc"
 )
 
 
