@@ -8,7 +8,7 @@ from kafkaspec.log import Partition
 from tests.goldens import GOLDEN
 from tools.golden.versions import VERSIONS, Version
 from tools.kafka import results
-from tools.kafka.compatibility import ABSENT, FEATURES, Absent, cell
+from tools.kafka.compatibility import ABSENT, FEATURES, Absent, cell, missing
 from tools.kafka.pages import DOCS, pages
 
 CELLS = {
@@ -21,6 +21,16 @@ CELLS = {
 @pytest.mark.parametrize("name", pages())
 def test_page_is_made_from_the_data(name: str) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == pages()[name]
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.name)
+def test_every_release_was_tried_with_all_that_it_has(version: Version) -> None:
+    lacking = {
+        feature.name: marks
+        for feature in FEATURES
+        if (marks := missing(feature, version, CELLS[feature, version]))
+    }
+    assert lacking == {}
 
 
 @pytest.mark.parametrize("absent", ABSENT, ids=lambda absent: absent.features)
@@ -39,3 +49,15 @@ def test_delete_horizons_are_in_the_segments_that_are_said_to_have_them(version:
         for batch in Partition(path).batches()
     )
     assert found == ("r" in CELLS[feature, version])
+
+
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md"])
+def test_count_of_releases_is_that_of_the_results(page: str) -> None:
+    kept = results.load()
+    names = [version.name for version in VERSIONS if version.name in kept]
+    text = " ".join((DOCS.parent / page).read_text(encoding="utf-8").split())
+    wanted = {
+        "README.md": f"brokers of {len(names)} releases, from {names[0]} to {names[-1]},",
+        "CHANGELOG.md": f"All {len(names)} releases in `docs/compatibility.md` were tried",
+    }
+    assert wanted[page] in text

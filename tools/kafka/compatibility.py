@@ -184,7 +184,7 @@ def page() -> str:
         "  there they were made by `kafkaspec index`. It recovers the last segment only, and a",
         "  consumer does not get past offsets that are missing at the end of one: there were none.",
         "- **p**, produced: batches of ours were taken in a plain produce request, and served.",
-        "- `-`: the release does not have it. `.`: it was not tried with this release.",
+        "- `-`: the release does not have it.",
         "",
         "Where a mark is missing:",
         "",
