@@ -733,6 +733,9 @@ int ks_scan(const uint8_t *bytes, int64_t start, int64_t end, int64_t *columns,
         status = read_frame(p, stop, &frame);
         if (status != KS_OK)
             break;
+        const uintptr_t ahead = (uintptr_t)p + 2 * (uintptr_t)(frame.end - p);
+        KS_PREFETCH(ahead);
+        KS_PREFETCH(ahead + 64);
         int64_t *const row = columns + i;
         row[0] = p - bytes;
         row[1 * capacity] = frame.end - p;

@@ -42,7 +42,7 @@ _RATIO: Final = 4
 """Times that an arena is larger than what goes into it, until a batch has shown otherwise."""
 _ENTRY_BYTES: Final = 4 << 10
 """Of an entry, until some have shown otherwise: how many there is room for goes by it."""
-_MOST_ENTRIES: Final = 1 << 16
+_MOST_ENTRIES: Final = (1 << 16) - 8  # no power of two, as in log.headers
 _CHECKED: Final = 32
 """Entries that are decompressed before the size of the file is looked at again."""
 _IN_ENTRY: Final = -1

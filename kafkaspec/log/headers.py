@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _FIRST: Final = 64
 """Headers of the first table where few may be enough. Each one that follows has twice as many."""
-_MOST: Final = 1 << 16
+_MOST: Final = (1 << 16) - 8
+"""No power of two: columns that lie so far apart would share a few lines of the cache."""
 
 
 def header_tables(

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _LARGE: Final = 256 << 10
+_APART: Final = 8
+"""Set in the capacity of a large table: columns that lie a power of two apart would share a few
+lines of the cache."""
 
 
 class End(IntEnum):
@@ -77,10 +80,10 @@ def scan(
     stop = memoryview(buffer).nbytes if end is None else end
     if capacity is not None:
         return _scan(core, buffer, start, stop, capacity)
-    room = max(64, min((stop - start) // 4096, 1 << 20))
+    room = max(64, min((stop - start) // 4096, 1 << 20)) | _APART
     parts = [_scan(core, buffer, start, stop, room)]
     while parts[-1].end is End.FULL:
-        room = min(4 * room, 1 << 22)
+        room = min(4 * room, 1 << 22) | _APART
         parts.append(_scan(core, buffer, parts[-1].position, stop, room))
     return parts[0] if len(parts) == 1 else _joined(parts)
 
