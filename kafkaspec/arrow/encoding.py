@@ -10,11 +10,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import (
     BatchAttributes,
     CompressionType,
-    Entry,
     RecordBatch,
     TimestampType,
 )
@@ -23,8 +21,7 @@ from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP
-from kafkaspec.log.encoding import NONE, encode
-from kafkaspec.log.framing import ENTRY
+from kafkaspec.log.encoding import NONE, batch_entry, encode
 from kafkaspec.model import Record
 
 COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", "timestamp_type")
@@ -167,8 +164,7 @@ def _encode(
     )
     if made is None or not kind:
         return made
-    batch.records = compressions.compress(kind, made, magic=2, level=level)
-    return codec.serialize(ENTRY, Entry(base_offset=base_offset, message=batch))
+    return batch_entry(batch, made, codec, level)
 
 
 def _inputs(codec: NativeCodec, columns: _Columns, start: int, stop: int) -> tuple[Any, ...]:

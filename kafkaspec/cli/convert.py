@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import codec_option, format_option
+from kafkaspec.cli.options import codec_option, format_option, output_option, profile_option
 
 if TYPE_CHECKING:
     from kafkaspec.conversion.report import ConversionReport
@@ -46,14 +46,7 @@ read or written.
     "convert", epilog=_EPILOG, short_help="Write logs anew: magic, compression, offsets, segments."
 )
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="OUT",
-    help="A new directory: of the partition, or of all partitions.",
-)
+@output_option("A new directory: of the partition, or of all partitions.")
 @click.option("--magic", type=click.Choice(["0", "1", "2"]), help="Format of all entries.")
 @click.option(
     "--compression",
@@ -61,13 +54,7 @@ read or written.
     help="Of all batches but control batches.",
 )
 @click.option("--level", type=int, metavar="N", help="Of the compression (KIP-390).")
-@click.option(
-    "--profile",
-    default="4.3",
-    show_default=True,
-    metavar="VERSION",
-    help="Kafka version whose files beside the segments are made.",
-)
+@profile_option("Kafka version whose files beside the segments are made.")
 @click.option(
     "--offsets",
     type=click.Choice(["keep", "shift", "renumber"]),

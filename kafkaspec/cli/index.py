@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import format_option
+from kafkaspec.cli.options import format_option, output_option, profile_option
 
 if TYPE_CHECKING:
     from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment
@@ -34,14 +34,7 @@ taken, 2 wrong usage or unreadable, and nothing was written.
 
 @click.command("index", epilog=_EPILOG, short_help="Make indexes anew from their logs.")
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    metavar="OUT",
-    help="A new directory.",
-)
+@output_option("A new directory.")
 @click.option(
     "--rule",
     type=click.Choice(["recovery", "append"]),
@@ -49,13 +42,7 @@ taken, 2 wrong usage or unreadable, and nothing was written.
     show_default=True,
     help="As a starting broker that does not trust its indexes, or as a leader that appends.",
 )
-@click.option(
-    "--profile",
-    default="4.3",
-    show_default=True,
-    metavar="VERSION",
-    help="Version of Kafka whose rules are followed.",
-)
+@profile_option("Version of Kafka whose rules are followed.")
 @click.option(
     "--interval",
     type=click.IntRange(0, (1 << 31) - 1),

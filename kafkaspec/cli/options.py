@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -31,6 +32,33 @@ def format_option(command: Command) -> Command:
         show_default=True,
         help="For people, or JSON lines: one object a line.",
     )(command)
+
+
+def output_option(text: str) -> Callable[[Command], Command]:
+    """``-o OUT``, a directory that has to be named."""
+
+    def decorate(command: Command) -> Command:
+        return click.option(
+            "-o",
+            "--output",
+            type=click.Path(path_type=Path, file_okay=False),
+            required=True,
+            metavar="OUT",
+            help=text,
+        )(command)
+
+    return decorate
+
+
+def profile_option(text: str) -> Callable[[Command], Command]:
+    """``--profile VERSION``, of Kafka."""
+
+    def decorate(command: Command) -> Command:
+        return click.option(
+            "--profile", default="4.3", show_default=True, metavar="VERSION", help=text
+        )(command)
+
+    return decorate
 
 
 class CodecName(_Name):

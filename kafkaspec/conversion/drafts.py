@@ -21,7 +21,7 @@ from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.conversion.columns import Slice
 from kafkaspec.conversion.offsets import sequence_after
 from kafkaspec.log.batch import NO_TIMESTAMP
-from kafkaspec.log.encoding import NONE
+from kafkaspec.log.encoding import NONE, batch_entry
 from kafkaspec.log.framing import ENTRY
 from kafkaspec.model import Record
 
@@ -192,10 +192,7 @@ def _batch(draft: Draft, codec: Codec, level: int | None) -> bytes:
         payload = rows.columns.encode(batch, rows.first, rows.last)
     else:
         payload = codec.encode_records(batch, draft.records)
-    if traits.compression:
-        payload = compressions.compress(traits.compression, payload, magic=2, level=level)
-    batch.records = payload
-    return codec.serialize(ENTRY, Entry(base_offset=batch.base_offset, message=batch))
+    return batch_entry(batch, payload, codec, level)
 
 
 def _largest(records: Sequence[Record]) -> int:

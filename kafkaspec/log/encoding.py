@@ -187,10 +187,26 @@ def _batch(records: Sequence[Record], options: Options) -> bytes:
         records=b"",
     )
     payload = options.codec.encode_records(batch, records)
+    return batch_entry(batch, payload, options.codec, options.level)
+
+
+def batch_entry(batch: RecordBatch, records: bytes, codec: Codec, level: int | None) -> bytes:
+    """The entry of a batch.
+
+    Args:
+        batch: its header, with the compression that the records shall have.
+        records: its records, not compressed.
+        codec: that writes.
+        level: of the compression, None for Kafka's default.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a field does not fit.
+    """
+    compression = batch.attributes.compression
     if compression:
-        payload = compressions.compress(compression, payload, magic=2, level=options.level)
-    batch.records = payload
-    return options.codec.serialize(ENTRY, Entry(base_offset=batch.base_offset, message=batch))
+        records = compressions.compress(compression, records, magic=2, level=level)
+    batch.records = records
+    return codec.serialize(ENTRY, Entry(base_offset=batch.base_offset, message=batch))
 
 
 def _messages(records: Sequence[Record], options: Options) -> bytes:

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from tools.golden import broker
+from tools.golden.conversation import Conversation
 from tools.golden.driver import Driver
-from tools.golden.maven import ToolError, compile_driver
+from tools.golden.maven import compile_driver
 from tools.golden.processes import Server, java_command, listens
 from tools.golden.versions import Feature, Mode, Version
 from tools.kafka.programs import class_path, compile_programs
@@ -27,7 +25,6 @@ from tools.kafka.programs import class_path, compile_programs
 PARTITION_METADATA = "partition.metadata"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 _START_SECONDS = 120
-_ANSWER_SECONDS = 120
 _JAVA_CONSUMER = (0, 9)
 _DAMAGE = re.compile(r"corrupt|truncat|invalid|recover|stray|exception", re.I)
 _NORMAL = re.compile(
@@ -171,7 +168,7 @@ def complaints(template: Template, topics: Iterable[str]) -> list[str]:
     ]
 
 
-class Client:
+class Client(Conversation):
     """A release's own consumer and producer, as a context manager."""
 
     def __init__(self, template: Template) -> None:
@@ -179,74 +176,28 @@ class Client:
         name = "Client" if version.release >= _JAVA_CONSUMER else "OldClient"
         classes = compile_programs(version, template.jars, "Answers", name)
         command = java_command(template.work, [classes, f"{template.jars}/*"], version.jvm_flags)
-        self._output = template.work / "client.out"
-        with self._output.open("wb") as errors:
-            self._process = subprocess.Popen(
-                [*command, name, template.bootstrap],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
-                encoding="utf-8", cwd=template.work,
-            )  # fmt: skip
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            if self._process.stdin:
-                self._process.stdin.close()
-            self._process.wait(_ANSWER_SECONDS)
-        except (OSError, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
+        super().__init__("client", [*command, name, template.bootstrap], template.work)
 
     def consume(self, topic: str, isolation: str) -> Consumed:
         """All records of partition 0; ``isolation`` is ``read_committed`` or the other."""
-        answers = self._call("consume", topic, isolation)
+        answers = self.ask("consume", topic, isolation)
         borders = {fields[0]: int(fields[1]) for fields in answers if fields[0] in ("start", "end")}
         records = [_served(fields) for fields in answers if fields[0] == "record"]
         return Consumed(borders["start"], borders["end"], records)
 
     def times(self, topic: str, timestamps: Sequence[int]) -> list[tuple[int, int] | None]:
         """Offset and timestamp that the broker answers for each timestamp."""
-        answers = self._call("times", topic, *map(str, timestamps))
+        answers = self.ask("times", topic, *map(str, timestamps))
         return [None if len(a) == 1 else (int(a[1]), int(a[2])) for a in answers]
 
     def seek(self, topic: str, offsets: Sequence[int]) -> list[Served | None]:
         """The first record that a consumer gets from each offset."""
-        answers = self._call("seek", topic, *map(str, offsets))
+        answers = self.ask("seek", topic, *map(str, offsets))
         return [None if fields[0] == "none" else _served(fields) for fields in answers]
 
     def append(self, topic: str) -> int:
         """Produce one record; its offset."""
-        return int(self._call("append", topic)[0][1])
-
-    def _call(self, *fields: str) -> list[list[str]]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        timer = threading.Timer(_ANSWER_SECONDS, self._process.kill)
-        timer.start()
-        answers: list[list[str]] = []
-        try:
-            self._process.stdin.write("\t".join(fields) + "\n")
-            self._process.stdin.flush()
-            for line in self._process.stdout:
-                answer = line.rstrip("\n").split("\t")
-                if answer[0] == "ok":
-                    return answers
-                if answer[0] == "error":
-                    raise ToolError(f"{' '.join(fields[:2])}: {answer[1]}")
-                answers.append(answer)
-        except OSError as error:
-            raise ToolError(f"the client ended before {fields[0]}") from error
-        finally:
-            timer.cancel()
-        output = self._output.read_text(errors="replace")[-2000:]
-        raise ToolError(f"the client ended at {' '.join(fields[:2])}:\n{output}")
+        return int(self.ask("append", topic)[0][1])
 
 
 def _served(fields: Sequence[str]) -> Served:
