@@ -13,6 +13,7 @@ _NAMES = (
     "compressed",
     "encode",
     "writer",
+    "convert",
     "headers",
     "threads",
     "imports",

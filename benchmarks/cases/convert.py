@@ -1,0 +1,122 @@
+"""``convert`` with other compression and other batches; against the peers' readers and builders."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from aiokafka.record import MemoryRecords as AioRecords  # type: ignore[import-untyped]
+from aiokafka.record.default_records import (  # type: ignore[import-untyped]
+    DefaultRecordBatchBuilder as AioBuilder,
+)
+from kafka.record.default_records import (  # type: ignore[import-untyped]
+    DefaultRecordBatchBuilder as KafkaBuilder,
+)
+from kafka.record.memory_records import MemoryRecords  # type: ignore[import-untyped]
+
+from benchmarks.data import MIB, SMALL_BATCH, Shape, at_offset, segment
+from benchmarks.outcome import Case, Outcome, Settings, Table, number, times
+from benchmarks.peers import AIOKAFKA, KAFKA_PYTHON, records_aiokafka
+from benchmarks.timing import Candidate, measure
+from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec.conversion.running import convert
+from kafkaspec.log.segment import Segment
+from kafkaspec.model import Record
+
+_FULL = 16 * MIB
+_KEPT = "`convert`, batches kept"
+_MADE = "`convert`, records put in batches anew"
+_CHECKED = f"{_KEPT}, result verified"
+_PLANS: dict[str, dict[str, Any]] = {
+    _KEPT: {"check": False},
+    _MADE: {"check": False, "batch_bytes": SMALL_BATCH},
+    _CHECKED: {},
+}
+_TO = CompressionType.LZ4
+
+
+def _convert(log: Path, out: Path, records: int, plan: dict[str, Any]) -> int:
+    shutil.rmtree(out, ignore_errors=True)
+    report = convert(log, out, compression=_TO.name.lower(), **plan)
+    return records if report.clean else 0
+
+
+def _aiokafka_builder() -> Any:
+    return AioBuilder(2, int(_TO), False, -1, -1, -1, SMALL_BATCH)
+
+
+def _kafka_python_builder() -> Any:
+    return KafkaBuilder(2, int(_TO), 0, -1, -1, -1, SMALL_BATCH)
+
+
+def _peer(log: Path, out: Path, reader: Any, maker: Callable[[], Any]) -> int:
+    """Every record read, appended to a builder, and the batches written to a file."""
+    seen = first = 0
+    source = reader(log.read_bytes())
+    with out.open("wb") as file:
+        builder = maker()
+        while source.has_next():
+            batch = source.next_batch()
+            if not batch.validate_crc():
+                raise AssertionError("checksum")
+            for record in batch:
+                row = (record.timestamp, record.key, record.value, record.headers)
+                if builder.append(seen - first, *row) is None:
+                    file.write(at_offset(bytes(builder.build()), first))
+                    builder, first = maker(), seen
+                    builder.append(0, *row)
+                seen += 1
+        file.write(at_offset(bytes(builder.build()), first))
+    return seen
+
+
+def _written(out: Path) -> list[Record]:
+    logs = sorted(out.glob("*.log")) if out.is_dir() else [out]
+    return [record for log in logs for record in records_aiokafka(log.read_bytes())]
+
+
+def run(settings: Settings) -> Outcome:
+    """Records of 100 B, from no compression to lz4; files go to the page cache."""
+    made = segment(Shape(100), settings.size(_FULL))
+    log = settings.work / f"{0:020d}.log"
+    log.write_bytes(made.data)
+    records = list(Segment(made.data).records())
+    outs = {name: settings.work / f"out-{place}" for place, name in enumerate(_PLANS)}
+    runs: dict[str, Callable[[], int]] = {
+        name: partial(_convert, log, outs[name], made.records, plan)
+        for name, plan in _PLANS.items()
+    }
+    for name, reader, maker in (
+        (AIOKAFKA, AioRecords, _aiokafka_builder),
+        (KAFKA_PYTHON, MemoryRecords, _kafka_python_builder),
+    ):
+        outs[name] = settings.work / name
+        runs[name] = partial(_peer, log, outs[name], reader, maker)
+    for name, once in runs.items():
+        if once() != made.records or _written(outs[name]) != records:
+            raise AssertionError(f"{name} wrote other records")
+    found = measure(
+        [Candidate(name, once, made.records) for name, once in runs.items()], settings.rounds(5)
+    )
+    table = Table(
+        "Converting to lz4",
+        ("what", "records/s", *(f"against {peer}" for peer in (AIOKAFKA, KAFKA_PYTHON))),
+        notes=[
+            f"{made.records:,} records of 100 B. `convert` writes indexes too, and syncs its files;"
+            " the peers write batches to a file. CPU time of the thread."
+        ],
+    )
+    for name in runs:
+        ratios = [times(found.ratio(peer, name)) for peer in (AIOKAFKA, KAFKA_PYTHON)]
+        shown = ratios if name in _PLANS else ["-", "-"]
+        table.rows.append((name, number(1e9 / found.median(name)), *shown))
+    for out in outs.values():
+        shutil.rmtree(out) if out.is_dir() else out.unlink()
+    log.unlink()
+    return Outcome([table], [])
+
+
+CASE = Case("convert", "Converting segments", run)
