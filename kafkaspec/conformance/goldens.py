@@ -10,30 +10,27 @@ import json
 import lzma
 import re
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.conformance import dump_text
 from kafkaspec.conformance.cases import Case, Items, Refusal
 from kafkaspec.conformance.protocol import Kind, ProtocolError, decode_bytes, record
 from kafkaspec.errors import Reason
 from kafkaspec.log import names
-from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.batch import (
+    CREATE_TIME,
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    NO_TIMESTAMP_TYPE,
+)
 
-_BAR: Final = "| "
-"""In front of the line of a record since 2.2, which prints lines about batches too, without it."""
-_RECORD: Final = re.compile(r"(?:\| )?offset: (-?\d+) ")
-_BATCH: Final = re.compile(r"baseOffset: -?\d+ .*? isControl: (true|false) ")
-_HAS_TIMESTAMP: Final = "magic: 1 "
-_TIMESTAMP: Final = re.compile(r"(?:CreateTime|LogAppendTime|NoTimestampType): (-?\d+)")
-_MARKER: Final = re.compile(r"endTxnMarker: (\w+) coordinatorEpoch: (-?\d+)")
-_DATA: Final = re.compile(r" (?:key|payload): ")
-_PAIR: Final = re.compile(r"(\w+): (\S+)")
-# What the tool complains about comes last.
-_COMPLAINT: Final = re.compile(r"Non-(con)?secutive|Mismatches in|The following indexed|Found ")
+_TIMESTAMPS: Final = (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE)
+"""Names of what the tool prints a timestamp behind."""
 
 _ENTRY_NAMES: Final = {
     "offset": "offset",
@@ -122,7 +119,12 @@ class _Version:
             maker = self._makers.get(path.suffix)
             if maker is None or not path.is_file() or self._is_untold(path):
                 continue
-            for case in maker(path):
+            try:
+                made = list(maker(path))
+            except (ValueError, KeyError) as error:  # of the text; the file is not looked at
+                name = self._text_name(path)
+                raise GoldenError(f"{self._folder / _DUMP}: {name}: {error!r}") from None
+            for case in made:
                 yield case
                 if case.kind in _CHECKED and _has_items(case) and self._is_first(path, damaged):
                     yield self._damaged(case, path)
@@ -217,7 +219,7 @@ class _Version:
     def _index(self, path: Path) -> Iterator[Case]:
         data = path.read_bytes()
         # For an empty file the tool prints what its own look-up of nothing gives.
-        items = _entries(self._text(path)) if data else []
+        items = list(map(_entry, dump_text.index_lines(self._text(path)))) if data else []
         segment = names.parse_segment(path.name)
         base = {} if segment is None else {"base_offset": segment.base_offset}
         kind = _INDEXES[path.suffix]
@@ -225,7 +227,7 @@ class _Version:
         yield Case(f"index/{self._name(path)}", kind, data, Items(items), extra=extra)
 
     def _snapshot(self, path: Path) -> Iterator[Case]:
-        items = [item for item in _entries(self._text(path)) if "producer_id" in item]
+        items = list(map(_entry, dump_text.snapshot_lines(self._text(path))))
         yield Case(
             f"snapshot/{self._name(path)}",
             Kind.PRODUCER_SNAPSHOT,
@@ -273,33 +275,26 @@ def _has_items(case: Case) -> bool:
 def _record_lines(text: str) -> list[_Line]:
     """The records in the dump of a segment."""
     found = []
-    bars = f"\n{_BAR}" in text
+    bars = dump_text.has_bars(text)
     control = False
-    for line in text.split("\n"):
-        if _COMPLAINT.match(line):
-            break
-        start = _RECORD.match(line)
-        if bars and not line.startswith(_BAR):
-            batch = _BATCH.match(line)
-            if batch or start:  # a message of magic 0 or 1 has a line of its own, and no marker
-                control = batch is not None and batch[1] == "true"
+    for line in dump_text.batch_lines(text, bars=bars):
+        values = line.values
+        if line.batch:  # a message of magic 0 or 1 has a line of its own, and no marker
+            control = values.get("isControl") == "true"
             continue
-        if start:
-            data = _DATA.search(line)
-            head = line[: data.start()] if data else line
-            timestamp = _TIMESTAMP.search(head)
-            absent = None if _HAS_TIMESTAMP in head else NO_TIMESTAMP
-            marker = _MARKER.search(head)
-            found.append(
-                _Line(
-                    int(start[1]),
-                    int(timestamp[1]) if timestamp else absent,
-                    timestamp is not None and timestamp[0].startswith("LogAppendTime"),
-                    # Versions that print no line about batches know no other control records.
-                    control if bars else marker is not None,
-                    (marker[1], int(marker[2])) if marker else None,
-                )
+        name = next((name for name in _TIMESTAMPS if name in values), None)
+        absent = None if values.get("magic") == "1" else NO_TIMESTAMP
+        marker = values.get("endTxnMarker")
+        found.append(
+            _Line(
+                int(values["offset"]),
+                absent if name is None else int(values[name]),
+                name == LOG_APPEND_TIME,
+                # Versions that print no line about batches know no other control records.
+                control if bars else marker is not None,
+                None if marker is None else (marker, int(values["coordinatorEpoch"])),
             )
+        )
     return found
 
 
@@ -311,22 +306,13 @@ def _control(line: _Line) -> dict[str, Any]:
     return {"offset": line.offset, "type": int(kind), "coordinator_epoch": epoch}
 
 
-def _entries(text: str) -> list[dict[str, Any]]:
-    """The entries in the dump of an index or snapshot, by the names of the specification."""
-    found = []
-    for line in text.split("\n"):
-        if _COMPLAINT.match(line):
-            break
-        if line.startswith("Dumping"):
-            continue
-        entry = {
-            _ENTRY_NAMES[name]: _number(value)
-            for name, value in _PAIR.findall(line)
-            if name in _ENTRY_NAMES
-        }
-        if entry:
-            found.append(entry)
-    return found
+def _entry(values: Mapping[str, int | str]) -> dict[str, Any]:
+    """An entry of an index or snapshot, by the names of the specification."""
+    return {
+        _ENTRY_NAMES[name]: value if isinstance(value, int) else _number(value)
+        for name, value in values.items()
+        if name in _ENTRY_NAMES
+    }
 
 
 def _number(text: str) -> int:

@@ -10,7 +10,7 @@ import pytest
 
 from kafkaspec.analysis import FileKind, verify
 from kafkaspec.codecs import codec_names
-from tests import dump_text
+from kafkaspec.conformance import dump_text
 from tests.goldens import GOLDEN, VERSIONS, compacted, files, produced
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kafkaspec.codecs import Codec
+from kafkaspec.conformance import dump_text
 from kafkaspec.log import Batch, LegacyBatch, Segment
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.model import Record
-from tests import dump_text
 from tests.goldens import (
     MATRIX,
     Golden,

@@ -10,9 +10,9 @@ import pytest
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Codec
+from kafkaspec.conformance import dump_text
 from kafkaspec.layout import Kind
 from kafkaspec.log import OffsetIndex, ProducerSnapshot, Segment, TimeIndex, TransactionIndex
-from tests import dump_text
 from tests.goldens import MATRIX, Golden, files
 
 KRAFT = [

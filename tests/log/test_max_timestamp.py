@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from kafkaspec.conformance.dump_text import snapshot_lines
 from kafkaspec.log import Partition, Segment, names
-from tests.dump_text import snapshot_lines
 from tests.goldens import GOLDEN, VERSIONS, Golden, partitions
 from tests.log import forge
 from tests.log.test_lookup import data_batch, emptied, read, time_entry, two_segments

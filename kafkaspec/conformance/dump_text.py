@@ -37,6 +37,11 @@ class Line:
     text: str
 
 
+def has_bars(dump: str) -> bool:
+    """Whether the version prints lines about batches, and those of records behind a bar."""
+    return "\n| " in dump
+
+
 def batch_lines(dump: str, *, bars: bool) -> list[Line]:
     """The lines about batches and records in the dump of a segment.
 
