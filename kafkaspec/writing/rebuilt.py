@@ -14,7 +14,8 @@ from kafkaspec.writing.profiles import Profile
 class Recovery(StrEnum):
     """What a broker that recovers a log does with a segment, after a crash and with its indexes.
 
-    Kafka: ``LogSegment.recover``, ``LogLoader.recoverLog``, ``LogLoader.retryOnOffsetOverflow``.
+    Kafka: ``LogSegment.recover``, ``LogLoader.recoverLog``, ``LogLoader.retryOnOffsetOverflow``, as
+    the loader of 4.4 does it; those of releases before 4.1 were not asked.
     """
 
     KEEPS = "keeps"
