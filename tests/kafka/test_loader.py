@@ -57,7 +57,12 @@ def _rebuilt(version: Version, work: Path, data: bytes) -> tuple[RebuiltSegment,
 
 
 def _equal(theirs: dict[str, bytes], mine: dict[str, bytes]) -> bool:
-    """Byte for byte, but for zeros behind them: from 4.4 on closing a log does not trim indexes."""
+    """Byte for byte, but for zeros behind them: from 4.4 on closing a log does not trim indexes.
+
+    A loader makes an empty checkpoint of leader epochs where there is no epoch.
+    """
+    if not theirs.get(names.LEADER_EPOCHS, b"x"):
+        theirs = {name: data for name, data in theirs.items() if name != names.LEADER_EPOCHS}
     return theirs.keys() == mine.keys() and all(
         theirs[name].startswith(data) and not any(theirs[name][len(data) :])
         for name, data in mine.items()
@@ -101,7 +106,7 @@ def test_loader_and_rebuild_agree(version: Version, tmp_path: Path) -> None:
         seen[mine.recovery] += 1
         kept += bool(mine.refused)
         if not _agree(data, theirs, mine, files):
-            theirs = replace(theirs, files={})
+            theirs = replace(theirs, files=dict.fromkeys(theirs.files, b""))
             different.append(f"{number}:\n  loader {theirs}\n  ours   {mine}")
     assert not different, f"{seen}\n" + "\n".join(different[:10])
     assert seen[Recovery.KEEPS] > len(chosen) // 4
