@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.log import names
 from kafkaspec.writing.comparison import Comparison
 from tests.kafka.chosen import VERSIONS
 from tests.kafka.partitions import (
@@ -153,13 +154,16 @@ def _run(
 def _compare_indexes(run: Run, directory: Path, placed: Path) -> None:
     """What a broker made when it recovered a partition is what we make of the same log.
 
-    What it does not recover stays as it was placed.
+    What it does not recover stays as it was placed. The checkpoint of leader epochs is for
+    ``test_loader``: here the broker has become the leader, and lists its own epoch.
     """
     active = max(directory.glob("*.log")).stem
     report = ks.rebuild_indexes(
         directory, profile=run.version.name, index_interval_bytes=INDEX_INTERVAL_BYTES
     )
     for file in report.files:
+        if file.name == names.LEADER_EPOCHS:
+            continue
         if run.version.release < _RECOVERS_ALL and not file.name.startswith(active):
             left, ours = ((where / file.name).read_bytes() for where in (directory, placed))
             run.expect(f"{directory.name}/{file.name}", left, ours)
