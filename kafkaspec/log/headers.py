@@ -6,10 +6,11 @@ Of an input that is read in parts only the headers are read where batches are la
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from kafkaspec.codecs import HeaderTable
+from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.framing import LARGEST_HEADER
 
 if TYPE_CHECKING:
@@ -70,10 +71,21 @@ def skip(segment: Segment, position: int, offset: int) -> tuple[int, int]:
     Raises:
         KafkaSpecError: ``changed``, ``unreadable``.
     """
+    return _skip(segment, position, offset, _last_offsets)
+
+
+def skip_older(segment: Segment, position: int, timestamp: int) -> tuple[int, int]:
+    """Pass over entries whose largest timestamp, by their headers, is below one. See ``skip``."""
+    return _skip(segment, position, timestamp, _largest_timestamps)
+
+
+def _skip(
+    segment: Segment, position: int, wanted: int, largest: Callable[[HeaderTable], Iterator[int]]
+) -> tuple[int, int]:
     passed = 0
     for table, base in header_tables(segment, position, few=True):
-        for entry, last in enumerate(_last_offsets(table)):
-            if last >= offset:
+        for entry, number in enumerate(largest(table)):
+            if number >= wanted:
                 return base + table.column("position")[entry], passed + entry
         passed += table.count
         position = base + table.position
@@ -85,3 +97,14 @@ def _last_offsets(table: HeaderTable) -> Iterator[int]:
     entries = zip(table.column("base_offset"), table.column("last_offset"), strict=True)
     for entry, (offset, last_offset) in enumerate(entries):
         yield last_offset if table.has("last_offset", entry) else offset
+
+
+def _largest_timestamps(table: HeaderTable) -> Iterator[int]:
+    """Of a message of magic 1 that is its timestamp; one of magic 0 has none."""
+    for entry, largest in enumerate(table.column("max_timestamp")):
+        if table.has("max_timestamp", entry):
+            yield largest
+        elif table.has("timestamp", entry):
+            yield table.column("timestamp")[entry]
+        else:
+            yield NO_TIMESTAMP

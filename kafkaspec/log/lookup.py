@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
-from kafkaspec.log.headers import skip
+from kafkaspec.log.headers import skip, skip_older
 from kafkaspec.model import Record
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def find_timestamp(
         time_index_answer=time_entry,
         index_rejected=rejected,
     )
-    scanned = 0
+    position, scanned = skip_older(segment, position, timestamp)
     for batch in segment.batches(position):
         scanned += 1
         if batch.max_timestamp < timestamp or (plain and batch.is_control):

@@ -17,6 +17,7 @@ from kafkaspec._generated.python.model.index import TimeIndexEntry
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log import lookup
 from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.headers import skip_older
 
 if TYPE_CHECKING:
     from kafkaspec.log.segment import Segment
@@ -82,7 +83,7 @@ def find_max_timestamp(
         index_rejected=rejected,
         decided_by=wanted.source,
     )
-    scanned = 0
+    position, scanned = skip_older(segment, position, wanted.timestamp)
     for batch in segment.batches(position):
         scanned += 1
         if batch.max_timestamp != wanted.timestamp:
