@@ -20,7 +20,7 @@ from benchmarks.spark.cores import scaling
 from benchmarks.spark.queries import AGGREGATE, COUNT, NARROW, NOOP, WRITE, in_turns
 from benchmarks.spark.session import CONNECTOR, connector, session
 from benchmarks.spark.sources import NARROW as NARROW_COLUMNS
-from benchmarks.spark.sources import Rows, make
+from benchmarks.spark.sources import OURS, PARQUET, Rows, make
 from benchmarks.timing import Times
 from tools.golden.maven import ToolError
 
@@ -31,7 +31,6 @@ HERE = Path(__file__).parent
 RESULTS = HERE.parent / "SPARK.md"
 LIMITS = HERE / "LIMITS.md"
 
-OURS, PARQUET = "segments", "Parquet"
 NAMED = "segments, with the columns that the query uses in `.schema`"
 BINARY, KAFKA, PREPARED = "`binaryFile`, `mapInPandas`", "Spark's Kafka source", "prepared batches"
 
@@ -82,23 +81,28 @@ def main(
                 seen.append(rows)
                 _prepare(spark, rows)
                 _compare(spark, rows, outcome, rounds, why)
+        table = Table("Two cores against one", ("scan", OURS, PARQUET))
         for rows in seen:
-            outcome.figures.append(
-                _scaling(rows, rounds, "" if with_scaling else "it was left out")
-            )
+            why = "" if with_scaling else "it was left out"
+            outcome.figures.append(_scaling(rows, rounds, why, table))
+        if table.rows:
+            outcome.tables.append(table)
     text = page(outcome, rounds, seen)
     click.echo(text)
     if write:
         RESULTS.write_text(text, encoding="utf-8")
 
 
-def _scaling(rows: Rows, rounds: int, why: str) -> Figure:
+def _scaling(rows: Rows, rounds: int, why: str, table: Table) -> Figure:
     what = f"{NOOP}, {rows.shape.name}: two cores against one"
     if why:
         return Figure(what, None, _SCALING, why=why)
     click.echo(what, err=True)
     found = scaling(rows, rounds)
-    return Figure(what, found, _SCALING, why="" if found else "there is one core")
+    if not found:
+        return Figure(what, None, _SCALING, why="there is one core")
+    table.rows.append((rows.shape.name, *(f"{number(found[name])} x" for name in (OURS, PARQUET))))
+    return Figure(what, found[OURS], _SCALING)
 
 
 def _connector() -> tuple[list[Path], str]:

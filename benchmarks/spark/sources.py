@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
+OURS, PARQUET = "segments", "Parquet"
 TOPIC = "orders"
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 NARROW = ("offset", "timestamp")
