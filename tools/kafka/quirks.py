@@ -173,14 +173,14 @@ QUIRKS: tuple[Quirk, ...] = (
         readers=(Reader.BUFFER,),
     ),
     Quirk(
-        "a size near 2^31 overflows in a file, before 1.0",
+        "a size near 2^31 overflows in a file, before 1.1",
         "The same sum in the reader of files.",
-        "FileLogInputStream.nextBatch of 0.11",
+        "FileLogInputStream.nextBatch of 0.11 and 1.0",
         lambda ours, kind, theirs: (
             ours.accepted and "capacity < 0" in theirs.message and _same_content(ours, theirs)
         ),
         readers=(Reader.FILE,),
-        until=(1, 0),
+        until=(1, 1),
     ),
     Quirk(
         "sizes inside of compressed data are not bounded (Q5)",
@@ -193,13 +193,12 @@ QUIRKS: tuple[Quirk, ...] = (
     Quirk(
         "an lz4 match with offset 0 gives other bytes in old releases",
         "No such match is valid, but no library refuses it; what it yields is not the same in the "
-        "version of lz4-java that old releases have: seen in 0.11.0.3 and 1.1.1, not in 2.8.2; "
-        "those between were not tried.",
+        "version of lz4-java that releases before 2.1 have, 1.4.1 or older.",
         "lz4-java",
         lambda ours, kind, theirs: (
             ours.accepted and theirs.accepted and ours.content[:3] == theirs.content[:3]
         ),
-        until=(2, 0),
+        until=(2, 1),
     ),
     Quirk(
         "no zstd before 2.1",
