@@ -1,0 +1,384 @@
+"""Changes of the format that must work with an edit of ``spec/`` alone, as data."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from tests.specgen.edits import Edit, Files, Yaml, field_of, insert, move, type_of
+
+KAFKA = "https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/"
+BATCH, RECORD = "recordbatch.record_batch", "recordbatch.record"
+TIMELESS = "A made-up field."
+
+
+def uuid(field_id: str) -> Yaml:
+    """A field of 16 bytes."""
+    return {"id": field_id, "size": 16, "doc": TIMELESS}
+
+
+def integer(field_id: str, type_: str, **keys: Any) -> Yaml:
+    """A number; ``default`` and ``when`` (``if:``) among its keys."""
+    named = {"default": "-default", "when": "if"}
+    return {"id": field_id, "type": type_, "doc": TIMELESS} | {
+        named.get(key, key): value for key, value in keys.items()
+    }
+
+
+def structure(*fields: Yaml, **keys: Any) -> Yaml:
+    """A type with the documentation that the linter demands."""
+    head = {"doc": "A made-up structure.", "doc-ref": f"{KAFKA}Made.java Made"}
+    return head | {"seq": list(fields)} | keys
+
+
+def allow_magic(files: Files, *magics: int) -> None:
+    """Let entries have these magic bytes."""
+    peek = type_of(files, "recordbatch.message")["instances"]["magic"]
+    peek["valid"] = {"any-of": list(magics)}
+
+
+def case_of(files: Files, magic: int, reference: str) -> None:
+    """Choose a type for a magic byte."""
+    field_of(files, "recordbatch.message", "content")["type"]["cases"][magic] = reference
+
+
+def _add_fields_of_magic_3(files: Files, suffix: str = "") -> None:
+    batch, record = BATCH + suffix, RECORD + suffix
+    field_of(files, batch, "magic")["valid"] = 3
+    field_of(files, batch, "producer_epoch")["type"] = "s4"
+    insert(files, batch, uuid("topic_id"), after="base_sequence")
+    expiry = integer("expiry_delta", "varint::varint64", default="0")
+    insert(files, record, expiry, after="offset_delta")
+
+
+def magic_3_instead(files: Files) -> None:
+    """Magic 3 in place of magic 2: a wider field and a new one in the header, one in the record."""
+    cases = field_of(files, "recordbatch.message", "content")["type"]["cases"]
+    case_of(files, 3, cases.pop(2))
+    allow_magic(files, 0, 1, 3)
+    _add_fields_of_magic_3(files)
+
+
+def magic_3_beside(files: Files) -> None:
+    """The same magic 3 beside magic 2, as a real KIP would have it."""
+    types = files["recordbatch"]["types"]
+    names = ("record_batch", "record_set", "framed_record", "record")
+    for name in names:
+        copy = deepcopy(types[name])
+        for node in (*copy.get("params", ()), *copy["seq"]):
+            reference, parenthesis, rest = str(node.get("type", "")).partition("(")
+            if reference in names:
+                node["type"] = f"{reference}_3{parenthesis}{rest}"
+        types[f"{name}_3"] = copy
+    case_of(files, 3, "record_batch_3(base_offset)")
+    allow_magic(files, 0, 1, 2, 3)
+    _add_fields_of_magic_3(files, "_3")
+
+
+def wider_fields(files: Files) -> None:
+    field_of(files, BATCH, "producer_epoch")["type"] = "s4"
+    field_of(files, BATCH, "partition_leader_epoch")["type"] = "s4"
+    field_of(files, RECORD, "attributes")["type"] = "s2"
+    field_of(files, RECORD, "offset_delta")["type"] = "varint::varint64"
+    field_of(files, "recordbatch.batch_attributes", "reserved")["type"] = "b25"
+
+
+def moved_fields(files: Files) -> None:
+    move(files, BATCH, "num_records", after="attributes")
+    move(files, BATCH, "producer_epoch", before="producer_id")
+    move(files, RECORD, "offset_delta", before="attributes")
+    move(files, RECORD, "value", before="key")
+
+
+def checksum_elsewhere(files: Files) -> None:
+    move(files, BATCH, "crc", before="partition_leader_epoch")
+    move(files, BATCH, "magic", after="crc")
+    field_of(files, BATCH, "crc")["-derive"] = "crc32c(partition_leader_epoch..)"
+    batch = deepcopy(field_of(files, BATCH, "magic"))
+    assert batch["valid"] == 2
+
+
+def header_fields(files: Files) -> None:
+    """New fields at the begin, in the middle and at the end of the header of a batch."""
+    insert(files, BATCH, integer("shard", "u2"), before="crc")
+    insert(files, BATCH, uuid("topic_id"), before="producer_id")
+    insert(files, BATCH, integer("epoch_flags", "u1", default="7"), before="num_records")
+    insert(files, BATCH, {"id": "origin", "type": "origin"}, before="records")
+    files["recordbatch"]["types"]["origin"] = structure(
+        integer("cluster", "s8"), integer("region", "u4", default="3")
+    )
+
+
+def variable_header_field(files: Files) -> None:
+    """Fields of the header without a fixed size."""
+    insert(files, BATCH, integer("schema_id", "varint::varint32"), before="last_offset_delta")
+    note = {"id": "note", "-default": "null", "type": "nullable_bytes", "doc": TIMELESS}
+    insert(files, BATCH, note, before="records")
+
+
+def gated_header_fields(files: Files) -> None:
+    """A magic 3 that shares its type with magic 2, and has fields that magic 2 has not."""
+    field_of(files, BATCH, "magic")["valid"] = {"any-of": [2, 3]}
+    case_of(files, 3, "record_batch(base_offset)")
+    allow_magic(files, 0, 1, 2, 3)
+    early = integer("delivery_time", "s8", default="-1", when="magic >= 3")
+    insert(files, BATCH, early, before="last_offset_delta")
+    late = integer("priority", "s2", default="4", when="magic == 3")
+    insert(files, BATCH, late, before="records")
+
+
+def record_fields(files: Files) -> None:
+    """New fields of all kinds at the begin, in the middle and at the end of a record."""
+    insert(files, RECORD, integer("kind", "u1", default="1"), before="attributes")
+    insert(files, RECORD, uuid("trace_id"), before="key")
+    insert(files, RECORD, integer("ttl", "varint::varint64", default="0"), after="value")
+    insert(files, RECORD, integer("priority", "s2"), before="end")
+    insert(files, "recordbatch.header", integer("flags", "u1", default="0"), before="len_key")
+
+
+def structure_in_record(files: Files) -> None:
+    insert(files, RECORD, {"id": "span", "type": "span"}, before="key")
+    files["recordbatch"]["types"]["span"] = structure(
+        integer("trace", "s8"), integer("sampled", "b1"), integer("level", "b7")
+    )
+
+
+def array_in_record(files: Files) -> None:
+    count = integer("num_tags", "varint::varint32", valid={"expr": "_.value >= 0"})
+    tags = {
+        "id": "tags", "-default": "[]", "type": "tag",
+        "repeat": "expr", "repeat-expr": "num_tags.value", "doc": TIMELESS,
+    }  # fmt: skip
+    insert(files, RECORD, count | {"-derive": "count(tags)"}, tags, before="end")
+    files["recordbatch"]["types"]["tag"] = structure(
+        integer("number", "u4"),
+        {"id": "text", "-default": "null", "type": "nullable_bytes", "doc": TIMELESS},
+    )
+
+
+def gated_record_field(files: Files) -> None:
+    field_of(files, RECORD, "attributes")["valid"] = {"min": 0, "max": 3}
+    gated = integer("ttl", "varint::varint64", default="5", when="attributes >= 1")
+    insert(files, RECORD, gated, after="attributes")
+
+
+def gated_legacy_field(files: Files) -> None:
+    gated = integer("region", "u2", default="9", when="magic == 0")
+    insert(files, "recordbatch.legacy_message", gated, before="attributes")
+
+
+def entry_field(files: Files) -> None:
+    """A field more before the size of each entry; the magic moves with it."""
+    insert(files, "recordbatch.entry", integer("term", "s4"), before="len_message")
+
+
+def index_of_16_bytes(files: Files) -> None:
+    field_of(files, "index.offset_index_entry", "relative_offset")["type"] = "s8"
+    field_of(files, "index.offset_index_entry", "position")["type"] = "s8"
+
+
+def time_index_fields(files: Files) -> None:
+    insert(files, "index.time_index_entry", integer("kind", "u1", default="0"), before="timestamp")
+    insert(files, "index.time_index_entry", integer("position", "s8", default="-1"))
+
+
+def snapshot_fields(files: Files) -> None:
+    entry = "producer_snapshot.producer_entry"
+    insert(files, entry, integer("transaction_version", "s2", default="-1"), after="producer_epoch")
+    insert(files, entry, uuid("owner"))
+    _snapshot_entry_size(files, 46 + 2 + 16)
+
+
+def _snapshot_entry_size(files: Files, size: int) -> None:
+    count = field_of(files, "producer_snapshot", "num_entries")
+    count["valid"]["max"] = f"(_io.size - _io.pos) / {size}"
+
+
+def snapshot_versions_gated(files: Files) -> None:
+    """Version 2 of the snapshot has a field more in the file and in each entry."""
+    field_of(files, "producer_snapshot", "version")["valid"] = {"any-of": [1, 2]}
+    epoch = integer("cluster_epoch", "s4", default="-1", when="version >= 2")
+    insert(files, "producer_snapshot", epoch, after="crc")
+    field_of(files, "producer_snapshot", "crc")["-derive"] = "crc32c(cluster_epoch..)"
+    field_of(files, "producer_snapshot", "entries")["type"] = "producer_entry(version)"
+    entry = "producer_snapshot.producer_entry"
+    version = {"id": "version", "type": "s2", "doc": "Version of the snapshot."}
+    type_of(files, entry)["params"] = [version]
+    gated = integer("transaction_version", "s2", default="-1", when="version >= 2")
+    insert(files, entry, gated, after="producer_epoch")
+
+
+def snapshot_versions_switched(files: Files) -> None:
+    """Version 2 of the snapshot in a type of its own, chosen by its version."""
+    snapshot = files["producer_snapshot"]
+    first = structure(*snapshot["seq"])
+    for field in first["seq"]:
+        if field["id"] == "unused":
+            field["doc"] = "Bytes after the entries."
+    second = deepcopy(first)
+    second["seq"][0]["valid"] = 2
+    insert_at = [field["id"] for field in second["seq"]].index("num_entries")
+    second["seq"].insert(insert_at + 1, integer("cluster_epoch", "s4", default="-1"))
+    peek = {"pos": 0, "type": "s2", "valid": {"min": 1, "max": 2}, "doc": "Version of it."}
+    content = {
+        "id": "content",
+        "type": {"switch-on": "version", "cases": {1: "snapshot_1", 2: "snapshot_2"}},
+    }
+    chosen = structure(content, instances={"version": peek})
+    snapshot["types"] |= {"snapshot_1": first, "snapshot_2": second, "snapshot": chosen}
+    snapshot["seq"] = [{"id": "snapshot", "size-eos": True, "type": "snapshot"}]
+
+
+def new_control_record(files: Files) -> None:
+    types = files["control_record"]["types"]
+    types["topic_frozen_record"] = structure(
+        integer("version", "s2", default="0"),
+        uuid("topic_id"),
+        {"id": "tagged_fields", "type": "flexible::tagged_fields"},
+        {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}},
+    )
+    body = field_of(files, "control_record.control_record_value", "body")
+    body["type"]["cases"] = {7: "topic_frozen_record"} | body["type"]["cases"]
+    files["control_record"]["enums"]["control_record_type"][7] = {
+        "id": "topic_frozen", "doc": "A made-up one.",
+    }  # fmt: skip
+
+
+def control_record_version(files: Files) -> None:
+    """Version 1 of a control record has a field that version 0 has not."""
+    record = "control_record.kraft_version_record"
+    field_of(files, record, "version")["valid"] = {"any-of": [0, 1]}
+    gated = integer("finalized_epoch", "s8", default="-1", when="version >= 1")
+    insert(files, record, gated, before="tagged_fields")
+
+
+def new_compression(files: Files) -> None:
+    files["recordbatch"]["enums"]["compression_type"][5] = {"id": "brotli", "doc": "A made-up one."}
+
+
+def renamed_fields(files: Files) -> None:
+    for key in (BATCH, "producer_snapshot.producer_entry"):
+        field_of(files, key, "producer_epoch")["id"] = "producer_generation"
+    field_of(files, "index.offset_index_entry", "position")["id"] = "byte_position"
+    field_of(files, "transaction_index.aborted_transaction", "first_offset")["id"] = "begin_offset"
+
+
+def _file(spec_id: str, *fields: Yaml, **types: Yaml) -> Yaml:
+    return {
+        "meta": {
+            "id": spec_id, "title": "A made-up file", "xref": {"wikidata": "Q16235208"},
+            "license": "CC0-1.0", "ks-version": "0.11", "imports": ["varint"],
+            "endian": "be", "bit-endian": "be",
+        },
+        **structure(*fields),
+        "types": types,
+    }  # fmt: skip
+
+
+def new_file(files: Files) -> None:
+    """A file of one structure, without an array."""
+    files["quota"] = _file(
+        "quota",
+        integer("version", "u1", valid=1),
+        {"id": "crc", "-derive": "crc32(limit..)", "type": "u4", "doc": "CRC-32 of the rest."},
+        integer("limit", "s8", valid={"min": 0}),
+        integer("window", "varint::varint32"),
+        {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}},
+    )
+
+
+def new_file_of_messages(files: Files) -> None:
+    """A file of several kinds of messages, chosen by a field of the frame, with a size."""
+    files["journal"] = _file(
+        "journal",
+        {"id": "messages", "type": "framed_message", "repeat": "eos"},
+        framed_message=structure(
+            integer("kind", "u1", valid={"min": 1, "max": 3}),
+            integer("len_message", "varint::unsigned_varint32") | {"-derive": "len(message)"},
+            {"id": "message", "size": "len_message.value", "type": "any_message(kind)"},
+        ),
+        any_message=structure(
+            {
+                "id": "content",
+                "type": {"switch-on": "kind", "cases": {1: "opened", 2: "closed", "_": "unknown"}},
+            },
+            params=[{"id": "kind", "type": "u1", "doc": "Kind of the message."}],
+        ),
+        opened=structure(
+            uuid("topic_id"),
+            integer("at", "s8"),
+            {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}},
+        ),
+        closed=structure(
+            integer("at", "s8"), {"id": "reason", "size-eos": True, "doc": "A made-up text."}
+        ),
+        unknown=structure({"id": "data", "size-eos": True, "doc": "Bytes of a later kind."}),
+    )
+
+
+def new_file_like_a_segment(files: Files) -> None:
+    """A second format of entries that choose their kind by a byte at a fixed place."""
+    files["message_set"] = _file(
+        "message_set",
+        {"id": "entries", "type": "sized_message", "repeat": "eos"},
+        sized_message=structure(
+            integer("len_message", "s4", valid={"min": 5}) | {"-derive": "len(message)"},
+            {"id": "message", "size": "len_message", "type": "any_message"},
+        ),
+        any_message=structure(
+            {
+                "id": "content",
+                "type": {"switch-on": "magic", "cases": {0: "message_0", 1: "message_1"}},
+            },
+            instances={
+                "magic": {
+                    "pos": 0, "type": "s1", "valid": {"min": 0, "max": 1},
+                    "doc": "Format of the message.",
+                },
+            },
+        ),
+        message_0=structure(
+            integer("magic", "s1", valid=0),
+            {"id": "crc", "-derive": "crc32(value..)", "type": "u4", "doc": "CRC-32 of the rest."},
+            {"id": "value", "-default": "[]", "size-eos": True, "doc": "The message."},
+        ),
+        message_1=structure(
+            integer("magic", "s1", valid=1),
+            integer("attributes", "s1", default="0"),
+            {"id": "crc", "-derive": "crc32(value..)", "type": "u4", "doc": "CRC-32 of the rest."},
+            {"id": "value", "-default": "[]", "size-eos": True, "doc": "The message."},
+        ),
+    )  # fmt: skip
+
+
+CHANGES = tuple(
+    Edit(apply.__name__, apply)
+    for apply in (
+        magic_3_instead,
+        magic_3_beside,
+        wider_fields,
+        moved_fields,
+        checksum_elsewhere,
+        header_fields,
+        variable_header_field,
+        gated_header_fields,
+        record_fields,
+        structure_in_record,
+        array_in_record,
+        gated_record_field,
+        gated_legacy_field,
+        entry_field,
+        index_of_16_bytes,
+        time_index_fields,
+        snapshot_fields,
+        snapshot_versions_gated,
+        snapshot_versions_switched,
+        new_control_record,
+        control_record_version,
+        new_compression,
+        renamed_fields,
+        new_file,
+        new_file_of_messages,
+        new_file_like_a_segment,
+    )
+)

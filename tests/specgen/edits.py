@@ -1,0 +1,197 @@
+"""Edit the specification as data, and make generated trees from the result.
+
+An edit is a name, a function that changes the loaded YAML of the specification, and what must
+hold afterwards. Nothing here compares text, so that a change of a nearby line of ``spec/`` breaks
+no edit. ``edit_spec`` changes the ``.ksy`` files of any directory in place (of a copy of the whole
+repository, for instance); ``make_tree`` generates code from an edited copy and imports it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+from tools.specgen import driver
+
+SPEC = Path(__file__).resolve().parents[2] / "spec"
+FAST = tuple(target for target in driver.TARGETS if target != "kaitai")
+"""All targets but the official compiler, which takes seconds."""
+
+Yaml = dict[str, Any]
+Files = dict[str, Yaml]
+"""Loaded specifications by id; an edit may add one."""
+
+_KEY_ORDER = (
+    "meta", "id", "title", "application", "file-extension", "xref", "license", "ks-version",
+    "imports", "endian", "bit-endian", "-orig-id", "-scalar", "-webide-representation", "-derive",
+    "-default", "pos", "value", "size", "size-eos", "type", "enum", "valid", "repeat",
+    "repeat-expr", "repeat-until", "if", "doc", "doc-ref", "params", "seq", "instances", "types",
+    "enums",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change of the format.
+
+    Attributes:
+        name: for test ids and package names.
+        apply: changes the loaded files in place.
+        holds: what must hold of the generated code, asked of each codec of a tree.
+    """
+
+    name: str
+    apply: Callable[[Files], None]
+    holds: Callable[[Tree, Any], None] = lambda tree, codec: None
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Generated code of an edited specification, importable as ``package``."""
+
+    package: str
+    spec: Path
+    path: Path
+
+    def module(self, name: str) -> ModuleType:
+        """A generated module, ``python.model.recordbatch`` for instance."""
+        return importlib.import_module(f"{self.package}.{name}")
+
+    def cls(self, key: str) -> Any:
+        """A class of the typed model by key of the type, ``recordbatch.record``."""
+        return self.module("python.model").model_class(key)
+
+
+# -- editing ------------------------------------------------------------------------------------
+
+
+def type_of(files: Files, key: str) -> Yaml:
+    """The node of a type, ``recordbatch.record``; the id of a file alone means its root type."""
+    spec_id, _, name = key.partition(".")
+    found: Yaml = files[spec_id]["types"][name] if name and name != spec_id else files[spec_id]
+    return found
+
+
+def field_of(files: Files, key: str, field_id: str) -> Yaml:
+    """The node of a field of a type."""
+    fields: list[Yaml] = type_of(files, key)["seq"]
+    return next(field for field in fields if field["id"] == field_id)
+
+
+def insert(
+    files: Files, key: str, *fields: Yaml, before: str | None = None, after: str | None = None
+) -> None:
+    """Insert fields into a type: before or after another one, at the end without either."""
+    seq: list[Yaml] = type_of(files, key).setdefault("seq", [])
+    anchor = before or after
+    place = len(seq) if anchor is None else [field["id"] for field in seq].index(anchor)
+    place += after is not None
+    seq[place:place] = fields
+
+
+def remove(files: Files, key: str, field_id: str) -> Yaml:
+    """Take a field out of a type and return it."""
+    field = field_of(files, key, field_id)
+    type_of(files, key)["seq"].remove(field)
+    return field
+
+
+def move(
+    files: Files, key: str, field_id: str, *, before: str | None = None, after: str | None = None
+) -> None:
+    """Move a field inside of its type."""
+    insert(files, key, remove(files, key, field_id), before=before, after=after)
+
+
+# -- files --------------------------------------------------------------------------------------
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, everything else as short as it goes."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text.strip() else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def _ordered(node: Any, *, names: bool = False) -> Any:
+    """The node with the keys of the language in the order of the style guide."""
+    if isinstance(node, list):
+        return [_ordered(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    keys = list(node)
+    if not names:
+        keys.sort(key=lambda key: _KEY_ORDER.index(key) if key in _KEY_ORDER else len(_KEY_ORDER))
+    children = {"types", "instances", "enums", "cases", "xref"}
+    return {key: _ordered(node[key], names=not names and key in children) for key in keys}
+
+
+def dump(node: Yaml) -> str:
+    """A file of the specification as YAML text."""
+    return yaml.dump(_ordered(node), Dumper=_Dumper, sort_keys=False, width=10_000)
+
+
+def edit_spec(directory: Path, *edits: Edit) -> None:
+    """Apply edits to the ``.ksy`` files of a directory in place; other files stay as they are."""
+    files = {
+        path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
+        for path in sorted(directory.glob("*.ksy"))
+    }
+    before = {spec_id: dump(node) for spec_id, node in files.items()}
+    for edit in edits:
+        edit.apply(files)
+    for spec_id, node in files.items():
+        text = dump(node)
+        if text != before.get(spec_id):
+            (directory / f"{spec_id}.ksy").write_text(text, encoding="utf-8")
+
+
+_numbers = itertools.count()
+
+
+def make_tree(root: Path, *edits: Edit, targets: Iterable[str] = FAST, source: Path = SPEC) -> Tree:
+    """Copy a specification to ``root``, edit it and generate its code beside it.
+
+    The package gets a name of its own in this process, so that several trees can be imported;
+    ``imported`` puts it on the path.
+    """
+    spec = root / "spec"
+    shutil.copytree(source, spec)
+    edit_spec(spec, *edits)
+    package = f"edited_{next(_numbers)}_{'_'.join(edit.name for edit in edits)[:60]}"
+    driver.generate(spec, root / package, targets)
+    return Tree(package, spec, root / package)
+
+
+@contextmanager
+def imported(trees: Sequence[Tree]) -> Iterator[None]:
+    """Make trees importable; forget their modules at the end."""
+    homes = [str(tree.path.parent) for tree in trees]
+    packages = {tree.package for tree in trees}
+    sys.path[:0] = homes
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        for home in homes:
+            sys.path.remove(home)
+        for name in [name for name in sys.modules if name.split(".")[0] in packages]:
+            del sys.modules[name]
