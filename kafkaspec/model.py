@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+Buffer = bytes | bytearray | memoryview
+"""What holds bytes to read."""
+
 Headers = tuple[tuple[str, bytes | None], ...]
 """Headers in order, each a key and a value. A key that is not UTF-8 keeps its bytes as
 surrogate escapes (PEP 383), so that nothing is lost."""

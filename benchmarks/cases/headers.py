@@ -12,8 +12,8 @@ from benchmarks.timing import Candidate, Times, measure
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.io.local import Source
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.source import Source
 
 _FULL = 1024 * MIB
 _NATIVE_GATE, _PYTHON_GATE = 20.0, 60.0

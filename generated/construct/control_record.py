@@ -15,7 +15,7 @@ from construct import (  # type: ignore[import-untyped]
     this,
 )
 
-from kafkaspec.codecs.construct.runtime import (
+from kafkaspec.codecs.references.construct.runtime import (
     Choice,
     Count,
     Derived,

@@ -11,7 +11,7 @@ from construct import (  # type: ignore[import-untyped]
     this,
 )
 
-from kafkaspec.codecs.construct.runtime import (
+from kafkaspec.codecs.references.construct.runtime import (
     Count,
     Derived,
     ExactBytes,

@@ -12,7 +12,7 @@ from construct import (  # type: ignore[import-untyped]
     Int64sb,
 )
 
-from kafkaspec.codecs.construct.runtime import (
+from kafkaspec.codecs.references.construct.runtime import (
     Field,
     Items,
     Structure,

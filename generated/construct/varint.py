@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from kafkaspec.codecs.construct.runtime import (
+from kafkaspec.codecs.references.construct.runtime import (
     Structure,
     UnsignedVarInt32,
     VarInt32,

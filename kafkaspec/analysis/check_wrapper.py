@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kafkaspec._generated.python.model.recordbatch import LegacyMessage
 from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.layout.framing import FRAMING, message_size
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.framing import FRAMING, message_size
 
 
 def check_slack(batch: Batch, file: str) -> Iterator[Finding]:

@@ -12,8 +12,8 @@ from kafkaspec.analysis.compare import describe_error, error_key
 from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
 from kafkaspec.analysis.report import FileKind
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.index import OffsetIndex, TimeIndex
-from kafkaspec.log.sidecars import ProducerSnapshot, TransactionIndex
+from kafkaspec.files.indexes import OffsetIndex, TimeIndex
+from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 
 _READERS = {
     FileKind.OFFSET_INDEX: OffsetIndex,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kafkaspec.analysis.report import FileKind
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.log import names
+from kafkaspec.files import names
 
 _KINDS = {
     names.LOG: FileKind.SEGMENT,

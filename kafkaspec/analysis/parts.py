@@ -21,10 +21,10 @@ from kafkaspec.analysis.checkpoints.log_state import EpochRun
 from kafkaspec.analysis.findings import Finding, FindingReason, Severity
 from kafkaspec.analysis.report import FileResult
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
+from kafkaspec.files import names
+from kafkaspec.files.indexes import OffsetIndex
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import decode_control
-from kafkaspec.log.index import OffsetIndex
 from kafkaspec.log.segment import Segment
 
 MAX_ALIKE = 100

@@ -33,7 +33,7 @@ from kafkaspec.analysis.verify_remote_index import verify_remote_index
 from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.log.segment import Segment
 
 ALL_CODECS = "all"

@@ -22,8 +22,8 @@ from kafkaspec.analysis.findings import (
 )
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.index import Index, OffsetIndex, TimeIndex
-from kafkaspec.log.sidecars import ProducerSnapshot, TransactionIndex
+from kafkaspec.files.indexes import Index, OffsetIndex, TimeIndex
+from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 
 Entry = TypeVar("Entry", OffsetIndexEntry, TimeIndexEntry)
 

@@ -20,7 +20,7 @@ from kafkaspec.analysis.findings import (
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
+from kafkaspec.files import names
 
 
 def verify_remote_index(

@@ -27,7 +27,7 @@ from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.codecs import Origin
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.log.segment import Segment

@@ -25,13 +25,13 @@ from kafkaspec.codecs.native.names import BATCH_MAGIC, MAGIC, ROLES
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.codecs.native.wrappers import open_wrapper
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.io.window import LEAST_AHEAD
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.window import LEAST_AHEAD
 
 if TYPE_CHECKING:
-    from kafkaspec.log.window import Cursor
+    from kafkaspec.io.window import Cursor
 
 _RECORD: Final = LAYOUTS["recordbatch.framed_record"].minimum_size
 """Bytes that a record has at least: what a count in a header is held against."""

@@ -13,7 +13,7 @@ from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, 
 from kafkaspec.arrow.rows import Rows, wanted
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS, PLACE_COLUMNS, Place, Request, request_of
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment

@@ -98,7 +98,7 @@ def dump_command(
     from kafkaspec.cli.dump_json import WRITERS, batch_line
     from kafkaspec.cli.dump_text import TextDump
     from kafkaspec.cli.inputs import Inputs
-    from kafkaspec.log import names
+    from kafkaspec.files import names
 
     text_paths = [path for path in paths if names.is_text(path.name)]
     inputs = Inputs([path for path in paths if path not in text_paths], codec, crc)

@@ -86,7 +86,7 @@ def _sections(
     file: Path, offset: int | None, position: int | None, max_records: int
 ) -> Iterator[Section]:
     from kafkaspec.cli.explain_data import explain_batch, explain_sidecar, find_position
-    from kafkaspec.log import names
+    from kafkaspec.files import names
     from kafkaspec.log.opening import open_log
     from kafkaspec.log.segment import Segment
 

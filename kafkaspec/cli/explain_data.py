@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from kafkaspec.codecs import Buffer, Origin
-from kafkaspec.codecs.kaitai import FieldPosition, KaitaiCodec
+from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.log import names
+from kafkaspec.files import names
+from kafkaspec.io.local import Source
+from kafkaspec.layout.framing import (
+    ENTRY,
+    FRAMING,
+    RECORD_SET,
+    VALUE_PATH,
+    fixed_size,
+    message_size,
+)
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.framing import ENTRY, FRAMING, RECORD_SET, VALUE_PATH, fixed_size, message_size
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.source import Source
 
 _INDEXES = {
     names.OFFSET_INDEX: "index.offset_index_entry",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kafkaspec.cli.console import count_text
 from kafkaspec.cli.dump_text import bytes_text
 from kafkaspec.cli.options import iso
-from kafkaspec.codecs.kaitai import FieldPosition
+from kafkaspec.codecs.references.kaitai import FieldPosition
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,10 +14,10 @@ import click
 from kafkaspec.cli.console import count_text
 from kafkaspec.cli.explain_data import Section
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.codecs.kaitai import FieldPosition
+from kafkaspec.codecs.references.kaitai import FieldPosition
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
-from kafkaspec.log.checkpoints import (
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import (
     clean_shutdown,
     kafka_uuid,
     leader_epoch_checkpoint,
@@ -26,7 +26,7 @@ from kafkaspec.log.checkpoints import (
     partition_metadata,
     quorum_state,
 )
-from kafkaspec.log.checkpoints.text import Piece, Text, fields
+from kafkaspec.files.checkpoints.text import Piece, Text, fields
 
 _OFFSET_MEANINGS = {
     names.HIGH_WATERMARKS: "high watermark: first offset not known to be on all in-sync replicas",

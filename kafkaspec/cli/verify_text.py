@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.analysis.report import FileKind, FileResult, Report, Totals
 from kafkaspec.cli.console import count_text, size_text
-from kafkaspec.log import names
+from kafkaspec.files import names
 
 if TYPE_CHECKING:
     from rich.console import Console

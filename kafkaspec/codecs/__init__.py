@@ -8,14 +8,15 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
-from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin
+from kafkaspec.codecs.base import NOWHERE, Codec, Origin
 from kafkaspec.codecs.headers import HeaderTable
+from kafkaspec.model import Buffer
 
 _CODECS = {
     "native": ("kafkaspec.codecs.native", "NativeCodec", "kafkaspec._native"),
     "python": ("kafkaspec.codecs.python", "PythonCodec", None),
-    "kaitai": ("kafkaspec.codecs.kaitai", "KaitaiCodec", "kaitaistruct"),
-    "construct": ("kafkaspec.codecs.construct", "ConstructCodec", "construct"),
+    "kaitai": ("kafkaspec.codecs.references.kaitai", "KaitaiCodec", "kaitaistruct"),
+    "construct": ("kafkaspec.codecs.references.construct", "ConstructCodec", "construct"),
 }
 
 ENVIRONMENT = "KAFKASPEC_CODEC"

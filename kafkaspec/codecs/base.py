@@ -11,9 +11,7 @@ from typing import Any, ClassVar, Protocol
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.model import Record
-
-Buffer = bytes | bytearray | memoryview
+from kafkaspec.model import Buffer, Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, Final
 
-from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin
+from kafkaspec.codecs.base import NOWHERE, Codec, Origin
 from kafkaspec.codecs.headers import Headers
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import HeaderColumns
-from kafkaspec.model import Record
+from kafkaspec.model import Buffer, Record
 
 _MOST_HEADERS: Final = 1 << 16
 """Headers that one scan gives unless the caller says otherwise."""

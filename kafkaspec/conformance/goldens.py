@@ -21,7 +21,7 @@ from kafkaspec.conformance import dump_text
 from kafkaspec.conformance.cases import Case, Items, Refusal
 from kafkaspec.conformance.protocol import Kind, ProtocolError, decode_bytes, record
 from kafkaspec.errors import Reason
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.log.batch import (
     CREATE_TIME,
     LOG_APPEND_TIME,

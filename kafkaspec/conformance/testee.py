@@ -13,11 +13,11 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.conformance.protocol import Kind, decode_bytes, encode_bytes, record
 from kafkaspec.conformance.serving import serve
+from kafkaspec.files.snapshots import ABORTED_TRANSACTION, ProducerSnapshot
 from kafkaspec.layout import Kind as FieldKind
 from kafkaspec.layout import TypeLayout
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.sidecars import ABORTED_TRANSACTION, ProducerSnapshot
 from kafkaspec.model import Record
 
 _INDEXES = {

@@ -21,7 +21,7 @@ from kafkaspec.conformance.cases import Case, Items, Refusal, Value, reasons_of
 from kafkaspec.conformance.protocol import Kind, encode_bytes
 from kafkaspec.errors import Reason
 from kafkaspec.layout import Kind as FieldKind
-from kafkaspec.log.framing import (
+from kafkaspec.layout.framing import (
     ENTRY,
     LEGACY_MESSAGE,
     MINIMUM_MESSAGE,

@@ -12,8 +12,7 @@ from typing import Final
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import CompressionType, Entry, RecordBatch
 from kafkaspec.codecs import Buffer, Codec
-from kafkaspec.log.batch import Batch
-from kafkaspec.log.framing import (
+from kafkaspec.layout.framing import (
     ENTRY,
     FRAMING,
     LEGACY_MESSAGE,
@@ -21,6 +20,7 @@ from kafkaspec.log.framing import (
     field_of,
     field_position,
 )
+from kafkaspec.log.batch import Batch
 
 _BATCH_MAGIC: Final = 2
 _OFFSET: Final = (

@@ -17,9 +17,9 @@ from kafkaspec.conversion.runs import RUN_BYTES
 from kafkaspec.conversion.spans import Spans
 from kafkaspec.conversion.transactions import Transactions
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.log import names
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import partition_metadata
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.checkpoints import partition_metadata
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.segment_writer import SegmentWriter
 

@@ -19,12 +19,12 @@ from kafkaspec._generated.python.model.recordbatch import (
 from kafkaspec.checksum import crc32, crc32c
 from kafkaspec.codecs import Buffer, Codec, Origin
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.log.control import ControlRecord, decode_control
-from kafkaspec.log.framing import (
+from kafkaspec.layout.framing import (
     FRAMING,
     MESSAGE_PATH,
     field_of,
 )
+from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Record
 
 CrcPolicy = Literal["error", "flag", "ignore"]

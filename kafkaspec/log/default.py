@@ -9,8 +9,8 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import Record as SpecRecord
 from kafkaspec._generated.python.model.recordbatch import RecordBatch, RecordSet
 from kafkaspec.codecs import Buffer
+from kafkaspec.layout.framing import RECORD_BATCH, RECORD_SET, RECORDS_PATH
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.framing import RECORD_BATCH, RECORD_SET, RECORDS_PATH
 from kafkaspec.model import Record
 
 

@@ -8,13 +8,13 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Self
 
-from kafkaspec.log import names
-from kafkaspec.log.checkpoints.log_directory import Checkpoints
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints.log_directory import Checkpoints
+from kafkaspec.io.local import unreadable
+from kafkaspec.io.remote import as_path
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
-from kafkaspec.log.remote import as_path
-from kafkaspec.log.source import unreadable
 from kafkaspec.model import Record
 
 

@@ -19,8 +19,8 @@ from kafkaspec._generated.python.model.recordbatch import (
 from kafkaspec.codecs import Buffer, Codec, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.layout.framing import ENTRY
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, CrcPolicy
-from kafkaspec.log.framing import ENTRY
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from kafkaspec.codecs import HeaderTable
+from kafkaspec.layout.framing import LARGEST_HEADER
 from kafkaspec.log.batch import NO_TIMESTAMP
-from kafkaspec.log.framing import LARGEST_HEADER
 
 if TYPE_CHECKING:
     from kafkaspec.log.segment import Segment

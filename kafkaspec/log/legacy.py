@@ -23,14 +23,7 @@ from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.checksum import crc32
 from kafkaspec.codecs import Buffer
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
-from kafkaspec.log.batch import (
-    LOG_APPEND_TIME,
-    NO_TIMESTAMP,
-    NO_TIMESTAMP_TYPE,
-    Batch,
-    Context,
-)
-from kafkaspec.log.framing import (
+from kafkaspec.layout.framing import (
     ENTRY,
     FRAMING,
     LEGACY_MESSAGE,
@@ -38,6 +31,13 @@ from kafkaspec.log.framing import (
     VALUE_PATH,
     field_of,
     field_position,
+)
+from kafkaspec.log.batch import (
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    NO_TIMESTAMP_TYPE,
+    Batch,
+    Context,
 )
 from kafkaspec.model import Record
 

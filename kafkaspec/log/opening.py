@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
+from kafkaspec.files import names
+from kafkaspec.io.local import unreadable
+from kafkaspec.io.remote import as_path, remote_path
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
-from kafkaspec.log.remote import as_path, remote_path
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.source import unreadable
 
 _SIDECARS = {
     names.OFFSET_INDEX: "an offset index",
@@ -71,7 +71,7 @@ def _file(place: Path, text: str, options: dict[str, Any]) -> Segment:
     if sidecar is not None:
         raise unreadable(text, f"it is {_SIDECARS[sidecar.kind]}; open the .log file beside it")
     if names.is_text(place.name):
-        raise unreadable(text, "it is a text file; kafkaspec.log.checkpoints reads it")
+        raise unreadable(text, "it is a text file; kafkaspec.files.checkpoints reads it")
     segment = Segment(place, **options)
     try:
         segment.batch_at(0)

@@ -12,21 +12,22 @@ from typing import Any, Self
 from uuid import UUID
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import lookup, names
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
+from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.files.checkpoints.log_directory import Checkpoints, Offsets
+from kafkaspec.files.snapshots import ProducerSnapshot
+from kafkaspec.io.local import unreadable
+from kafkaspec.io.remote import as_path
+from kafkaspec.log import lookup
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
-from kafkaspec.log.checkpoints import leader_epoch_checkpoint, partition_metadata
-from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
-from kafkaspec.log.checkpoints.log_directory import Checkpoints, Offsets
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.max_timestamp import (
     MaxTimestamp,
     find_max_timestamp,
     max_timestamp_so_far,
 )
-from kafkaspec.log.remote import as_path
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.sidecars import ProducerSnapshot
-from kafkaspec.log.source import unreadable
 from kafkaspec.log.stable_offset import last_stable_offset
 from kafkaspec.model import Record
 

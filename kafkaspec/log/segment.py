@@ -20,20 +20,26 @@ from kafkaspec._generated.python.model.recordbatch import Entry, RecordBatch
 from kafkaspec.codecs import Buffer, Codec, Origin, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
-from kafkaspec.log import lookup, names, streaming
+from kafkaspec.files import names
+from kafkaspec.files.beside import FilesBeside
+from kafkaspec.files.indexes import is_zero
+from kafkaspec.io.local import Source, open_source
+from kafkaspec.io.remote import as_path
+from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading
+from kafkaspec.layout.framing import (
+    ENTRY,
+    FRAMING,
+    HEADER_UP_TO_MAGIC,
+    MINIMUM_MESSAGE,
+    message_size,
+)
+from kafkaspec.log import lookup, streaming
 from kafkaspec.log.batch import Batch, Context, CrcPolicy
-from kafkaspec.log.beside import FilesBeside
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.default import DefaultBatch
-from kafkaspec.log.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.headers import skip
-from kafkaspec.log.index import is_zero
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.max_timestamp import find_max_timestamp
-from kafkaspec.log.reading import open_source
-from kafkaspec.log.remote import as_path
-from kafkaspec.log.source import Source
-from kafkaspec.log.window import MOST_AHEAD, Allocate, Cursor, Reading
 from kafkaspec.model import Record
 
 TailPolicy = Literal["stop", "error"]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.spark.partition_commit import Additions, prepare
 from kafkaspec.spark.staging import Run, Staging, all_staging
 from kafkaspec.spark.write_options import WriteOptions

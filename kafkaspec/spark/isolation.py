@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.arrow.headers import read_segment_headers
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import Partition, Segment
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
 
 Aborted = tuple[int, int, int]
 """Producer id, first offset, offset of the marker."""

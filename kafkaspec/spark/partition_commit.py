@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log import names
-from kafkaspec.log.checkpoints import leader_epoch_checkpoint
-from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint
+from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.staging import Run, gap

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log import LogDirectory, Partition, names
+from kafkaspec.files import names
+from kafkaspec.io.remote import as_path
+from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
-from kafkaspec.log.remote import as_path
+from kafkaspec.log.partition import Partition
 
 LOGGER: Final = logging.getLogger("kafkaspec.spark")
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 from kafkaspec.arrow.reading import record_batches
 from kafkaspec.arrow.schema import Request
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.log import Segment
+from kafkaspec.io.local import open_source
+from kafkaspec.io.remote import as_path
+from kafkaspec.io.window import Reading
+from kafkaspec.layout.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.batch import CrcPolicy
-from kafkaspec.log.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
-from kafkaspec.log.reading import open_source
-from kafkaspec.log.remote import as_path
-from kafkaspec.log.window import Reading
+from kafkaspec.log.segment import Segment
 from kafkaspec.spark.columns import Columns, finding
 from kafkaspec.spark.isolation import COLUMNS as ISOLATION_COLUMNS
 from kafkaspec.spark.isolation import without_aborted

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import Segment
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.lookup import start_position
+from kafkaspec.log.segment import Segment
 from kafkaspec.spark.filters import Narrowed
 from kafkaspec.spark.isolation import aborted_transactions, last_stable_offset
 from kafkaspec.spark.offsets import Span, check_partitions, lost, span_of

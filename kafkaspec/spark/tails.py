@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import Segment
-from kafkaspec.log.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
+from kafkaspec.layout.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.headers import header_tables
+from kafkaspec.log.segment import Segment
 from kafkaspec.spark.isolation import last_stable_offset
 from kafkaspec.spark.options import OptionError, ReadOptions, TopicPartition
 from kafkaspec.spark.paths import Log, SegmentFile, find_logs

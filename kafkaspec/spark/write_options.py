@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
-from kafkaspec.log.checkpoints import kafka_uuid
+from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.spark.paths import local
 from kafkaspec.writing.acceptance import LARGEST_SEGMENT
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES

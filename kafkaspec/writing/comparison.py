@@ -10,11 +10,11 @@ from typing import Final
 
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names, sidecars
-from kafkaspec.log.framing import fixed_size
-from kafkaspec.log.index import OffsetIndex, TimeIndex, is_zero
-from kafkaspec.log.sidecars import ProducerSnapshot
-from kafkaspec.log.source import Source
+from kafkaspec.files import names, snapshots
+from kafkaspec.files.indexes import OffsetIndex, TimeIndex, is_zero
+from kafkaspec.files.snapshots import ProducerSnapshot
+from kafkaspec.io.local import Source
+from kafkaspec.layout.framing import fixed_size
 from kafkaspec.writing.index_rules import Rule
 from kafkaspec.writing.profiles import Profile, Unit
 
@@ -61,7 +61,7 @@ class Circumstances:
 TYPE_KEYS: Final = {
     names.OFFSET_INDEX: OffsetIndex.type_key,
     names.TIME_INDEX: TimeIndex.type_key,
-    names.TRANSACTION_INDEX: sidecars.ABORTED_TRANSACTION,
+    names.TRANSACTION_INDEX: snapshots.ABORTED_TRANSACTION,
 }
 """Types of the entries of files that consist of nothing else."""
 
@@ -124,7 +124,7 @@ def _compare_snapshots(
         entries = theirs.entries
     except KafkaSpecError as error:
         return Comparison.DIFFERENT, f"it cannot be read: {error.detail}"
-    ours = get_codec().parse(sidecars.SNAPSHOT, data, complete=True)[0].entries
+    ours = get_codec().parse(snapshots.SNAPSHOT, data, complete=True)[0].entries
     if sorted(map(repr, entries)) == sorted(map(repr, ours)):
         return Comparison.REORDERED, "entries are in the order of a hash map there"
     if not circumstances.whole:

@@ -12,8 +12,8 @@ from kafkaspec.checksum import crc32, crc32c
 from kafkaspec.codecs.native import Core, NativeCodec
 from kafkaspec.codecs.native.scan import End, EntryTable, scan
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout.framing import FRAMING, LEGACY_MESSAGE, RECORD_BATCH
 from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
-from kafkaspec.log.framing import FRAMING, LEGACY_MESSAGE, RECORD_BATCH
 from kafkaspec.log.segment import Segment
 
 UNKNOWN: Final = -1

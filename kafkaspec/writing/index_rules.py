@@ -12,10 +12,10 @@ from typing import Final
 
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.arrays import serialize_array
+from kafkaspec.files.arrays import serialize_array
+from kafkaspec.files.indexes import OffsetIndex, TimeIndex
+from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
-from kafkaspec.log.framing import fixed_size
-from kafkaspec.log.index import OffsetIndex, TimeIndex
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.headers import BATCH_MAGIC, Headers
 from kafkaspec.writing.profiles import IndexKey, Profile, TimeEntry, Unit

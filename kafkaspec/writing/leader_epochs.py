@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.log.checkpoints import leader_epoch_checkpoint
-from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
-from kafkaspec.log.framing import FRAMING, RECORD_BATCH, field_of, field_position
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint
+from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.layout.framing import FRAMING, RECORD_BATCH, field_of, field_position
 from kafkaspec.writing.headers import BATCH_MAGIC, NONE, Headers
 from kafkaspec.writing.profiles import EpochFile
 

@@ -9,7 +9,7 @@ from os import PathLike
 from typing import IO, Final
 
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.writing.atomic import DirectoryAside, writing
 from kafkaspec.writing.index_rules import IndexBuilder
 from kafkaspec.writing.producer_state import transaction_index

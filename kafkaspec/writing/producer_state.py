@@ -17,11 +17,11 @@ from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry, P
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.codecs import Codec, Origin
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log import sidecars
-from kafkaspec.log.arrays import serialize_array
+from kafkaspec.files import snapshots
+from kafkaspec.files.arrays import serialize_array
+from kafkaspec.layout.framing import field_of
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.control import KEY, ControlRecord
-from kafkaspec.log.framing import field_of
 from kafkaspec.writing.headers import NONE, Headers
 from kafkaspec.writing.profiles import MarkerTrace, Profile
 
@@ -181,13 +181,13 @@ class ProducerState:
     def snapshot(self, codec: Codec) -> bytes:
         """The bytes of a producer snapshot, entries in the order of producer ids."""
         structure = ProducerSnapshot(entries=self.entries)
-        return codec.serialize(sidecars.SNAPSHOT, structure)
+        return codec.serialize(snapshots.SNAPSHOT, structure)
 
 
 def transaction_index(aborted: Iterable[AbortedTransaction]) -> bytes:
     """The bytes of a transaction index."""
     items = list(aborted)
-    key = sidecars.ABORTED_TRANSACTION
+    key = snapshots.ABORTED_TRANSACTION
     columns = {
         field.id: [getattr(item, field.id) for item in items] for field in LAYOUTS[key].fields
     }

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
-from kafkaspec.log.checkpoints import leader_epoch_checkpoint
-from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
-from kafkaspec.log.checkpoints.text import Text
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint
+from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.files.checkpoints.text import Text
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.leader_epochs import LeaderEpochs
 from kafkaspec.writing.rebuilt import RebuiltFile

@@ -9,7 +9,7 @@ from typing import Final
 
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing import recovery
 from kafkaspec.writing.acceptance import unreadable_markers

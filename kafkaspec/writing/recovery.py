@@ -19,9 +19,7 @@ from kafkaspec._generated.python.model.recordbatch import (
 from kafkaspec.codecs import Origin
 from kafkaspec.codecs.headers import Headers as Columns
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.log.batch import NO_TIMESTAMP
-from kafkaspec.log.control import decode_control
-from kafkaspec.log.framing import (
+from kafkaspec.layout.framing import (
     ENTRY,
     FRAMING,
     HEADER_UP_TO_MAGIC,
@@ -32,6 +30,8 @@ from kafkaspec.log.framing import (
     field_of,
     message_size,
 )
+from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.control import decode_control
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.writing.headers import BATCH_MAGIC, NONE, UNKNOWN, Headers

@@ -13,7 +13,7 @@ from typing import Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log.framing import ENTRY, field_of, field_position
+from kafkaspec.layout.framing import ENTRY, field_of, field_position
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.atomic import writing
 from kafkaspec.writing.headers import BATCH_MAGIC, read_headers

@@ -16,9 +16,9 @@ from uuid import UUID
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.codecs import Buffer, Codec, get_codec
-from kafkaspec.log import names
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import partition_metadata
 from kafkaspec.log.batch import NO_TIMESTAMP
-from kafkaspec.log.checkpoints import partition_metadata
 from kafkaspec.log.encoding import encode
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment

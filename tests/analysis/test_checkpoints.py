@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kafkaspec.analysis import FileKind, FindingReason, verify
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
-from kafkaspec.log.checkpoints import leader_epoch_checkpoint, partition_metadata
-from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
+from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from tests.analysis.forge import told, write_segment
 from tests.goldens import GOLDEN, named
 from tests.log.forge import batch, legacy, record

@@ -14,7 +14,8 @@ from kafkaspec.analysis.compare import CodecComparison
 from kafkaspec.analysis.compare_sidecars import compare_sidecar
 from kafkaspec.analysis.consequences import CONSEQUENCES, consequence_of
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log import OffsetIndex, Segment
+from kafkaspec.files.indexes import OffsetIndex
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.analysis.forge import write_segment
 from tests.log.forge import batch, record

@@ -9,7 +9,8 @@ import pytest
 
 from kafkaspec.analysis import verify
 from kafkaspec.analysis.report import FileKind
-from kafkaspec.log import OffsetIndex, names
+from kafkaspec.files import names
+from kafkaspec.files.indexes import OffsetIndex
 from tests.analysis.forge import told, write_segment
 from tests.goldens import GOLDEN
 from tests.log.forge import batch, record

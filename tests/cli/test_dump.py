@@ -14,7 +14,7 @@ from kafkaspec.cli.dump_json import WRITERS, record_lines
 from kafkaspec.cli.dump_text import bytes_text
 from kafkaspec.codecs import codec_names
 from kafkaspec.conformance import dump_text
-from kafkaspec.log import Segment
+from kafkaspec.log.segment import Segment
 from tests.cli.helpers import golden, lines, run
 from tests.goldens import GOLDEN, VERSIONS, compacted, files, produced
 from tests.log.forge import batch, legacy, record

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.log import Segment
+from kafkaspec.log.segment import Segment
 from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import VERSIONS, files
 from tests.log.forge import batch, record

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkaspec.log import names
+from kafkaspec.files import names
 from tests.cli.helpers import lines, run
 from tests.goldens import GOLDEN, named
 

@@ -9,7 +9,7 @@ import pytest
 from kafkaspec._generated.python.model.recordbatch import (
     RecordBatch,
 )
-from kafkaspec.codecs.construct import ConstructCodec
+from kafkaspec.codecs.references.construct import ConstructCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 
 CODEC = ConstructCodec()

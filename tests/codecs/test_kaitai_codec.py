@@ -37,7 +37,7 @@ from kafkaspec._generated.python.model.recordbatch import (
     RecordBatch,
     RecordSet,
 )
-from kafkaspec.codecs.kaitai import KaitaiCodec
+from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.compression import decompress
 from kafkaspec.errors import KafkaSpecError, Reason
 
@@ -376,7 +376,8 @@ def test_raw_cannot_write_a_wrong_length_of_a_structure() -> None:
 
 def test_the_runtime_is_loaded_when_it_is_needed() -> None:
     script = (
-        "import sys; from kafkaspec.codecs.kaitai import KaitaiCodec; codec = KaitaiCodec();"
+        "import sys; from kafkaspec.codecs.references.kaitai import KaitaiCodec\n"
+        "codec = KaitaiCodec();"
         "assert 'kaitaistruct' not in sys.modules;"
         "codec.parse('varint.varint32', b'\\0'); assert 'kaitaistruct' in sys.modules"
     )

@@ -32,7 +32,7 @@ from kafkaspec._generated.python.model.recordbatch import (
     RecordSet,
 )
 from kafkaspec.codecs.base import Origin
-from kafkaspec.codecs.kaitai import KaitaiCodec
+from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 
 CODEC = KaitaiCodec()

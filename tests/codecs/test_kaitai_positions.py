@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.codecs.base import Origin
-from kafkaspec.codecs.kaitai import FieldPosition, KaitaiCodec
+from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 
 CODEC = KaitaiCodec()

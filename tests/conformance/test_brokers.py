@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.codecs import Codec
-from kafkaspec.log import Batch, Partition, Segment
-from kafkaspec.log.checkpoints import leader_epoch_checkpoint, offset_checkpoint
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint, offset_checkpoint
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
 from tests.goldens import FULL, GOLDEN, VERSIONS, produced, release
 
 METADATA = Path("logs", "__cluster_metadata-0")

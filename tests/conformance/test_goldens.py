@@ -9,8 +9,9 @@ import pytest
 
 from kafkaspec.codecs import Codec
 from kafkaspec.conformance import dump_text
-from kafkaspec.log import Batch, LegacyBatch, Segment
-from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.goldens import (
     MATRIX,

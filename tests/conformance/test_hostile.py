@@ -16,8 +16,8 @@ from kafkaspec import encode
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Codec, codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError, TruncatedError
-from kafkaspec.log import Segment
-from kafkaspec.log.framing import ENTRY, RECORD_SET
+from kafkaspec.layout.framing import ENTRY, RECORD_SET
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.goldens import Directory, directories, files
 from tests.log import forge

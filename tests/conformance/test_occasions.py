@@ -10,7 +10,8 @@ import pytest
 
 from kafkaspec.analysis import Severity, verify
 from kafkaspec.codecs import Codec
-from kafkaspec.log import OffsetIndex, Segment, TimeIndex
+from kafkaspec.files.indexes import OffsetIndex, TimeIndex
+from kafkaspec.log.segment import Segment
 from tests.goldens import GOLDEN, release
 from tools.golden import keep
 

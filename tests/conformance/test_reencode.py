@@ -10,8 +10,11 @@ import pytest
 from kafkaspec import encode
 from kafkaspec._generated.python.model.recordbatch import Entry
 from kafkaspec.codecs import Codec
-from kafkaspec.log import Batch, DefaultBatch, LegacyBatch, Segment
-from kafkaspec.log.framing import ENTRY, RECORD_SET
+from kafkaspec.layout.framing import ENTRY, RECORD_SET
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.default import DefaultBatch
+from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.segment import Segment
 from tests.goldens import MATRIX, files
 
 

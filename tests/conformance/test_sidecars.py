@@ -11,8 +11,10 @@ import pytest
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Codec
 from kafkaspec.conformance import dump_text
+from kafkaspec.files.indexes import OffsetIndex, TimeIndex
+from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 from kafkaspec.layout import Kind
-from kafkaspec.log import OffsetIndex, ProducerSnapshot, Segment, TimeIndex, TransactionIndex
+from kafkaspec.log.segment import Segment
 from tests.goldens import MATRIX, Golden, files
 
 KRAFT = [

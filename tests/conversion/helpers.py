@@ -9,7 +9,7 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
 from kafkaspec.conversion.transactions import Transactions
-from kafkaspec.log import Segment
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
 

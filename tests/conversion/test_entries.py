@@ -9,7 +9,7 @@ from kafka.record.memory_records import MemoryRecords  # type: ignore[import-unt
 
 from kafkaspec.conversion.losses import Loss
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.log import Segment
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.conversion.helpers import (
     all_records,

@@ -13,8 +13,8 @@ from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
 from kafkaspec.conversion.transactions import Transactions
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import Segment
-from kafkaspec.log.framing import FRAMING, HEADER_UP_TO_MAGIC
+from kafkaspec.layout.framing import FRAMING, HEADER_UP_TO_MAGIC
+from kafkaspec.log.segment import Segment
 from tests.goldens import GOLDEN
 from tests.log import forge
 

@@ -13,7 +13,8 @@ from kafkaspec.codecs import codec_names
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.losses import Loss
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.log import Batch, Segment
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.conversion.helpers import all_records, as_magic, converted, converted_bytes
 from tests.log import forge

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.log.sidecars import ProducerSnapshot
+from kafkaspec.files.snapshots import ProducerSnapshot
 from tests import goldens
 
 SOURCE = goldens.GOLDEN / "4.3.1/logs/transactions-segments-0"

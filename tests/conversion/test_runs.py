@@ -13,7 +13,7 @@ from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.partition import PartitionConversion
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.log import Segment
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.conversion.helpers import all_records, as_magic
 from tests.log import forge

@@ -12,8 +12,8 @@ import crc32c
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec.layout.framing import ENTRY, FRAMING, LEGACY_MESSAGE, RECORD_BATCH, field_position
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.framing import ENTRY, FRAMING, LEGACY_MESSAGE, RECORD_BATCH, field_position
 from kafkaspec.log.segment import Segment
 
 _BYTES = (0x00, 0x01, 0x02, 0x3F, 0x40, 0x7F, 0x80, 0x81, 0xFE, 0xFF)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.writing.comparison import Comparison
 from tests.kafka.chosen import VERSIONS
 from tests.kafka.partitions import (

@@ -10,7 +10,8 @@ import pytest
 
 from kafkaspec import encode
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.log import Batch, Segment
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.conversion.helpers import converted_bytes
 from tests.goldens import files

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.analysis import verify
-from kafkaspec.log import Partition, names
+from kafkaspec.files import names
+from kafkaspec.log.partition import Partition
 from tests.goldens import GOLDEN
 from tests.goldens import VERSIONS as GOLDEN_VERSIONS
 from tests.kafka.chosen import VERSIONS

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.writing.rebuilt import RebuiltSegment, Recovery
 from tests.kafka import cases
 from tests.kafka.chosen import VERSIONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkaspec.log import Partition
+from kafkaspec.log.partition import Partition
 from tests.goldens import GOLDEN
 from tools.golden.versions import VERSIONS, Version
 from tools.kafka import results

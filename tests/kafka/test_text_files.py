@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkaspec.log import names
+from kafkaspec.files import names
 from tests.kafka.chosen import VERSIONS
 from tests.kafka.text_cases import all_cases
 from tools.golden.maven import resolve

@@ -6,7 +6,7 @@ import json
 import random
 from functools import cache
 
-from kafkaspec.log import names
+from kafkaspec.files import names
 from tests.goldens import named
 
 _SEED = 20261121

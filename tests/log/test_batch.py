@@ -11,8 +11,8 @@ import pytest
 from kafkaspec import compression
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import ChecksumError, CorruptError, KafkaSpecError, Reason, UnsupportedError
-from kafkaspec.log import Batch, Segment
-from kafkaspec.log.batch import CrcPolicy
+from kafkaspec.log.batch import Batch, CrcPolicy
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.log import forge
 

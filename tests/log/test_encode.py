@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from kafkaspec import decode, encode
 from kafkaspec.codecs import codec_names
 from kafkaspec.errors import KafkaSpecError, Reason, UnsupportedError
-from kafkaspec.log import Batch, LegacyBatch, Segment
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.goldens import GOLDEN
 from tests.log.strategies import CODECS, int64, records

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kafkaspec.log import Found, Partition, Segment
+from kafkaspec.log.lookup import Found
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.goldens import GOLDEN, VERSIONS, partitions
 from tests.log import forge

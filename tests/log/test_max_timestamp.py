@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.conformance.dump_text import snapshot_lines
-from kafkaspec.log import Partition, Segment, names
+from kafkaspec.files import names
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
 from tests.goldens import GOLDEN, VERSIONS, Golden, partitions
 from tests.log import forge
 from tests.log.test_lookup import data_batch, emptied, read, time_entry, two_segments

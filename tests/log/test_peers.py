@@ -25,7 +25,7 @@ from kafka.record.memory_records import MemoryRecords  # type: ignore[import-unt
 
 from kafkaspec import decode, encode
 from kafkaspec.codecs import Codec
-from kafkaspec.log import Segment
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.goldens import Directory, directories
 from tests.log.strategies import CODECS, records

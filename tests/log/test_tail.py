@@ -9,7 +9,7 @@ import pytest
 
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import CorruptError, KafkaSpecError, Reason, TruncatedError
-from kafkaspec.log import Segment, Tail
+from kafkaspec.log.segment import Segment, Tail
 from tests.log import forge
 
 FIRST = forge.batch(0, [forge.record(0, b"a")])

@@ -12,7 +12,9 @@ import pytest
 
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import ChecksumError, CorruptError, KafkaSpecError, Reason, UnsupportedError
-from kafkaspec.log import Batch, LegacyBatch, Segment
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.log import forge
 from tests.log.forge import LOG_APPEND_TIME, legacy, wrapper

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from kafkaspec.log import names
+from kafkaspec.files import names
 from tests.goldens import FULL, GOLDEN, partitions, produced
 from tests.spark.reading import table, tasks
 

@@ -18,7 +18,7 @@ from kafkaspec import codecs
 from kafkaspec.analysis.parts import WHOLE, spans_of
 from kafkaspec.cli.main import main
 from kafkaspec.codecs.python import PythonCodec
-from kafkaspec.log import Segment
+from kafkaspec.log.segment import Segment
 from kafkaspec.spark.jobs import plots
 from kafkaspec.spark.jobs.conformance import Part, compare
 from kafkaspec.spark.jobs.stats import Place, read_headers, stats

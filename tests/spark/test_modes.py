@@ -14,7 +14,7 @@ pytest.importorskip("pyspark")
 
 import kafkaspec as ks
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.log.framing import FRAMING, field_position
+from kafkaspec.layout.framing import FRAMING, field_position
 from tests.spark import logs
 from tests.spark.reading import table
 

@@ -12,8 +12,8 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.log import names
-from kafkaspec.log.checkpoints import kafka_uuid
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.spark.write_options import parse_write_options
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.profiles import PROFILES, get_profile

@@ -14,7 +14,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.spark import commit, staging
 from kafkaspec.spark.staging import Staging
 from kafkaspec.spark.write_options import parse_write_options

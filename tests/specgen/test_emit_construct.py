@@ -24,7 +24,7 @@ from kafkaspec._generated.construct.recordbatch import (
     record_batch,
     record_set,
 )
-from kafkaspec.codecs.construct import ConstructCodec
+from kafkaspec.codecs.references.construct import ConstructCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 from tools.specgen import driver
 from tools.specgen.construct.emit import emit

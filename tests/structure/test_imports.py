@@ -17,7 +17,10 @@ LAYERS = (
         "kafkaspec.provider",
     ),
     ("kafkaspec._generated", "kafkaspec.compression"),
+    ("kafkaspec.layout.framing", "kafkaspec.layout.kinds"),
     ("kafkaspec.codecs",),
+    ("kafkaspec.io",),
+    ("kafkaspec.files",),
     ("kafkaspec.log",),
     ("kafkaspec.writing",),
     ("kafkaspec.arrow",),
@@ -54,10 +57,14 @@ BETWEEN_TARGETS = {
 
 
 def layer(name: str) -> int | None:
-    for number, names in enumerate(LAYERS):
-        if any(name == prefix or name.startswith(prefix + ".") for prefix in names):
-            return number
-    return None
+    """The number of the longest prefix that the name has."""
+    found = [
+        (len(prefix), number)
+        for number, prefixes in enumerate(LAYERS)
+        for prefix in prefixes
+        if name == prefix or name.startswith(prefix + ".")
+    ]
+    return max(found)[1] if found else None
 
 
 def edges() -> Iterator[tuple[Module, str]]:

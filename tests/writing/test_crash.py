@@ -14,7 +14,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.model import Record
 
 _PROGRAM = """

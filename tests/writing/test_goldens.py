@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.log.checkpoints import partition_metadata
-from kafkaspec.log.sidecars import ProducerSnapshot
+from kafkaspec.files.checkpoints import partition_metadata
+from kafkaspec.files.snapshots import ProducerSnapshot
 from tests import goldens
 from tests.writing.golden_settings import (
     index_interval,

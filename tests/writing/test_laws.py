@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import kafkaspec as ks
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.arrays import serialize_array
+from kafkaspec.files.arrays import serialize_array
 from kafkaspec.model import Record
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET

@@ -12,7 +12,7 @@ from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import sidecars
+from kafkaspec.files import snapshots
 from kafkaspec.writing.headers import read_headers
 from kafkaspec.writing.producer_state import ProducerState, transaction_index
 from kafkaspec.writing.profiles import get_profile
@@ -166,7 +166,9 @@ def test_a_state_goes_on_from_its_snapshot() -> None:
     first = Log().batch(7, 2, base_sequence=0, transactional=True)
     before, _ = first.state()
     data = before.snapshot(get_codec())
-    again = ProducerState(get_profile("4.3"), get_codec().parse(sidecars.SNAPSHOT, data)[0].entries)
+    again = ProducerState(
+        get_profile("4.3"), get_codec().parse(snapshots.SNAPSHOT, data)[0].entries
+    )
     assert again.entries == before.entries
     rest = Log()
     rest.offset = first.offset
@@ -185,5 +187,5 @@ def test_a_transaction_index_is_what_codecs_write(codec: str) -> None:
         for n in range(5)
     ]
     one = get_codec(codec)
-    expected = b"".join(one.serialize(sidecars.ABORTED_TRANSACTION, item) for item in items)
+    expected = b"".join(one.serialize(snapshots.ABORTED_TRANSACTION, item) for item in items)
     assert transaction_index(items) == expected

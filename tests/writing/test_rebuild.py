@@ -10,7 +10,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
+from kafkaspec.files import names
 from kafkaspec.writing import comparison
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile, Recovery

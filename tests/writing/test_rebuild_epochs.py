@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.log.checkpoints import leader_epoch_checkpoint
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.rebuilt import RebuiltFile
 from tests import goldens

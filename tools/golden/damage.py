@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafkaspec.log import Segment
+from kafkaspec.log.segment import Segment
 from tools.golden.model import Damage
 
 _TORN_BYTES = 7

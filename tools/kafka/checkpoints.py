@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
-from kafkaspec.log.checkpoints import (
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import (
     clean_shutdown,
     kafka_uuid,
     leader_epoch_checkpoint,

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from kafkaspec.analysis.checkpoints.log_state import EpochRun, LogState
 from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
-from kafkaspec.log.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 
 
 def check_leader_epochs(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
-from kafkaspec.log.checkpoints import kafka_uuid, meta_properties
-from kafkaspec.log.checkpoints.meta_properties import MetaProperties
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import kafka_uuid, meta_properties
+from kafkaspec.files.checkpoints.meta_properties import MetaProperties
 
 
 def read_ids(directories: Sequence[Path]) -> dict[str, MetaProperties]:

@@ -11,9 +11,9 @@ from kafkaspec.analysis.checkpoints.parsing import Parsed
 from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log import names
-from kafkaspec.log.checkpoints import leader_epoch_checkpoint, partition_metadata, quorum_state
-from kafkaspec.log.checkpoints.log_directory import Checkpoints
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata, quorum_state
+from kafkaspec.files.checkpoints.log_directory import Checkpoints
 
 PARTITION_KINDS = (
     FileKind.LEADER_EPOCH_CHECKPOINT,

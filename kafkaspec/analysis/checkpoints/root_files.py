@@ -11,10 +11,10 @@ from kafkaspec.analysis.checkpoints.nodes import check_ids
 from kafkaspec.analysis.checkpoints.parsing import Parsed
 from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
 from kafkaspec.analysis.report import FileKind, FileResult
-from kafkaspec.log import names
-from kafkaspec.log.checkpoints import clean_shutdown, meta_properties, offset_checkpoint
-from kafkaspec.log.checkpoints.meta_properties import MetaProperties
-from kafkaspec.log.checkpoints.offset_checkpoint import PartitionOffset
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import clean_shutdown, meta_properties, offset_checkpoint
+from kafkaspec.files.checkpoints.meta_properties import MetaProperties
+from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
 
 ROOT_KINDS = (
     FileKind.OFFSET_CHECKPOINT,

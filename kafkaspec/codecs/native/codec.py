@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, ClassVar, Final
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.codecs.base import NOWHERE, Buffer, Codec, Origin, PlainRecords
+from kafkaspec.codecs.base import NOWHERE, Codec, Origin, PlainRecords
 from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
 from kafkaspec.codecs.native.names import (
@@ -28,7 +28,7 @@ from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import TypeLayout
-from kafkaspec.model import Record
+from kafkaspec.model import Buffer, Record
 
 _AT_ONCE: Final = 64
 """Headers that are read at once: few enough that they stay in the cache."""

@@ -14,9 +14,9 @@ from kafkaspec.analysis.compare import content_of, describe_error, error_key
 from kafkaspec.analysis.parts import WHOLE, Span, spans_of
 from kafkaspec.codecs import codec_names
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.io.remote import as_path
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.opening import open_log
-from kafkaspec.log.remote import as_path
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.jobs.units import rows_of, size_of
 

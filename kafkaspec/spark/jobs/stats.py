@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from kafkaspec.arrow.headers import read_segment_headers
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.io.remote import as_path
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.opening import open_log
-from kafkaspec.log.remote import as_path
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.jobs.units import rows_of, size_of
 

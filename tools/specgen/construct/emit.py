@@ -103,7 +103,7 @@ class ConstructModule:
                 out.lines(*(f"{name}," for name in sorted(used)))
             out.line()
         runtime = [name for name in _RUNTIME if re.search(rf"\b{name}\b", code)]
-        with out.block("from kafkaspec.codecs.construct.runtime import (", ")"):
+        with out.block("from kafkaspec.codecs.references.construct.runtime import (", ")"):
             out.lines(*(f"{name}," for name in runtime))
         out.line()
         enums = [camel(enum.id) for enum in self.spec.enums]

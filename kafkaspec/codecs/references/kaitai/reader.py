@@ -1,0 +1,147 @@
+"""Bytes to a tree of Kaitai objects, and from there to objects of the typed model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from io import SEEK_CUR, SEEK_END, SEEK_SET
+from typing import Any
+
+from kafkaspec.codecs.references.kaitai.tables import (
+    FieldTable,
+    Tables,
+    TypeTable,
+    unwrap,
+    wrap_arguments,
+)
+from kafkaspec.layout import Form, Kind
+from kafkaspec.model import Buffer
+
+
+class Window:
+    """A part of a buffer as the file object that Kaitai's stream wants; nothing is copied."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view = view
+        self._position = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to ``size`` bytes, all that are left if it is negative."""
+        begin = min(self._position, len(self._view))
+        end = len(self._view) if size < 0 else min(begin + size, len(self._view))
+        self._position = max(self._position, end)
+        return bytes(self._view[begin:end])
+
+    def seek(self, position: int, whence: int = SEEK_SET) -> int:
+        """As ``io.IOBase.seek``."""
+        base = {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: len(self._view)}[whence]
+        self._position = base + position
+        return self._position
+
+    def tell(self) -> int:
+        """As ``io.IOBase.tell``."""
+        return self._position
+
+    def seekable(self) -> bool:
+        """True: Kaitai then compares sizes with what is left before it reads."""
+        return True
+
+    def close(self) -> None:
+        """Nothing to do: the buffer belongs to the caller."""
+
+
+def flat(buffer: Buffer) -> Buffer:
+    """The buffer as a sequence of bytes, whatever the items of a view are."""
+    if isinstance(buffer, memoryview) and (buffer.format != "B" or buffer.ndim != 1):
+        return buffer.cast("B")
+    return buffer
+
+
+def new_tree(
+    tables: Tables, key: str, buffer: Buffer, start: int, end: int, parameters: Sequence[Any]
+) -> Any:
+    """An object that is ready for ``_read``, on the bytes from ``start`` to ``end`` alone."""
+    stream_class = import_module("kaitaistruct").KaitaiStream
+    stream = stream_class(Window(memoryview(buffer)[start:end]))
+    table = tables.type(key)
+    return table.tree_class(*wrap_arguments(tables, table.layout, parameters), stream)
+
+
+class MissingChoice(Exception):  # noqa: N818 - Kaitai passes over it in silence, we do not
+    """A switch had no case for its value."""
+
+
+class ModelReader:
+    """Makes objects of the model from a tree that was read."""
+
+    def __init__(self, tables: Tables, buffer: Buffer) -> None:
+        self._tables = tables
+        self._buffer = buffer
+
+    def convert(self, table: TypeTable, tree: Any, base: int) -> Any:
+        """The value of a tree.
+
+        Args:
+            table: of the tree's type.
+            tree: Kaitai's object.
+            base: where its stream begins in the buffer.
+
+        Raises:
+            MissingChoice: a switch had no case.
+        """
+        layout = table.layout
+        if table.varint is not None:
+            return tree.value
+        if table.shown is not None:
+            return self.field(table, table.shown, tree, base)
+        required: dict[str, Any] = {
+            name: unwrap(getattr(tree, name)) for name, _ in layout.parameters
+        }
+        stored: dict[str, Any] = {}
+        for field in table.fields:
+            kind = field.layout.kind
+            if kind is Kind.GUARD:
+                continue
+            settled = field.derived or field.layout.constant is not None
+            into = stored if settled else required
+            into[field.layout.id] = self.field(table, field, tree, base)
+        value = table.model_class(**required)
+        for name, item in stored.items():
+            setattr(value, name, item)
+        return value
+
+    def field(self, owner: TypeTable, field: FieldTable, tree: Any, base: int) -> Any:
+        """The value of one field of a tree, None if it is absent."""
+        layout = field.layout
+        found = getattr(tree, layout.id, None)
+        if found is None:
+            if layout.kind is Kind.CHOICE and not layout.optional:
+                raise MissingChoice
+            return None
+        if layout.repeated:
+            arr = tree._debug[layout.id]["arr"]
+            return [
+                self._item(field, item, tree, base, place["start"])
+                for item, place in zip(found, arr, strict=True)
+            ]
+        if field.open_ended:
+            place = tree._debug[layout.id]
+            return self._buffer[base + place["start"] : base + place["end"]]
+        start = tree._debug[layout.id]["start"]
+        return self._item(field, found, tree, base, start)
+
+    def _item(self, field: FieldTable, found: Any, owner: Any, base: int, start: int) -> Any:
+        match field.layout.kind:
+            case Kind.INTEGER:
+                return int(found)
+            case Kind.BITS:
+                return bool(found) if field.layout.boolean else int(found)
+            case Kind.BYTES | Kind.GUARD:
+                return found
+        below = base if found._io is owner._io else base + start
+        return self.convert(self._tables.type_of_field(field, found), found, below)
+
+
+def is_scalar(table: TypeTable) -> bool:
+    """Whether errors inside of the type belong to the field that has it."""
+    return table.layout.form is Form.SCALAR

@@ -1,0 +1,1 @@
+"""The files beside segments, and the names of all of them."""

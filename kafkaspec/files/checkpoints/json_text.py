@@ -1,0 +1,113 @@
+"""A JSON object as Kafka's Jackson reads it, each number and text with its bounds checked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.files.checkpoints.text import Piece, Text, fits, shown
+
+
+class JsonObject:
+    """The object that a line begins with. What follows it on the line is not looked at."""
+
+    def __init__(self, text: Text, line: Piece) -> None:
+        """Parse it.
+
+        Raises:
+            CorruptError: it is no JSON, or no object.
+        """
+        self._text, self._line = text, line
+        start = len(line.text) - len(line.text.lstrip(" \t\r\n"))
+        try:
+            value, _ = _DECODER.raw_decode(line.text, start)
+        except json.JSONDecodeError as error:
+            place = line.part(error.pos, len(line.text))
+            raise text.error(Reason.INVALID_VALUE, f"it is not JSON: {error.msg}", place) from None
+        except (ValueError, RecursionError):  # a number without end, nesting without end, NaN
+            raise text.error(Reason.INVALID_VALUE, "it is not JSON", line) from None
+        if not isinstance(value, dict):
+            raise text.error(Reason.INVALID_VALUE, "it is not a JSON object", line)
+        self.fields: dict[str, Any] = value
+
+    def position(self, name: str) -> int:
+        """Byte offset of the first place where the name of a field stands, else of the line."""
+        return self._place(name).position
+
+    def value(self, name: str) -> Any:
+        """The value of a field.
+
+        Raises:
+            CorruptError: there is none.
+        """
+        if name not in self.fields:
+            self._refuse(name, "the field is missing")
+        return self.fields[name]
+
+    def number(self, name: str, bits: int) -> int:
+        """The value of a field that is a whole number.
+
+        Raises:
+            CorruptError: it is missing, something else, or too large.
+        """
+        return self.checked_number(name, self.value(name), bits)
+
+    def checked_number(self, name: str, value: Any, bits: int) -> int:
+        """``value``, if it is a whole number.
+
+        Raises:
+            CorruptError: it is something else, or too large.
+        """
+        if not isinstance(value, int) or isinstance(value, bool):
+            self._refuse(name, "it is not a whole number")
+        if not fits(value, bits):
+            self._refuse(name, f"{shown(str(value))} does not fit into {bits} bits")
+        return value
+
+    def string(self, name: str) -> str:
+        """The value of a field that is text.
+
+        Raises:
+            CorruptError: it is missing or something else.
+        """
+        value = self.value(name)
+        if not isinstance(value, str) or _is_surrogate(value):
+            self._refuse(name, "it is not text")
+        return value
+
+    def _place(self, name: str) -> Piece:
+        at = max(self._line.text.find(json.dumps(name)), 0)
+        return self._line.part(at, len(self._line.text))
+
+    def _refuse(self, name: str, detail: str) -> NoReturn:
+        raise self._text.error(
+            Reason.INVALID_VALUE, f"{name}: {detail}", self._place(name), f"/{name}"
+        )
+
+
+def written(fields: dict[str, Any]) -> bytes:
+    """JSON as Jackson writes it: no blanks, and only what has to be escaped is.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a text is not Unicode.
+    """
+    try:
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        raise make_error(Reason.UNENCODABLE, "a text is not Unicode") from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _is_surrogate(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)

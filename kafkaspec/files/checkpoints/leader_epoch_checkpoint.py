@@ -1,0 +1,77 @@
+"""``leader-epoch-checkpoint``: which leader epoch began at which offset of a partition.
+
+Kafka: ``LeaderEpochCheckpointFile``, ``EpochEntry``; KIP-101. Since 0.11. A leader lists an epoch
+when it becomes leader, so that the last one may not have a batch yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+
+from kafkaspec.files.checkpoints import checkpoint_file
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, writable
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEntry:
+    """One epoch.
+
+    Attributes:
+        epoch: of the leader.
+        start_offset: first offset that was or will be written in it.
+        position: byte offset of the line in the file, None for an entry that was not read.
+    """
+
+    epoch: int
+    start_offset: int
+    position: int | None = field(default=None, compare=False)
+
+
+def parse(data: bytes, *, file: str | None = None) -> tuple[EpochEntry, ...]:
+    """The entries of a checkpoint in the order of the file.
+
+    Args:
+        data: all bytes of the file.
+        file: its name in errors.
+
+    Raises:
+        CorruptError: a line is malformed, or their number is not the one that line 2 says.
+        UnsupportedError: another version than 0.
+    """
+    return checkpoint_file.parse(Text(data, file), 2, _entry)
+
+
+def read(path: str | PathLike[str]) -> tuple[EpochEntry, ...]:
+    """The entries of the checkpoint at ``path``.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, and as ``parse``.
+    """
+    text = Text.load(path)
+    return parse(text.data, file=text.file)
+
+
+def serialize(entries: Iterable[EpochEntry]) -> bytes:
+    """The bytes that Kafka writes. It writes them in ascending order; here the order is kept.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a number does not fit.
+    """
+    return checkpoint_file.serialize(
+        [
+            f"{writable(entry.epoch, INT_BITS, 'epoch')} "
+            f"{writable(entry.start_offset, LONG_BITS, 'start_offset')}"
+            for entry in entries
+        ]
+    )
+
+
+def _entry(text: Text, found: Sequence[Piece], path: str) -> EpochEntry:
+    epoch, start_offset = found
+    return EpochEntry(
+        text.number(epoch, INT_BITS, f"{path}/epoch"),
+        text.number(start_offset, LONG_BITS, f"{path}/start_offset"),
+        epoch.position,
+    )

@@ -1,0 +1,96 @@
+"""``partition.metadata``: the id of the topic that a partition belongs to.
+
+Kafka: ``PartitionMetadata``, ``PartitionMetadataReadBuffer``; KIP-516. Since 2.8. Two lines, and no
+line end behind the second one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from os import PathLike
+from uuid import UUID
+
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.files.checkpoints.text import INT_BITS, Piece, Text, fields, shown
+
+VERSION = 0
+"""What Kafka writes. 2.8 to 3.6 read nothing else, later versions any that is not negative."""
+
+_SEPARATOR = re.compile(r":[ \t\n\x0b\f\r]+")
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMetadata:
+    """What the file says.
+
+    Attributes:
+        topic_id: of the topic, never zero.
+        version: of the file.
+        position: byte offset of the topic id in the file, None where it was not read.
+    """
+
+    topic_id: UUID
+    version: int = VERSION
+    position: int | None = field(default=None, compare=False)
+
+
+def parse(data: bytes, *, file: str | None = None) -> PartitionMetadata:
+    """What is in the file. Lines behind the second one are not looked at, nor the two names.
+
+    Args:
+        data: all bytes of the file.
+        file: its name in errors.
+
+    Raises:
+        TruncatedError: there are fewer than two lines.
+        CorruptError: a line is malformed, or the topic id is none or zero.
+        UnsupportedError: the version is negative.
+    """
+    text = Text(data, file)
+    lines = text.lines()
+    first = _value(text, next(lines, None), "/version")
+    version = text.number(first, INT_BITS, "/version")
+    if version < VERSION:
+        raise text.error(
+            Reason.UNSUPPORTED_VERSION, f"version {version} is negative", first, "/version"
+        )
+    second = _value(text, next(lines, None), "/topic_id")
+    topic_id = kafka_uuid.from_text(second.text)
+    if topic_id is None or topic_id == kafka_uuid.ZERO:
+        why = "is not the base64 of a UUID" if topic_id is None else "is zero, which no topic has"
+        raise text.error(Reason.INVALID_VALUE, f"{shown(second.text)} {why}", second, "/topic_id")
+    return PartitionMetadata(topic_id, version, second.position)
+
+
+def read(path: str | PathLike[str]) -> PartitionMetadata:
+    """What the file at ``path`` says.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, and as ``parse``.
+    """
+    text = Text.load(path)
+    return parse(text.data, file=text.file)
+
+
+def serialize(topic_id: UUID) -> bytes:
+    """The bytes that Kafka writes.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: Kafka refuses a topic id of zero when it reads the file.
+    """
+    if topic_id == kafka_uuid.ZERO:
+        raise make_error(Reason.UNENCODABLE, "no topic has the id zero", path="/topic_id")
+    return f"version: {VERSION}\ntopic_id: {kafka_uuid.to_text(topic_id)}".encode("ascii")
+
+
+def _value(text: Text, line: Piece | None, path: str) -> Piece:
+    if line is None:
+        raise text.error(Reason.TRUNCATED, "the file ends before this line", path=path)
+    found = fields(line, _SEPARATOR)
+    if len(found) != 2:
+        raise text.error(
+            Reason.INVALID_VALUE, f"{shown(line.text)} is not a name and a value", line, path
+        )
+    return found[1]

@@ -1,0 +1,175 @@
+"""``quorum-state``: what a node of a KRaft quorum knows of the leader and of its own vote.
+
+Kafka: ``FileQuorumStateStore``, ``QuorumStateData.json``; KIP-595, KIP-853. It lies in
+``__cluster_metadata-0``, is one line of JSON, and has no line end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+from uuid import UUID
+
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.files.checkpoints.json_text import JsonObject, written
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, shown, writable
+
+VERSIONS = (0, 1)
+"""0 up to kraft.version 0, 1 from kraft.version 1 on."""
+
+NONE = -1
+"""Kafka's "no node" and "no epoch"."""
+
+_SHORT_BITS = 16
+_VERSION = "data_version"
+_LEADER_EPOCH = "leaderEpoch"
+_VOTED_DIRECTORY_ID = "votedDirectoryId"
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumState:
+    """What the file says.
+
+    Attributes:
+        leader_id: node that leads, -1 for none.
+        leader_epoch: last epoch that was seen.
+        voted_id: node that this one has voted for in that epoch, -1 for none.
+        voted_directory_id: log directory of that node, zero for none; of version 1 only.
+        cluster_id: of version 0 only; empty in practice.
+        applied_offset: of version 0 only; 0 in practice.
+        current_voters: ids of the voters, of version 0 only; None where the file has null.
+        data_version: of the file.
+        position: byte offset of the leader epoch, None where it was not read.
+    """
+
+    leader_id: int = NONE
+    leader_epoch: int = NONE
+    voted_id: int = NONE
+    voted_directory_id: UUID = kafka_uuid.ZERO
+    cluster_id: str = ""
+    applied_offset: int = 0
+    current_voters: tuple[int, ...] | None = ()
+    data_version: int = VERSIONS[-1]
+    position: int | None = field(default=None, compare=False)
+
+
+def parse(data: bytes, *, file: str | None = None) -> QuorumState:
+    """What is in the file. Lines behind the first one are not looked at.
+
+    Kafka takes the lower 16 bits of any ``data_version``; here a number that does not fit is
+    refused.
+
+    Args:
+        data: all bytes of the file.
+        file: its name in errors.
+
+    Raises:
+        TruncatedError: the file is empty.
+        CorruptError: the line is not the JSON of that version.
+        UnsupportedError: another version than 0 and 1.
+    """
+    text = Text(data, file)
+    line = next(text.lines(), None)
+    if line is None:
+        raise text.error(Reason.TRUNCATED, "the file is empty")
+    found = JsonObject(text, line)
+    version = found.number(_VERSION, _SHORT_BITS)
+    if version not in VERSIONS:
+        raise text.error(
+            Reason.UNSUPPORTED_VERSION,
+            f"version {version} is neither 0 nor 1",
+            Piece("", found.position(_VERSION), line.line),
+            f"/{_VERSION}",
+        )
+    common: dict[str, Any] = {
+        "leader_id": found.number("leaderId", INT_BITS),
+        "leader_epoch": found.number(_LEADER_EPOCH, INT_BITS),
+        "voted_id": found.number("votedId", INT_BITS),
+        "data_version": version,
+        "position": found.position(_LEADER_EPOCH),
+    }
+    if version == 0:
+        return QuorumState(
+            **common,
+            cluster_id=found.string("clusterId"),
+            applied_offset=found.number("appliedOffset", LONG_BITS),
+            current_voters=_voters(text, line, found),
+        )
+    return QuorumState(**common, voted_directory_id=_directory_id(text, line, found))
+
+
+def read(path: str | PathLike[str]) -> QuorumState:
+    """What the file at ``path`` says.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, and as ``parse``.
+    """
+    text = Text.load(path)
+    return parse(text.data, file=text.file)
+
+
+def serialize(state: QuorumState) -> bytes:
+    """The bytes that Kafka writes: the fields of ``data_version``, in its order.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a number does not fit, or another version.
+    """
+    if state.data_version not in VERSIONS:
+        raise make_error(
+            Reason.UNENCODABLE, f"version {state.data_version} is neither 0 nor 1", path="/version"
+        )
+    for name in ("leader_id", "leader_epoch", "voted_id"):
+        writable(getattr(state, name), INT_BITS, name)
+    common = {
+        "leaderId": state.leader_id,
+        _LEADER_EPOCH: state.leader_epoch,
+        "votedId": state.voted_id,
+    }
+    version = {_VERSION: state.data_version}
+    if state.data_version:
+        directory = {_VOTED_DIRECTORY_ID: kafka_uuid.to_text(state.voted_directory_id)}
+        return written(common | directory | version)
+    writable(state.applied_offset, LONG_BITS, "applied_offset")
+    voters = state.current_voters
+    for voter in voters or ():
+        writable(voter, INT_BITS, "current_voters")
+    return written(
+        {"clusterId": state.cluster_id}
+        | common
+        | {
+            "appliedOffset": state.applied_offset,
+            "currentVoters": None if voters is None else [{"voterId": voter} for voter in voters],
+        }
+        | version
+    )
+
+
+def _voters(text: Text, line: Piece, found: JsonObject) -> tuple[int, ...] | None:
+    value = found.value("currentVoters")
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(
+        isinstance(item, dict) and "voterId" in item for item in value
+    ):
+        raise text.error(
+            Reason.INVALID_VALUE,
+            "it is not a list of voters",
+            Piece("", found.position("currentVoters"), line.line),
+            "/currentVoters",
+        )
+    return tuple(found.checked_number("currentVoters", item["voterId"], INT_BITS) for item in value)
+
+
+def _directory_id(text: Text, line: Piece, found: JsonObject) -> UUID:
+    value = found.string(_VOTED_DIRECTORY_ID)
+    directory_id = kafka_uuid.from_text(value)
+    if directory_id is None:
+        raise text.error(
+            Reason.INVALID_VALUE,
+            f"{shown(value)} is not the base64 of a UUID",
+            Piece("", found.position(_VOTED_DIRECTORY_ID), line.line),
+            f"/{_VOTED_DIRECTORY_ID}",
+        )
+    return directory_id

@@ -1,0 +1,165 @@
+"""Text as Kafka reads it: lines, fields and numbers as Java takes them, each with its position.
+
+What is accepted here is what ``BufferedReader.readLine``, ``Pattern.split("\\\\s+")``,
+``Integer.parseInt`` and ``Long.parseLong`` accept, not what Python does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import NamedTuple
+
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.io.local import Source, unreadable
+from kafkaspec.io.remote import RemotePath, as_path
+
+MAX_BYTES = 64 << 20
+"""Largest text file that is read: room for 200,000 partitions with the longest names."""
+
+INT_BITS = 32
+LONG_BITS = 64
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+# Java's \s without UNICODE_CHARACTER_CLASS; Python's takes more.
+_WHITESPACE = re.compile(r"[ \t\n\x0b\f\r]+")
+_NUMBER = re.compile(r"[+-]?\d+")
+_MAX_DIGITS = 400
+"""Longer numbers are refused without converting them. Java allows any number of leading zeros."""
+
+
+class Piece(NamedTuple):
+    """A part of a line.
+
+    Attributes:
+        text: of it.
+        position: byte offset in the file.
+        line: number of the line, from 1.
+    """
+
+    text: str
+    position: int
+    line: int
+
+    def part(self, start: int, end: int) -> Piece:
+        """The characters from ``start`` to ``end``, with their own position."""
+        before = len(self.text[:start].encode())
+        return Piece(self.text[start:end], self.position + before, self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The bytes of a text file and its name in errors."""
+
+    data: bytes
+    file: str | None = None
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Text:
+        """Read a file into memory.
+
+        Raises:
+            KafkaSpecError: ``unreadable``, also where it is larger than ``MAX_BYTES``.
+        """
+        place = as_path(path)
+        if isinstance(place, RemotePath):  # which the next line reads as a whole
+            _check_size(place, place.stat().st_size)
+        with Source.of(place) as source:
+            _check_size(place, source.size)
+            source.check()
+            return cls(bytes(source.buffer), source.name)
+
+    def lines(self) -> Iterator[Piece]:
+        """The lines without their ends; nothing behind the last line end is no line.
+
+        Raises:
+            CorruptError: a line is not UTF-8.
+        """
+        start, number = 0, 0
+        while start < len(self.data):
+            number += 1
+            match = _LINE_END.search(self.data, start)
+            end, after = match.span() if match else (len(self.data), len(self.data))
+            try:
+                yield Piece(self.data[start:end].decode(), start, number)
+            except UnicodeDecodeError as error:
+                raise self.error(
+                    Reason.INVALID_VALUE, "it is not UTF-8", Piece("", start + error.start, number)
+                ) from None
+            start = after
+
+    def error(
+        self, reason: Reason, detail: str, where: Piece | None = None, path: str = ""
+    ) -> KafkaSpecError:
+        """The error about a piece, or about the end of the file."""
+        position = len(self.data) if where is None else min(where.position, len(self.data))
+        if where is not None:
+            detail = f"line {where.line}: {detail}"
+        return make_error(reason, detail, file=self.file, offset=position, path=path)
+
+    def number(self, piece: Piece, bits: int, path: str) -> int:
+        """A whole number as ``Integer.parseInt`` (32 bits) or ``Long.parseLong`` (64) reads it.
+
+        Raises:
+            CorruptError: it is none, or too large.
+        """
+        value = None
+        if len(piece.text) <= _MAX_DIGITS and _NUMBER.fullmatch(piece.text):
+            value = int(piece.text)
+        if value is None or not fits(value, bits):
+            raise self.error(
+                Reason.INVALID_VALUE,
+                f"{shown(piece.text)} is not a whole number of {bits} bits",
+                piece,
+                path,
+            )
+        return value
+
+
+def fields(line: Piece, separator: re.Pattern[str] = _WHITESPACE) -> list[Piece]:
+    """What Java's ``Pattern.split`` gives: an empty field in front is one, empty ones behind not.
+
+    Args:
+        line: to be split.
+        separator: must not match the empty string.
+    """
+    found, start = [], 0
+    for match in separator.finditer(line.text):
+        found.append(line.part(start, match.start()))
+        start = match.end()
+    found.append(line.part(start, len(line.text)))
+    if len(found) > 1:
+        while found and not found[-1].text:
+            found.pop()
+    return found
+
+
+def _check_size(path: PathLike[str], size: int) -> None:
+    if size > MAX_BYTES:
+        raise unreadable(os.fspath(path), f"{size} bytes are more than a file of this kind has")
+
+
+def fits(value: int, bits: int) -> bool:
+    """Whether a signed number of that many bits can hold it."""
+    return -(1 << (bits - 1)) <= value < 1 << (bits - 1)
+
+
+def writable(value: int, bits: int, name: str) -> str:
+    """The digits of a number to be written.
+
+    Raises:
+        KafkaSpecError: ``unencodable``.
+    """
+    if not fits(value, bits):
+        raise make_error(
+            Reason.UNENCODABLE, f"{value} is not a whole number of {bits} bits", path=f"/{name}"
+        )
+    return str(value)
+
+
+def shown(text: str, most: int = 40) -> str:
+    """Text from a file, short and without control characters, for a message."""
+    return repr(text if len(text) <= most else text[:most] + "...")

@@ -1,0 +1,231 @@
+"""Offset index and time index of a segment: their entries without the zero padding, look-ups.
+
+Both are preallocated while a segment is active and end in zeros then. By the rule of Kafka's dump
+tool the entries end before the first one, other than the very first, whose relative offset is 0.
+A file that starts with a zero slot and goes on with another has no entry at all: nothing was
+appended to it yet. A file of one zero slot has one entry.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from os import PathLike
+from typing import Any, ClassVar, Final, Generic, TypeVar
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
+from kafkaspec.codecs import Codec, Origin, get_codec
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.files import names
+from kafkaspec.files.arrays import entry_struct
+from kafkaspec.io.local import Source, unreadable
+from kafkaspec.io.remote import as_path
+from kafkaspec.layout.framing import field_of, fixed_size
+
+Entry = TypeVar("Entry", OffsetIndexEntry, TimeIndexEntry)
+
+_ZEROS_AT_ONCE: Final = 1 << 16
+
+
+class Index(Generic[Entry]):
+    """What both indexes share.
+
+    Attributes:
+        path: of the file.
+        base_offset: of the segment; entries count from it.
+        size: bytes of the file.
+        entry_size: bytes of an entry.
+        slots: whole slots in the file, padding included: what a broker takes for entries when it
+            opens the file.
+        trailing_bytes: bytes behind the last whole slot; Kafka refuses the file if there are any.
+    """
+
+    type_key: ClassVar[str]
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        base_offset: int | None = None,
+        codec: Codec | str | None = None,
+    ) -> None:
+        """Map an index.
+
+        Args:
+            base_offset: of the segment; from the file name by default.
+            codec: reads the entries.
+
+        Raises:
+            KafkaSpecError: ``unreadable``; also without a base offset.
+        """
+        self.path = as_path(path)
+        if base_offset is None:
+            name = names.parse_segment(self.path.name)
+            if name is None:
+                raise unreadable(str(path), "the name says no base offset; give one")
+            base_offset = name.base_offset
+        self.base_offset = base_offset
+        self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
+        self._source = Source.of(self.path)
+        self.size = self._source.size
+        self.entry_size = fixed_size(self.type_key)
+        self.slots, self.trailing_bytes = divmod(self.size, self.entry_size)
+        self._count: int | None = None
+
+    def __len__(self) -> int:
+        """Number of entries in front of the padding."""
+        if self._count is None:
+            self._source.check()
+            self._count = _count(self.type_key, self._slots())
+        return self._count
+
+    @property
+    def padding(self) -> int:
+        """Bytes behind the last entry that belong to whole slots."""
+        return (self.slots - len(self)) * self.entry_size
+
+    @property
+    def padding_is_zero(self) -> bool:
+        """Whether nothing but zeros lies in the padding."""
+        self._source.check()
+        start = len(self) * self.entry_size
+        return is_zero(self._source.buffer[start : self.slots * self.entry_size])
+
+    def entry(self, index: int) -> Entry:
+        """The entry with that index, of the typed model.
+
+        Raises:
+            IndexError: there is none.
+        """
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        self._source.check()
+        start = index * self.entry_size
+        entry: Entry
+        entry, _ = self._codec.parse(
+            self.type_key,
+            self._source.buffer,
+            start,
+            start + self.entry_size,
+            parameters=(self.base_offset,),
+            complete=True,
+            origin=Origin(self._source.name),
+        )
+        return entry
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All entries in front of the padding."""
+        return [self.entry(index) for index in range(len(self))]
+
+    def sanity_check(self) -> list[KafkaSpecError]:
+        """What Kafka's own ``sanityCheck`` would complain about, all of it; [] for a sound file.
+
+        Brokers from 2.3 on run it no longer when they load a log (KAFKA-7283).
+        """
+        problems = []
+        if len(self) and self.entry(len(self) - 1).offset < self.base_offset:
+            problems.append(
+                self._problem(
+                    len(self) - 1,
+                    "relative_offset",
+                    f"the last offset {self.entry(len(self) - 1).offset}"
+                    f" is below the base offset {self.base_offset}",
+                )
+            )
+        if self.trailing_bytes:
+            problems.append(
+                make_error(
+                    Reason.TRAILING_BYTES,
+                    f"the size {self.size} is not a multiple of {self.entry_size}",
+                    file=self._source.name,
+                    offset=self.slots * self.entry_size,
+                    spec=LAYOUTS[self.type_key].location,
+                )
+            )
+        return problems
+
+    def close(self) -> None:
+        """Give the mapping back."""
+        self._source.close()
+
+    def _slots(self) -> memoryview:
+        return self._source.buffer[: self.slots * self.entry_size]
+
+    def _last_at_most(self, value: int, field: str) -> Entry | None:
+        """The last entry whose ``field`` is ``value`` or less, by bisection as Kafka does it."""
+
+        def key(index: int) -> Any:
+            return getattr(self.entry(index), field)
+
+        count = bisect_right(range(len(self)), value, key=key)
+        return self.entry(count - 1) if count else None
+
+    def _problem(self, index: int, field: str, detail: str) -> KafkaSpecError:
+        return make_error(
+            Reason.INVALID_VALUE,
+            detail,
+            file=self._source.name,
+            offset=index * self.entry_size,
+            path=f"/{field}",
+            spec=field_of(self.type_key, field).location,
+        )
+
+
+class OffsetIndex(Index[OffsetIndexEntry]):
+    """An ``.index`` file: offsets to byte positions. Kafka: ``OffsetIndex``."""
+
+    type_key = "index.offset_index_entry"
+
+    def lookup(self, offset: int) -> OffsetIndexEntry | None:
+        """The largest entry at or below ``offset``; None means the start of the segment."""
+        return self._last_at_most(offset, "offset")
+
+
+class TimeIndex(Index[TimeIndexEntry]):
+    """A ``.timeindex`` file: timestamps to offsets. Kafka: ``TimeIndex``."""
+
+    type_key = "index.time_index_entry"
+
+    def lookup(self, timestamp: int) -> TimeIndexEntry | None:
+        """The largest entry at or below ``timestamp`` (ms); None means the start of the segment.
+
+        Every record with a later timestamp than the entry has a larger offset than the entry.
+        """
+        return self._last_at_most(timestamp, "timestamp")
+
+    @property
+    def last_timestamp(self) -> int | None:
+        """Timestamp of the last entry in ms: the largest of a closed segment. None for no entry."""
+        return self.entry(len(self) - 1).timestamp if len(self) else None
+
+    def sanity_check(self) -> list[KafkaSpecError]:
+        problems = super().sanity_check()
+        if len(self):
+            first, last = self.entry(0).timestamp, self.entry(len(self) - 1).timestamp
+            if last < first:
+                detail = f"the last timestamp {last} is below the first, {first}"
+                problems.insert(0, self._problem(len(self) - 1, "timestamp", detail))
+        return problems
+
+
+def is_zero(data: memoryview) -> bool:
+    """Whether ``data`` is nothing but zeros; looked at in pieces."""
+    zeros = bytes(_ZEROS_AT_ONCE)
+    for start in range(0, len(data), _ZEROS_AT_ONCE):
+        piece = bytes(data[start : start + _ZEROS_AT_ONCE])
+        if piece != zeros[: len(piece)]:
+            return False
+    return True
+
+
+def _count(type_key: str, slots: memoryview) -> int:
+    """Number of entries in front of the padding."""
+    fields = LAYOUTS[type_key].fields
+    relative = [item.id for item in fields].index("relative_offset")
+    # One pass over up to 1.3 million slots: a codec would take seconds for it.
+    layout = entry_struct(type_key)
+    for number, slot in enumerate(layout.iter_unpack(slots)):
+        if number and slot[relative] == 0:
+            return 0 if number == 1 and is_zero(slots[: layout.size]) else number
+    return len(slots) // layout.size

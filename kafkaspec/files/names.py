@@ -1,0 +1,159 @@
+"""File and directory names of a log directory.
+
+Kafka: ``LogFileUtils``, ``LocalLog.parseTopicPartitionName``, ``Snapshots.parse``,
+``RemoteIndexCache``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+LOG: Final = ".log"
+OFFSET_INDEX: Final = ".index"
+TIME_INDEX: Final = ".timeindex"
+TRANSACTION_INDEX: Final = ".txnindex"
+PRODUCER_SNAPSHOT: Final = ".snapshot"
+CHECKPOINT: Final = ".checkpoint"
+"""A KRaft snapshot: same content as a segment."""
+
+LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
+PARTITION_METADATA: Final = "partition.metadata"
+QUORUM_STATE: Final = "quorum-state"
+HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
+RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
+LOG_START_OFFSETS: Final = "log-start-offset-checkpoint"
+CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
+META_PROPERTIES: Final = "meta.properties"
+CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
+LOCK: Final = ".lock"
+
+OFFSET_CHECKPOINTS: Final = (
+    HIGH_WATERMARKS,
+    RECOVERY_POINTS,
+    LOG_START_OFFSETS,
+    CLEANER_OFFSETS,
+)
+"""The checkpoints with an offset for each partition of a log directory."""
+
+TEXT_FILES: Final = (
+    LEADER_EPOCHS,
+    PARTITION_METADATA,
+    QUORUM_STATE,
+    *OFFSET_CHECKPOINTS,
+    META_PROPERTIES,
+    CLEAN_SHUTDOWN,
+)
+"""The files that hold text; the lock has no content."""
+
+METADATA_TOPIC: Final = "__cluster_metadata"
+"""Topic of the log that KRaft replicates; the checkpoints of its log directory do not list it."""
+
+REMOTE_INDEX_CACHE: Final = "remote-log-index-cache"
+"""Directory, in a log directory, of the indexes of segments that are in remote storage only."""
+
+REMOTE_INDEXES: Final = (OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX)
+"""What that directory holds for each segment; a broker deletes the others where one is missing."""
+
+STATES: Final = (".deleted", ".cleaned", ".swap")
+"""What a broker appends to a name: to be deleted, being written, about to replace another."""
+
+# \d takes the digits of any script, and so does int(): Kafka formats with the default locale.
+_SEGMENT = re.compile(
+    r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(\.deleted|\.cleaned|\.swap)?"
+)
+# Not padded; behind the offset an id as Uuid.toString writes it, 16 bytes in base64 for URLs.
+_REMOTE_INDEX = re.compile(
+    r"([0-9]{1,19})_([A-Za-z0-9_-]{22})(\.index|\.timeindex|\.txnindex)(\.deleted|\.tmp)?"
+)
+_CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.deleted)?")
+_MOVED = re.compile(r"(.+)\.[0-9a-f]{32}(-delete|-future|-stray)")
+_PARTITION = re.compile(r"(.+)-(\d+)")
+
+
+class SegmentName(NamedTuple):
+    """What the name of a file of a partition says.
+
+    Attributes:
+        base_offset: the number in it. Of a segment: no record of it has a smaller offset; of a
+            producer snapshot: the offset that it stands in front of.
+        kind: ``.log``, ``.index``, ``.timeindex``, ``.txnindex`` or ``.snapshot``.
+        state: ``.deleted``, ``.cleaned``, ``.swap``, ``.tmp`` or "".
+        remote_id: id of the segment in remote storage, for an index in ``remote-log-index-cache``.
+    """
+
+    base_offset: int
+    kind: str
+    state: str = ""
+    remote_id: str = ""
+
+    def sibling(self, kind: str) -> str:
+        """Name of the file of another kind that belongs to the same segment."""
+        if self.remote_id:
+            return f"{self.base_offset}_{self.remote_id}{kind}{self.state}"
+        return f"{self.base_offset:020d}{kind}{self.state}"
+
+
+class CheckpointName(NamedTuple):
+    """Name of a KRaft snapshot: it holds the state up to ``end_offset``, exclusive, of ``epoch``.
+
+    ``state`` is ``.deleted`` or "". ``bootstrap.checkpoint`` has neither offset nor epoch and is
+    not such a name.
+    """
+
+    end_offset: int
+    epoch: int
+    state: str = ""
+
+
+class PartitionName(NamedTuple):
+    """Name of a partition's directory; ``state``: ``-delete``, ``-future``, ``-stray`` or ""."""
+
+    topic: str
+    partition: int
+    state: str = ""
+
+
+def parse_segment(name: str) -> SegmentName | None:
+    """``00000000000000000042.log`` and its like, None for any other name.
+
+    Also ``42_UgmvfPfTRLK0dtb2gyKmkg.index``, a copy of the index of a segment in remote storage.
+    """
+    match = _SEGMENT.fullmatch(name)
+    if match:
+        return SegmentName(int(match[1]), match[2], match[3] or "")
+    match = _REMOTE_INDEX.fullmatch(name)
+    if match and int(match[1]) < 1 << 63:
+        return SegmentName(int(match[1]), match[3], match[4] or "", match[2])
+    return None
+
+
+def parse_checkpoint(name: str) -> CheckpointName | None:
+    """``00000000000000000042-0000000003.checkpoint`` and its like, None for any other name."""
+    match = _CHECKPOINT.fullmatch(name)
+    return CheckpointName(int(match[1]), int(match[2]), match[3] or "") if match else None
+
+
+def parse_partition(name: str) -> PartitionName | None:
+    """``topic-0``, ``topic-0.<32 hex digits>-delete`` and so on, None for any other name.
+
+    A topic may contain ``-`` and ``.``: the number follows the last hyphen (KAFKA-5232).
+    """
+    moved = _MOVED.fullmatch(name)
+    match = _PARTITION.fullmatch(moved[1] if moved else name)
+    if match is None:
+        return None
+    return PartitionName(match[1], int(match[2]), moved[2] if moved else "")
+
+
+def is_log(name: str) -> bool:
+    """Whether a file of this name holds log entries: a segment or a KRaft snapshot."""
+    segment = parse_segment(name)
+    if segment is not None:
+        return segment.kind == LOG
+    return parse_checkpoint(name) is not None or name == "bootstrap" + CHECKPOINT
+
+
+def is_text(name: str) -> bool:
+    """Whether a file of this name holds text that ``kafkaspec.files.checkpoints`` reads."""
+    return name in TEXT_FILES

@@ -1,0 +1,153 @@
+"""Transaction index and producer snapshot: what lies beside a segment and is not an index of it."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
+from kafkaspec._generated.python.model.producer_snapshot import (
+    ProducerSnapshot as SnapshotStructure,
+)
+from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.checksum import crc32c
+from kafkaspec.codecs import Codec, Origin, get_codec
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.files import names
+from kafkaspec.io.local import Source
+from kafkaspec.io.remote import as_path
+from kafkaspec.layout.framing import field_of, fixed_size
+
+ABORTED_TRANSACTION = "transaction_index.aborted_transaction"
+SNAPSHOT = "producer_snapshot.producer_snapshot"
+
+
+class TransactionIndex:
+    """The aborted transactions whose ABORT marker lies in a segment (``.txnindex``).
+
+    Attributes:
+        path: of the file.
+        entry_size: bytes of an entry.
+        trailing_bytes: bytes behind the last whole entry, which Kafka ignores.
+    """
+
+    def __init__(self, path: str | PathLike[str], *, codec: Codec | str | None = None) -> None:
+        """Map a transaction index.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        self.path = as_path(path)
+        self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
+        self._source = Source.of(self.path)
+        self.entry_size = fixed_size(ABORTED_TRANSACTION)
+        self.trailing_bytes = self._source.size % self.entry_size
+
+    def __len__(self) -> int:
+        return self._source.size // self.entry_size
+
+    def entry(self, index: int) -> AbortedTransaction:
+        """The entry with that index.
+
+        Raises:
+            CorruptError: its version is one that Kafka refuses.
+            IndexError: there is none.
+        """
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        self._source.check()
+        start = index * self.entry_size
+        entry: AbortedTransaction
+        entry, _ = self._codec.parse(
+            ABORTED_TRANSACTION,
+            self._source.buffer,
+            start,
+            start + self.entry_size,
+            complete=True,
+            origin=Origin(self._source.name),
+        )
+        return entry
+
+    @property
+    def entries(self) -> list[AbortedTransaction]:
+        """All entries in order.
+
+        Raises:
+            CorruptError: one has a version that Kafka refuses.
+        """
+        return [self.entry(index) for index in range(len(self))]
+
+
+class ProducerSnapshot:
+    """What the broker knew of producers just before an offset (``.snapshot``).
+
+    Attributes:
+        path: of the file.
+        offset: from the name, None if that does not say one.
+    """
+
+    def __init__(self, path: str | PathLike[str], *, codec: Codec | str | None = None) -> None:
+        """Read a producer snapshot into memory: it has one small entry a producer.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        self.path = as_path(path)
+        name = names.parse_segment(self.path.name)
+        self.offset = name.base_offset if name else None
+        self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
+        with Source.of(self.path) as source:
+            self._name = source.name
+            self._data = bytes(source.buffer)
+        self._structure: SnapshotStructure | None = None
+
+    @property
+    def structure(self) -> SnapshotStructure:
+        """The file as the specification has it. The checksum is not looked at.
+
+        Raises:
+            KafkaSpecError: cut, of another version, or with a count beyond what the file can hold.
+        """
+        if self._structure is None:
+            self._structure, _ = self._codec.parse(
+                SNAPSHOT, self._data, complete=True, origin=Origin(self._name)
+            )
+        assert self._structure is not None
+        return self._structure
+
+    @property
+    def entries(self) -> list[ProducerEntry]:
+        """One for each producer, in the order of the file, which is that of a hash map.
+
+        Raises:
+            KafkaSpecError: as ``structure``.
+        """
+        return self.structure.entries
+
+    @property
+    def crc_valid(self) -> bool:
+        """Whether the stored CRC-32C is that of the bytes.
+
+        Raises:
+            KafkaSpecError: as ``structure``.
+        """
+        return self._computed() == self.structure.crc
+
+    def crc_error(self) -> KafkaSpecError:
+        """The error that says that the checksum does not match."""
+        checksum = LAYOUTS[SNAPSHOT].checksum
+        assert checksum is not None
+        return make_error(
+            Reason.CHECKSUM_MISMATCH,
+            f"stored {checksum.algorithm} is {self.structure.crc:#010x},"
+            f" of the bytes it is {self._computed():#010x}",
+            file=self._name,
+            offset=checksum.position,
+            path=f"/{checksum.field}",
+            spec=field_of(SNAPSHOT, checksum.field).location,
+        )
+
+    def _computed(self) -> int:
+        checksum = LAYOUTS[SNAPSHOT].checksum
+        assert checksum is not None
+        return crc32c(self._data[checksum.start :])

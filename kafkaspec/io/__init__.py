@@ -1,0 +1,1 @@
+"""Bytes of local files and of files behind URLs: mapped, or read in windows."""

@@ -1,0 +1,198 @@
+"""Local files, for reading only: mapped into memory, or read in parts."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import stat
+from os import PathLike
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.io.remote import RemotePath
+from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading, WholeCursor
+
+# Without O_NONBLOCK, opening a named pipe waits for a writer.
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class Source:
+    """The bytes of one file, mapped and not read, or of a buffer that someone hands in.
+
+    Views of ``buffer`` that are still in use keep the mapping alive behind ``close``: what was
+    once handed out stays readable, and the memory goes when the last of them goes.
+
+    Attributes:
+        name: path of the file as it was given, or the name of a buffer; None for none.
+        size: bytes at the time of opening; later growth is not seen.
+        modified: modification time in milliseconds since the Unix epoch, None for a buffer.
+        buffer: the bytes.
+    """
+
+    __slots__ = ("_map", "buffer", "modified", "name", "size")
+
+    mapped = True
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        """Open and map a file.
+
+        Raises:
+            KafkaSpecError: ``unreadable``, with what the operating system says.
+        """
+        self.name: str | None = os.fspath(path)
+        self._map: mmap.mmap | None = None
+        try:
+            descriptor = os.open(self.name, _OPEN_FLAGS)
+            try:
+                status = os.fstat(descriptor)
+                if not stat.S_ISREG(status.st_mode):
+                    raise unreadable(self.name, "it is not a regular file")
+                if status.st_size:
+                    self._map = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+            finally:
+                os.close(descriptor)
+        except (OSError, ValueError, OverflowError) as error:
+            if isinstance(error, KafkaSpecError):
+                raise
+            detail = getattr(error, "strerror", None) or str(error)
+            raise unreadable(self.name, detail) from None
+        self.buffer = memoryview(b"" if self._map is None else self._map)
+        self.size = len(self.buffer)
+        self.modified: int | None = status.st_mtime_ns // 1_000_000
+
+    @classmethod
+    def of(cls, path: str | PathLike[str]) -> Source:
+        """A local file mapped, or one behind a URL read as a whole: for small ones.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        if isinstance(path, RemotePath):
+            return cls.of_buffer(path.read_bytes(), str(path))
+        return cls(path)
+
+    @classmethod
+    def of_buffer(cls, data: bytes | bytearray | memoryview, name: str | None = None) -> Source:
+        """A buffer instead of a file. It is neither copied nor changed."""
+        source = cls.__new__(cls)
+        source.name = name
+        source._map = None
+        source.buffer = memoryview(data).cast("B").toreadonly()
+        source.size = len(source.buffer)
+        source.modified = None
+        return source
+
+    def cursor(
+        self, allocate: Allocate = bytearray, most: int = MOST_AHEAD, *, sparse: bool = False
+    ) -> Cursor:
+        """A cursor: all is in memory, so that it needs none."""
+        return WholeCursor(self.buffer)
+
+    def check(self) -> None:
+        """Make sure that the mapped bytes are still there.
+
+        Reading a page behind the end of a file that became shorter kills the process; asking
+        before each entry leaves only a very small gap for that.
+
+        Raises:
+            CorruptError: ``changed``, the file became shorter since it was opened.
+        """
+        if self._map is None:
+            return
+        now = self._map.size()
+        if now < self.size:
+            raise make_error(
+                Reason.CHANGED,
+                f"the file had {self.size} bytes when it was opened and has {now} now",
+                file=self.name,
+                offset=now,
+            )
+
+    def close(self) -> None:
+        """Give the mapping back as soon as no view of it is in use any more."""
+        self.buffer.release()
+        if self._map is not None:
+            try:
+                self._map.close()
+            except BufferError:  # views are in use; the last one unmaps it
+                return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class FileReading(Reading):
+    """A local file, read where it is needed.
+
+    Attributes: as ``Reading``.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        """Open a file.
+
+        Raises:
+            KafkaSpecError: ``unreadable``, with what the operating system says.
+        """
+        self.name = os.fspath(path)
+        self._lock = Lock()
+        try:
+            self._file = open(os.open(self.name, _OPEN_FLAGS), "rb", buffering=0)  # noqa: SIM115
+            status = os.fstat(self._file.fileno())
+        except OSError as error:
+            raise unreadable(self.name, error.strerror or str(error)) from None
+        if not stat.S_ISREG(status.st_mode):
+            self._file.close()
+            raise unreadable(self.name, "it is not a regular file")
+        self.size = status.st_size
+        self.modified = status.st_mtime_ns // 1_000_000
+
+    def read_into(self, position: int, target: memoryview) -> int:
+        """See ``Reading.read_into``."""
+        try:
+            if hasattr(os, "preadv"):
+                return os.preadv(self._file.fileno(), [target], position)
+            with self._lock:
+                self._file.seek(position)
+                return self._file.readinto(target) or 0
+        except (OSError, ValueError) as error:
+            detail = getattr(error, "strerror", None) or str(error)
+            raise unreadable(self.name, detail) from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def open_source(path: str | PathLike[str], mapped: bool) -> Source | Reading:
+    """A file mapped; read in parts behind a URL, if asked for, or if there is no room to map it.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    if isinstance(path, RemotePath):
+        return path.reading()
+    if not mapped:
+        return FileReading(path)
+    try:
+        return Source(path)
+    except KafkaSpecError as error:
+        cause = error.__context__
+        if isinstance(cause, OSError) and cause.errno == errno.ENOMEM:
+            return FileReading(path)
+        raise
+
+
+def unreadable(name: str | None, detail: str) -> KafkaSpecError:
+    """The error for what cannot be opened or is not what was asked for."""
+    return make_error(Reason.UNREADABLE, detail, file=name)
