@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError
 from tools.specgen import driver, expression
+from tools.specgen.facts.ranges import LONG
 from tools.specgen.loader import load
 from tools.specgen.model import Model
 from tools.specgen.python import emit as emit_python
-from tools.specgen.python.expressions import LONG, Stream, Translator
+from tools.specgen.python.expressions import Stream, Translator
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 MODEL = load(SPEC)

@@ -9,8 +9,8 @@ import pytest
 from tools.specgen.docs.text import expression_text
 from tools.specgen.evaluate import UnknownNameError, evaluate, literal
 from tools.specgen.expression import EnumMember, Int, Name, Unary, names, parse, walk
+from tools.specgen.facts.fields import expressions
 from tools.specgen.lint.names import Node
-from tools.specgen.lint.support import expressions
 from tools.specgen.loader import load
 
 SPEC = Path(__file__).parents[2] / "spec"

@@ -7,24 +7,20 @@ that the model cannot express: that is a ``SpecError`` with file and path.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tools.specgen import expression as ex
-from tools.specgen.loader_support import (
-    SpecError,
-    default_of,
-    derive_of,
-    key_order,
-    strings,
-    unknown_keys,
-)
+from tools.specgen.facts.fields import references
 from tools.specgen.model import (
     BitsType,
     BytesType,
+    Default,
+    Derive,
+    DeriveFunction,
     Enum,
     EnumValue,
     Field,
@@ -43,11 +39,9 @@ from tools.specgen.model import (
     ValueInstance,
 )
 
-__all__ = ["SpecError", "load", "load_file"]
-
-
 _INTEGER = re.compile(r"([us])([1248])(be)?")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
+_DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s*(\d+))?")
 _REFERENCE = re.compile(r"(?:([a-z0-9_]+)::)?([a-z0-9_]+)(?:\((.*)\))?", re.DOTALL)
 
 _SPEC_KEYS = {"meta", "doc", "doc-ref", "params", "seq", "instances", "types", "enums", "-orig-id"}
@@ -66,6 +60,15 @@ _FIELD_KEYS = {
 _INSTANCE_KEYS = {"value", "pos", "type", "valid", "if", "enum", "doc", "-orig-id"}
 _PARAMETER_KEYS = {"id", "type", "doc"}
 _ENUM_VALUE_KEYS = {"id", "doc", "-orig-id"}
+
+
+class SpecError(Exception):
+    """The specification cannot be read: ``file: path: what is wrong and what to write instead``."""
+
+    def __init__(self, location: str, message: str) -> None:
+        super().__init__(f"{location}: {message}")
+        self.location = location
+        self.message = message
 
 
 def load(directory: Path) -> Model:
@@ -97,17 +100,9 @@ def load_file(path: Path) -> Spec:
     return _FileReader(path.name).spec(document)
 
 
-def _references(field_type: FieldType) -> Sequence[TypeReference]:
-    if isinstance(field_type, TypeReference):
-        return (field_type,)
-    if isinstance(field_type, SwitchType):
-        return tuple(reference for _, reference in field_type.cases)
-    return ()
-
-
 def _check_references(model: Model, spec: Spec, type_: Type) -> None:
     for field in type_.fields:
-        for reference in _references(field.type):
+        for reference in references(field.type):
             if reference.spec_id != spec.id and reference.spec_id not in spec.imports:
                 raise SpecError(field.location, f"{reference.spec_id} is not in meta/imports")
             if not model.has_type(reference):
@@ -166,13 +161,13 @@ class _FileReader:
             imports=tuple(meta.get("imports") or ()),
             doc=str(top.get("doc", "")).strip(),
             doc_refs=root.doc_refs,
-            file_extensions=strings(meta.get("file-extension")),
+            file_extensions=_strings(meta.get("file-extension")),
             license=str(meta.get("license", "")),
             endian=str(meta.get("endian", "")),
             bit_endian=str(meta.get("bit-endian", "")),
             ks_version=version if isinstance(version := meta.get("ks-version"), str) else "",
-            unknown_keys=unknown_keys(top, _SPEC_KEYS) + unknown_keys(meta, _META_KEYS),
-            meta_order=key_order(meta),
+            unknown_keys=_unknown_keys(top, _SPEC_KEYS) + _unknown_keys(meta, _META_KEYS),
+            meta_order=_key_order(meta),
         )
 
     def type(self, name: str, node: Mapping[str, Any], path: str) -> Type:
@@ -201,15 +196,15 @@ class _FileReader:
             location=f"{self.file_name}#{path or '/'}",
             fields=tuple(fields),
             doc=str(node.get("doc", "")).strip(),
-            doc_refs=strings(node.get("doc-ref")),
+            doc_refs=_strings(node.get("doc-ref")),
             original_id=node.get("-orig-id"),
             scalar=Scalar(scalar) if scalar else None,
             representation=node.get("-webide-representation"),
             parameters=tuple(parameters),
             value_instances=tuple(values),
             peek_instances=tuple(peeks),
-            unknown_keys=unknown_keys(node, _TYPE_KEYS) if path else (),
-            key_order=key_order(node),
+            unknown_keys=_unknown_keys(node, _TYPE_KEYS) if path else (),
+            key_order=_key_order(node),
         )
 
     def parameter(self, node: Mapping[str, Any], path: str) -> Parameter:
@@ -220,8 +215,8 @@ class _FileReader:
             id=str(node.get("id")),
             type=kind,
             doc=str(node.get("doc", "")).strip(),
-            unknown_keys=unknown_keys(node, _PARAMETER_KEYS),
-            key_order=key_order(node),
+            unknown_keys=_unknown_keys(node, _PARAMETER_KEYS),
+            key_order=_key_order(node),
         )
 
     def field(self, node: Mapping[str, Any], path: str) -> Field:
@@ -238,17 +233,17 @@ class _FileReader:
             valid=self.valid(node.get("valid"), f"{path}/valid"),
             repeat=self.repeat(node, path),
             condition=self.optional(node.get("if"), f"{path}/if"),
-            derive=derive_of(node.get("-derive"), f"{here}/-derive"),
-            default=default_of(node, f"{here}/-default"),
+            derive=_derive_of(node.get("-derive"), f"{here}/-derive"),
+            default=_default_of(node, f"{here}/-default"),
             process=node.get("process"),
-            unknown_keys=unknown_keys(node, _FIELD_KEYS),
-            key_order=key_order(node),
+            unknown_keys=_unknown_keys(node, _FIELD_KEYS),
+            key_order=_key_order(node),
         )
 
     def instance(self, instance_id: str, item: object, path: str) -> ValueInstance | PeekInstance:
         node = self.mapping(item, path)
         doc = str(node.get("doc", "")).strip()
-        unknown = unknown_keys(node, _INSTANCE_KEYS)
+        unknown = _unknown_keys(node, _INSTANCE_KEYS)
         location = f"{self.file_name}#{path}"
         if "value" in node:
             return ValueInstance(
@@ -260,7 +255,7 @@ class _FileReader:
                 condition=self.optional(node.get("if"), f"{path}/if"),
                 enum=node.get("enum"),
                 unknown_keys=unknown,
-                key_order=key_order(node),
+                key_order=_key_order(node),
             )
         if "pos" not in node:
             raise self.fail(path, "an instance needs value or pos")
@@ -274,7 +269,7 @@ class _FileReader:
             valid=self.valid(node.get("valid"), f"{path}/valid"),
             enum=node.get("enum"),
             unknown_keys=unknown,
-            key_order=key_order(node),
+            key_order=_key_order(node),
         )
 
     def field_type(self, node: Mapping[str, Any], path: str) -> FieldType:
@@ -366,7 +361,7 @@ class _FileReader:
         for value, node in self.mapping(item, path).items():
             entry = node if isinstance(node, dict) else {"id": node}
             doc = str(entry.get("doc", "")).strip()
-            unknown = unknown_keys(entry, _ENUM_VALUE_KEYS)
+            unknown = _unknown_keys(entry, _ENUM_VALUE_KEYS)
             values.append(EnumValue(int(value), str(entry["id"]), doc, unknown))
         return Enum(
             id=name,
@@ -374,3 +369,58 @@ class _FileReader:
             spec_id=self.spec_id,
             location=f"{self.file_name}#{path}",
         )
+
+
+def _derive_of(node: object, location: str) -> Derive | None:
+    """What ``-derive`` says, None where it is not there."""
+    if node is None:
+        return None
+    match = _DERIVE.fullmatch(str(node))
+    if match is None or match[1] not in list(DeriveFunction) or (match[4] and not match[3]):
+        functions = ", ".join(DeriveFunction)
+        raise SpecError(
+            location,
+            f"cannot read {node!r}; write f(x), f(x..) or f(x..y), + a number if need be, "
+            f"with f one of {functions}",
+        )
+    return Derive(
+        function=DeriveFunction(match[1]),
+        first=match[2],
+        last=match[4],
+        open_end=bool(match[3]) and not match[4],
+        plus=int(match[5] or 0),
+    )
+
+
+def _default_of(node: Mapping[str, Any], location: str) -> Default | None:
+    """What ``-default`` says, None where it is not there."""
+    if "-default" not in node:
+        return None
+    text = node["-default"]
+    if text == "null":
+        return Default(None)
+    if text == "[]":
+        return Default(())
+    try:
+        return Default(int(str(text), 0))
+    except ValueError:
+        raise SpecError(
+            location, f"must be a quoted integer, 'null' or '[]', not {text!r}"
+        ) from None
+
+
+def _strings(node: object) -> tuple[str, ...]:
+    """One string or a list of them."""
+    if node is None:
+        return ()
+    return tuple(str(item) for item in node) if isinstance(node, list) else (str(node),)
+
+
+def _unknown_keys(node: Iterable[str], known: set[str]) -> tuple[str, ...]:
+    """Keys that are not known, in the order of the file."""
+    return tuple(str(key) for key in node if key not in known)
+
+
+def _key_order(node: Iterable[str]) -> tuple[str, ...]:
+    """All keys, in the order of the file."""
+    return tuple(str(key) for key in node)

@@ -36,6 +36,11 @@ class DeriveFunction(StrEnum):
     CRC32 = "crc32"
     CRC32C = "crc32c"
 
+    @property
+    def is_checksum(self) -> bool:
+        """True for those that look at bytes, False for lengths and counts."""
+        return self in (DeriveFunction.CRC32, DeriveFunction.CRC32C)
+
 
 @dataclass(frozen=True)
 class IntegerType:

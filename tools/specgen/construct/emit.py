@@ -8,10 +8,10 @@ from __future__ import annotations
 import keyword
 import re
 import textwrap
-from collections.abc import Iterator
 
 from tools.specgen.construct.expressions import Deferred
-from tools.specgen.expression import Int, names
+from tools.specgen.expression import Int
+from tools.specgen.facts.fields import is_computed, mentioned, model_fields, references
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -31,8 +31,6 @@ from tools.specgen.model import (
     camel,
 )
 from tools.specgen.output import Output
-from tools.specgen.python.checks import expressions
-from tools.specgen.python.model import is_computed, model_fields
 from tools.specgen.writer import CodeWriter
 
 _WIDTH = 96
@@ -127,7 +125,7 @@ class ConstructModule:
                 raise ValueError(f"{type_.location}: a type inside of itself is not supported")
             path.append(type_.key)
             for field in type_.fields:
-                for reference in _references(field):
+                for reference in references(field.type):
                     if reference.spec_id == self.spec.id:
                         visit(self.model.type(reference))
             path.pop()
@@ -168,7 +166,7 @@ class ConstructModule:
             self.out.line(f'"{type_.location}",')
             seen: set[str] = set()
             for field in type_.fields:
-                wanted = {name for part in expressions(field) for name in names(part)}
+                wanted = mentioned(field)
                 for peek in type_.peek_instances:
                     if peek.id in wanted and peek.id not in seen:
                         seen.add(peek.id)
@@ -324,14 +322,6 @@ class ConstructModule:
 def _usage(type_: Type) -> str:
     arguments = "".join(f", {parameter.id}=..." for parameter in type_.parameters)
     return f"``{type_.name}.parse(data{arguments})``."
-
-
-def _references(field: Field) -> Iterator[TypeReference]:
-    match field.type:
-        case TypeReference():
-            yield field.type
-        case SwitchType(cases=cases):
-            yield from (reference for _, reference in cases)
 
 
 def _integer(kind: IntegerType) -> str:

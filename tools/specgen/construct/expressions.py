@@ -22,8 +22,8 @@ from tools.specgen.expression import (
     Ternary,
     Unary,
 )
+from tools.specgen.facts.terms import Terms
 from tools.specgen.model import Model, Type, Valid, camel
-from tools.specgen.python.expressions import LONG, Translator
 
 _OPERATORS = {"and": "&", "or": "|", "/": "//"}
 _ARITHMETIC = ("+", "-", "*")
@@ -69,19 +69,10 @@ class Deferred:
             demands.append(self.text(valid.expression))
         return _join("&", demands)
 
-    @property
-    def _facts(self) -> Translator:
-        return Translator(self.model, self.type, str)
-
     def _leaves_long(self, expression: Expression) -> bool:
-        match expression:
-            case Binary(operator, _, _) if operator in _ARITHMETIC:
-                low, high = self._facts.interval(expression)
-            case Unary("-", _):
-                low, high = self._facts.interval(expression)
-            case _:
-                return False
-        return low < LONG[0] or high > LONG[1]
+        arithmetic = isinstance(expression, Binary) and expression.operator in _ARITHMETIC
+        negation = isinstance(expression, Unary) and expression.operator == "-"
+        return (arithmetic or negation) and Terms(self.model, self.type).leaves_long(expression)
 
     def _side(self, expression: Expression, wrap: bool = False) -> str:
         text = self.text(expression, wrap=wrap)
@@ -135,7 +126,7 @@ class Deferred:
             if name not in _STREAM:
                 raise ValueError(f"{self.type.location}: _io.{name} is not supported")
             return _STREAM[name]
-        facts = self._facts
+        facts = Terms(self.model, self.type)
         if name == "value" and (
             inner == Name("_") or facts.member_of(node) == facts.member_of(inner)
         ):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.model import BitsType, Model, Type
-from tools.specgen.sizes import fixed_size
 
 _BYTES_A_ROW = 8
 _WIDEST_CELL = 10

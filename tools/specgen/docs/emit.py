@@ -17,6 +17,7 @@ from tools.specgen.docs.text import (
     writer_text,
 )
 from tools.specgen.evaluate import literal
+from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.model import (
     BitsType,
     Enum,
@@ -29,7 +30,6 @@ from tools.specgen.model import (
     TypeReference,
 )
 from tools.specgen.output import Output
-from tools.specgen.sizes import fixed_size
 from tools.specgen.writer import CodeWriter
 
 _SPEC_FOLDER = "../../spec"

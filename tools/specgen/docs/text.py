@@ -17,6 +17,7 @@ from tools.specgen.expression import (
     Ternary,
     Unary,
 )
+from tools.specgen.facts.sizes import fixed_size, minimum_size
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -30,7 +31,6 @@ from tools.specgen.model import (
     TypeReference,
     Valid,
 )
-from tools.specgen.sizes import fixed_size, minimum_size
 
 _PRECEDENCE = {
     "or": 1, "and": 2, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "|": 5, "^": 6, "&": 7,

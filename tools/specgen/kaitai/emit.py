@@ -15,8 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from tools.specgen.expression import Attribute, Expression, Int, Name
+from tools.specgen.facts.fields import references
 from tools.specgen.loader import SpecError
-from tools.specgen.model import BytesType, Field, Model, SwitchType, Type, TypeReference
+from tools.specgen.model import BytesType, Field, Model, SwitchType, Type
 from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
 
@@ -230,7 +231,7 @@ def _fields(model: Model) -> Iterator[tuple[Type, Field]]:
 def _arguments(model: Model) -> list[str]:
     rows: dict[tuple[str, str, str], tuple[int | str, ...]] = {}
     for type_, field in _fields(model):
-        for reference in _references(field):
+        for reference in references(field.type):
             if not reference.arguments:
                 continue
             key = (type_.key, field.id, model.type(reference).key)
@@ -238,15 +239,6 @@ def _arguments(model: Model) -> list[str]:
             if rows.setdefault(key, value) != value:
                 raise SpecError(field.location, "cases of one type need the same arguments")
     return [f"{key!r}: {value!r}" for key, value in rows.items()]
-
-
-def _references(field: Field) -> tuple[TypeReference, ...]:
-    match field.type:
-        case TypeReference():
-            return (field.type,)
-        case SwitchType(cases=cases):
-            return tuple(reference for _, reference in cases)
-    return ()
 
 
 def _argument(expression: Expression, field: Field) -> int | str:

@@ -7,10 +7,10 @@ from typing import Any
 
 from kafkaspec.layout import Checksum, FieldLayout, Form, Kind, PeekLayout, TypeLayout
 from tools.specgen.expression import Int
+from tools.specgen.facts.sizes import checksum_of, fixed_size, minimum_size
 from tools.specgen.model import (
     BitsType,
     BytesType,
-    DeriveFunction,
     Field,
     IntegerType,
     Model,
@@ -21,10 +21,7 @@ from tools.specgen.model import (
     TypeReference,
 )
 from tools.specgen.output import Output
-from tools.specgen.sizes import fixed_size, minimum_size
 from tools.specgen.writer import CodeWriter
-
-_CHECKSUMS = (DeriveFunction.CRC32, DeriveFunction.CRC32C)
 
 
 def emit(model: Model) -> list[Output]:
@@ -128,23 +125,10 @@ def _peek(peek: PeekInstance) -> PeekLayout:
 
 
 def _checksum(model: Model, type_: Type) -> Checksum | None:
-    position = 0
-    starts: dict[str, int] = {}
-    for field in type_.fields:
-        starts[field.id] = position
-        size = fixed_size(model, field)
-        if size is None:
-            break
-        position += size
-    for field in type_.fields:
-        if field.derive and field.derive.function in _CHECKSUMS:
-            return Checksum(
-                field=field.id,
-                algorithm=field.derive.function,
-                position=starts[field.id],
-                start=starts[field.derive.first],
-            )
-    return None
+    found = checksum_of(model, type_)
+    if found is None:
+        return None
+    return Checksum(found.field.id, found.function, found.position, found.start)
 
 
 def _module(model: Model, spec: Spec) -> str:

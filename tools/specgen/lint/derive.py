@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tools.specgen.evaluate import UnknownNameError, literal, satisfies
-from tools.specgen.lint.support import Problem, scalar_of, size_of, source
+from tools.specgen.facts.fields import scalar_of, size_of, source
+from tools.specgen.facts.ranges import value_range
+from tools.specgen.facts.sizes import fixed_size
+from tools.specgen.lint.problem import Problem
 from tools.specgen.model import (
-    BitsType,
     BytesType,
     Derive,
     DeriveFunction,
@@ -18,14 +20,6 @@ from tools.specgen.model import (
     Scalar,
     Type,
 )
-from tools.specgen.sizes import fixed_size
-
-_CHECKSUMS = (DeriveFunction.CRC32, DeriveFunction.CRC32C)
-_SCALAR_RANGES = {
-    Scalar.VARINT32: (-(1 << 31), (1 << 31) - 1),
-    Scalar.UNSIGNED_VARINT32: (0, (1 << 32) - 1),
-    Scalar.VARINT64: (-(1 << 63), (1 << 63) - 1),
-}
 
 
 def check(model: Model) -> Iterator[Problem]:
@@ -75,7 +69,7 @@ def _derive(model: Model, type_: Type, field: Field, derive: Derive) -> Iterator
         yield problem("a derived field has no -default; leave one of the two out")
     if not _is_integer(model, field):
         yield problem("only an integer can be derived; give it an integer type")
-    if derive.function in _CHECKSUMS:
+    if derive.function.is_checksum:
         yield from _checksum(model, type_, field, derive, span)
         return
     target = type_.field_by_id[derive.first]
@@ -184,17 +178,6 @@ def _cycles(type_: Type) -> Iterator[Problem]:
             )
 
 
-def value_range(model: Model, field: Field) -> tuple[int, int] | None:
-    """The smallest and the largest integer that the field's type holds, None if it is none."""
-    match field.type:
-        case IntegerType(minimum=low, maximum=high):
-            return low, high
-        case BitsType(width=width):
-            return 0, (1 << width) - 1
-    scalar = scalar_of(model, field)
-    return _SCALAR_RANGES.get(scalar) if scalar is not None else None
-
-
 def _default(model: Model, field: Field) -> Iterator[Problem]:
     if field.default is None:
         return
@@ -256,6 +239,3 @@ def _bounds(model: Model, field: Field) -> Iterator[Problem]:
     low, high = literal(valid.minimum), literal(valid.maximum)
     if low is not None and high is not None and low > high:
         yield Problem(field.location, "valid", f"no value is between {low} and {high}; swap them")
-
-
-__all__ = ["check", "value_range"]

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from tools.specgen.evaluate import literal
-from tools.specgen.lint.support import Problem, scalar_of, size_of
+from tools.specgen.facts.fields import scalar_of, size_of
+from tools.specgen.lint.problem import Problem
 from tools.specgen.model import BitsType, Field, IntegerType, Model, Spec, Type
 
 _WIDTH = 80

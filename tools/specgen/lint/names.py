@@ -15,7 +15,8 @@ from tools.specgen.expression import (
     names,
     walk,
 )
-from tools.specgen.lint.support import Problem, expressions, references, size_of
+from tools.specgen.facts.fields import expressions, references, size_of
+from tools.specgen.lint.problem import Problem
 from tools.specgen.model import (
     BitsType,
     Field,

@@ -6,7 +6,7 @@ Each rule is a function of one of the modules beside this one; all of them see t
 from __future__ import annotations
 
 from tools.specgen.lint import derive, docs, names, structure, style
-from tools.specgen.lint.support import Problem
+from tools.specgen.lint.problem import Problem
 from tools.specgen.model import Model
 
 __all__ = ["Problem", "lint"]

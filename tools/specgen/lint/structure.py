@@ -7,15 +7,9 @@ from collections.abc import Iterator
 from tools.specgen.evaluate import literal
 from tools.specgen.expression import Attribute, Binary, Expression, Index, Int, Name, walk
 from tools.specgen.expression import parse as expression
-from tools.specgen.lint.support import (
-    Problem,
-    allowed_values,
-    fills_stream,
-    lower_bound,
-    references,
-    size_of,
-    source,
-)
+from tools.specgen.facts.fields import fills_stream, references, size_of, source
+from tools.specgen.facts.ranges import VARINTS, allowed_values, lower_bound
+from tools.specgen.lint.problem import Problem
 from tools.specgen.model import (
     BytesType,
     Field,
@@ -29,9 +23,6 @@ from tools.specgen.model import (
     TypeReference,
     Valid,
 )
-
-_VARINT_GROUPS = {Scalar.VARINT32: 5, Scalar.UNSIGNED_VARINT32: 5, Scalar.VARINT64: 10}
-_VARINT_BITS = {Scalar.VARINT32: 32, Scalar.UNSIGNED_VARINT32: 32, Scalar.VARINT64: 64}
 
 
 def check(model: Model) -> Iterator[Problem]:
@@ -167,7 +158,7 @@ def _consumes_all(model: Model, type_: Type, seen: tuple[str, ...]) -> bool:
 
 def _s5_varint(type_: Type) -> Iterator[Problem]:
     scalar = type_.scalar
-    if scalar not in _VARINT_GROUPS:
+    if scalar not in VARINTS:
         for field in type_.fields:
             if field.repeat is not None and field.repeat.until is not None:
                 yield Problem(
@@ -177,7 +168,7 @@ def _s5_varint(type_: Type) -> Iterator[Problem]:
                     "write repeat: expr",
                 )
         return
-    last = _VARINT_GROUPS[scalar] - 1
+    last = VARINTS[scalar].size - 1
     if len(type_.fields) != 1 or type_.fields[0].type != IntegerType(1, signed=False):
         yield Problem(type_.location, "S5", "a varint has one field, an array of u1")
         return
@@ -205,7 +196,7 @@ def _s5_value(type_: Type, groups: str, last: int) -> Iterator[Problem]:
     instances = {instance.id: instance for instance in type_.value_instances}
     if "value" not in instances:
         yield Problem(type_.location, "S5", "a varint needs an instance value, the integer")
-    surplus = (1 << (_VARINT_BITS[type_.scalar] - 7 * last)) - 1
+    surplus = (1 << VARINTS[type_.scalar].last_bits) - 1
     for instance in type_.value_instances:
         masked = {
             node.left: literal(node.right)

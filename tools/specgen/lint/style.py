@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
-from tools.specgen.lint.derive import value_range
-from tools.specgen.lint.support import Problem
+from tools.specgen.facts.ranges import value_range
+from tools.specgen.lint.problem import Problem
 from tools.specgen.model import (
     BitsType,
     DeriveFunction,

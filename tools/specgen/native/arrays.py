@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tools.specgen.facts.segments import members
+from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.model import IntegerType, Model, Type, TypeReference
 from tools.specgen.native.headers import emit_reader, emit_structure, structure_name
-from tools.specgen.native.shapes import members
-from tools.specgen.sizes import fixed_size
 from tools.specgen.writer import CodeWriter
 
 
@@ -62,6 +62,6 @@ def _load(model: Model, entry: Type, out: CodeWriter) -> None:
             with out.block(f"if (!read_{entry.name}(p, p + {size}, bytes{given}, &h))"):
                 out.line("return i;")
             for number, member in enumerate(members(model, entry)):
-                out.line(f"columns[{number} * count + i] = h.{member.c_name};")
+                out.line(f"columns[{number} * count + i] = h.{member.identifier};")
         out.line("return count;")
     out.line()

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from tools.specgen.facts.fields import is_bytes
+from tools.specgen.facts.segments import Batch, Segment, members
+from tools.specgen.facts.sizes import minimum_size
 from tools.specgen.model import Field, Type, TypeReference
-from tools.specgen.native.expressions import CTranslator
-from tools.specgen.native.headers import structure_name
-from tools.specgen.native.shapes import (
+from tools.specgen.native.columns import (
     BYTES,
     INTEGER,
     LIST,
-    Batch,
     Column,
-    Segment,
     bytes_kind,
     c_name,
-    is_bytes,
-    members,
+    record_columns,
 )
+from tools.specgen.native.expressions import CTranslator
+from tools.specgen.native.headers import structure_name
 from tools.specgen.native.walk import Scope, Walk, dependencies
-from tools.specgen.sizes import minimum_size
 from tools.specgen.writer import CodeWriter
 
 PREFETCH = 4096
@@ -29,7 +28,7 @@ class Numbers:
     """Which place of its kind each column has; record columns first, then those of batches."""
 
     def __init__(self, segment: Segment) -> None:
-        self.records = segment.record_columns
+        self.records = record_columns(segment)
         self.batches = batch_columns(segment)
         self._numbers: dict[str, int] = {}
         for kinds in ((INTEGER,), (LIST,), ("KS_BYTES", "KS_NULLABLE_BYTES")):
@@ -85,7 +84,7 @@ class RecordDecoder(Walk):
             self._locals()
             scope = Scope(self.batch.record_set)
             for member in members(self.model, self.batch.type):
-                scope.names[f"{parameter}.{member.path}"] = f"h->{member.c_name}"
+                scope.names[f"{parameter}.{member.path}"] = f"h->{member.identifier}"
             self.read(scope)
             self._absent()
             self._commit()
@@ -244,7 +243,7 @@ def emit_message_columns(segment: Segment, kind: Type, numbers: Numbers, out: Co
         out.line("const uint8_t *const base = buffer->bytes;")
         out.line("const uint8_t *const limit = base + buffer->size;")
         out.line("const int64_t row = out->rows;")
-        for column in segment.record_columns:
+        for column in record_columns(segment):
             if column.list_path is not None:
                 continue
             number, name = numbers[column.path], c_name(column.path)
@@ -288,6 +287,6 @@ def used_members(segment: Segment, batch: Batch) -> int:
     _Recorder(segment, batch, Numbers(segment), CodeWriter()).emit()
     mask = 0
     for number, member in enumerate(members(segment.model, batch.type)):
-        if f"h->{member.c_name}" in decoder_names:
+        if f"h->{member.identifier}" in decoder_names:
             mask |= 1 << number
     return mask

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tools.specgen.facts.segments import Batch, Segment, members, resolved, segments
 from tools.specgen.model import Model, Type, TypeReference
 from tools.specgen.native import arrays
+from tools.specgen.native.columns import INTEGER, LIST
 from tools.specgen.native.decode import (
     Numbers,
     RecordDecoder,
@@ -16,15 +18,6 @@ from tools.specgen.native.encode_entries import MessageEncoder, emit_finish, has
 from tools.specgen.native.encode_records import RecordEncoder
 from tools.specgen.native.entries import EntryEmitter
 from tools.specgen.native.headers import emit_entry, emit_reader, emit_structure, structure_name
-from tools.specgen.native.shapes import (
-    INTEGER,
-    LIST,
-    Batch,
-    Segment,
-    members,
-    resolved,
-    segments,
-)
 from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from tools.specgen.layout.emit import type_layout
+from tools.specgen.facts.fields import is_bytes, scalar_of
+from tools.specgen.facts.segments import Batch, Segment
+from tools.specgen.facts.sizes import checksum_of, fixed_size
 from tools.specgen.model import BitsType, Field, IntegerType, Model, Type, TypeReference
+from tools.specgen.native.columns import INTEGER, c_name
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.encode_fields import RANGE, FieldWriter
 from tools.specgen.native.expressions import CTranslator, checks
 from tools.specgen.native.headers import structure_name
-from tools.specgen.native.shapes import INTEGER, Batch, Segment, c_name, is_bytes, scalar_of
 from tools.specgen.native.walk import dotted
-from tools.specgen.sizes import fixed_size
 from tools.specgen.writer import CodeWriter
 
 
@@ -178,13 +179,12 @@ def _frame_sources(segment: Segment, kind: Type) -> dict[str, str]:
 
 
 def _emit_checksum(model: Model, kind: Type, size: str, out: CodeWriter) -> None:
-    found = type_layout(model, kind).checksum
+    found = checksum_of(model, kind)
     if found is None:
         return
-    field = kind.field_by_id[found.field]
-    assert isinstance(field.type, IntegerType)
-    computed = f"ks_{found.algorithm}(body + {found.start}, {size} - {found.start})"
-    out.line(f"ks_store(body + {found.position}, {field.type.size}, (int64_t){computed});")
+    assert isinstance(found.field.type, IntegerType)
+    computed = f"ks_{found.function}(body + {found.start}, {size} - {found.start})"
+    out.line(f"ks_store(body + {found.position}, {found.field.type.size}, (int64_t){computed});")
 
 
 def has_finish(model: Model, batch: Batch) -> bool:

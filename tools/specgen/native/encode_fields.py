@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tools.specgen.expression import names
+from tools.specgen.facts.fields import is_bytes, is_integer, scalar_of
 from tools.specgen.model import DeriveFunction, Field, IntegerType, Model, Type, TypeReference
+from tools.specgen.native.columns import c_name
 from tools.specgen.native.expressions import CTranslator, bare, checks
-from tools.specgen.native.shapes import c_name, is_bytes, is_integer, scalar_of
 from tools.specgen.writer import CodeWriter
 
 RANGE = "return KS_RANGE;"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from tools.specgen.expression import Attribute, Binary, Expression, Name, Ternary
+from tools.specgen.facts.segments import Batch, Segment, resolved
 from tools.specgen.model import Field, Type, TypeReference
+from tools.specgen.native.columns import c_name
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.encode_fields import RANGE, FieldWriter
 from tools.specgen.native.expressions import CTranslator
 from tools.specgen.native.headers import structure_name
-from tools.specgen.native.shapes import Batch, Segment, c_name, resolved
 from tools.specgen.writer import CodeWriter
 
 

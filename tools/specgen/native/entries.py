@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tools.specgen.facts.segments import Batch, Segment, members
 from tools.specgen.model import Type
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.headers import cases_of, checksum, kind_arguments, structure_name
-from tools.specgen.native.shapes import Batch, Segment, members
 from tools.specgen.writer import CodeWriter
 
 
@@ -55,7 +55,7 @@ class EntryEmitter:
                 self._put(names.index("size"), "frame.end - p")
                 bits = 0b11
                 for member in members(self.model, self.segment.entry):
-                    self._put(names.index(member.path), f"frame.{member.c_name}")
+                    self._put(names.index(member.path), f"frame.{member.identifier}")
                     bits |= 1 << names.index(member.path)
                 out.line(f"uint64_t have = {hex(bits)};")
                 for number, kind in enumerate(self.segment.kinds):
@@ -86,7 +86,7 @@ class EntryEmitter:
             bits = 0
             for number, member in enumerate(members(self.model, kind)):
                 column = names.index(member.path)
-                self._put(column, f"h.{member.c_name}")
+                self._put(column, f"h.{member.identifier}")
                 if member.condition is None:
                     bits |= 1 << column
                 else:
@@ -96,8 +96,8 @@ class EntryEmitter:
     def _fill(self, kind: Type) -> None:
         """``fill_<kind>``: what the header says, for each record of it."""
         out = self.out
-        own = {m.path: f"h->{m.c_name}" for m in members(self.model, kind)}
-        entry = {m.path: f"frame->{m.c_name}" for m in members(self.model, self.segment.entry)}
+        own = {m.path: f"h->{m.identifier}" for m in members(self.model, kind)}
+        entry = {m.path: f"frame->{m.identifier}" for m in members(self.model, self.segment.entry)}
         out.line(f"static void fill_{kind.name}(const struct frame *frame,")
         with out.block(
             f"        const {structure_name(kind)} *h, ks_out *out, int64_t first,"

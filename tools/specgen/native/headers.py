@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tools.specgen.expression import Int
-from tools.specgen.layout.emit import type_layout
+from tools.specgen.facts.segments import Segment, members
+from tools.specgen.facts.sizes import checksum_of
 from tools.specgen.model import Field, IntegerType, Model, Type, TypeReference
+from tools.specgen.native.columns import c_name
 from tools.specgen.native.expressions import CTranslator, bare, checks
-from tools.specgen.native.shapes import Segment, c_name, members
 from tools.specgen.native.walk import Scope, Walk
 from tools.specgen.writer import CodeWriter
 
@@ -33,7 +34,7 @@ def emit_structure(model: Model, type_: Type, out: CodeWriter) -> None:
     """The structure itself; ``present`` says which members with a condition are there."""
     with out.block(f"{structure_name(type_)} {{", "};"):
         for member in members(model, type_):
-            out.line(f"int64_t {member.c_name};")
+            out.line(f"int64_t {member.identifier};")
         out.line("uint64_t present;")
     out.line()
 
@@ -65,14 +66,14 @@ def _emit_meaning(model: Model, type_: Type, scope: Scope, out: CodeWriter) -> N
         value = translator.text(member.instance.value) if member.instance else None
         if member.condition is None:
             if value:
-                out.line(f"h->{member.c_name} = {value};")
-                scope.names[member.path] = f"h->{member.c_name}"
+                out.line(f"h->{member.identifier} = {value};")
+                scope.names[member.path] = f"h->{member.identifier}"
             out.line(f"h->present |= {bit};")
             continue
         condition = translator.text(member.condition)
         if value:
-            out.line(f"h->{member.c_name} = {condition} ? {value} : -1;")
-            scope.names[member.path] = f"h->{member.c_name}"
+            out.line(f"h->{member.identifier} = {condition} ? {value} : -1;")
+            scope.names[member.path] = f"h->{member.identifier}"
         with out.block(f"if ({bare(condition)})"):
             out.line(f"h->present |= {bit};")
 
@@ -82,7 +83,7 @@ def emit_entry(segment: Segment, out: CodeWriter) -> None:
     model, entry = segment.model, segment.entry
     with out.block("struct frame {", "};"):
         for member in members(model, entry):
-            out.line(f"int64_t {member.c_name};")
+            out.line(f"int64_t {member.identifier};")
         out.line("int64_t selector;")
         out.line("const uint8_t *body;")
         out.line("const uint8_t *end;")
@@ -157,9 +158,9 @@ def cases_of(segment: Segment, kind: Type) -> str:
 
 def checksum(model: Model, type_: Type, body: str, end: str) -> str | None:
     """The condition that the stored checksum of ``h`` is right, None where there is none."""
-    found = type_layout(model, type_).checksum
+    found = checksum_of(model, type_)
     if found is None:
         return None
     start = f"{body} + {found.start}" if found.start else body
-    computed = f"ks_{found.algorithm}({start}, {end} - ({start}))"
-    return f"(int64_t){computed} == h.{c_name(found.field)}"
+    computed = f"ks_{found.function}({start}, {end} - ({start}))"
+    return f"(int64_t){computed} == h.{c_name(found.field.id)}"

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tools.specgen.expression import Attribute, Expression, Name, names, walk
+from tools.specgen.facts.fields import is_bytes, is_integer, scalar_of
+from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -16,9 +18,8 @@ from tools.specgen.model import (
     Type,
     TypeReference,
 )
+from tools.specgen.native.columns import c_name
 from tools.specgen.native.expressions import CTranslator, bare, checks, enum_check
-from tools.specgen.native.shapes import c_name, is_bytes, is_integer, scalar_of
-from tools.specgen.sizes import fixed_size
 from tools.specgen.writer import CodeWriter
 
 

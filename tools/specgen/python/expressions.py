@@ -21,31 +21,10 @@ from tools.specgen.expression import (
     Ternary,
     Unary,
 )
+from tools.specgen.facts.terms import COMPARISONS, Terms
 from tools.specgen.model import (
-    BitsType,
-    Field,
-    IntegerType,
-    Model,
-    Parameter,
-    PeekInstance,
-    Scalar,
-    Type,
-    TypeReference,
-    ValueInstance,
     camel,
 )
-
-Member = Field | Parameter | PeekInstance | ValueInstance
-Interval = tuple[int, int]
-
-LONG: Interval = (-(1 << 63), (1 << 63) - 1)
-"""Java's ``long``, in which the meaning of value instances is defined."""
-
-_SCALARS: Mapping[Scalar, Interval] = {
-    Scalar.VARINT32: (-(1 << 31), (1 << 31) - 1),
-    Scalar.VARINT64: LONG,
-    Scalar.UNSIGNED_VARINT32: (0, (1 << 32) - 1),
-}
 
 _TERNARY, _OR, _AND, _NOT, _COMPARE, _PIPE, _CARET, _AMPERSAND = range(8)
 _SHIFT, _SUM, _PRODUCT, _UNARY, _ATOM = range(8, 13)
@@ -53,19 +32,7 @@ _PRECEDENCE = {
     "or": _OR, "and": _AND, "|": _PIPE, "^": _CARET, "&": _AMPERSAND, "<<": _SHIFT, ">>": _SHIFT,
     "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT,
 }  # fmt: skip
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _OPERATORS = {"/": "//"}
-
-
-def members(type_: Type) -> dict[str, Member]:
-    """Everything that an expression inside of ``type_`` can name."""
-    groups: tuple[tuple[Member, ...], ...] = (
-        type_.parameters,
-        type_.fields,
-        type_.peek_instances,
-        type_.value_instances,
-    )
-    return {member.id: member for group in groups for member in group}
 
 
 @dataclass(frozen=True)
@@ -87,32 +54,24 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Translator:
+class Translator(Terms):
     """Turns expressions of one type into Python.
 
     Attributes:
-        model: the whole specification.
-        type: the type that the expressions stand in.
         resolve: source text of a parameter, field or instance of the type.
         value: source text of ``_``.
         stream: source texts of ``_io``.
         enum_names: write enumeration members by name, else as numbers.
         wrap: reduce sums and products that may leave 64 bits, as Java does.
-        intervals: narrower bounds of members than their types give, by id.
         overrides: source text of whole sub-expressions, looked up before anything else.
-        bounds: bounds of whole sub-expressions, looked up before anything else.
     """
 
-    model: Model
-    type: Type
     resolve: Callable[[str], str]
     value: str = "_"
     stream: Stream | None = None
     enum_names: bool = False
     wrap: bool = False
-    intervals: Mapping[str, Interval] = field(default_factory=dict)
     overrides: Mapping[Expression, str] = field(default_factory=dict)
-    bounds: Mapping[Expression, Interval] = field(default_factory=dict)
 
     def text(self, expression: Expression) -> str:
         """The expression as Python source."""
@@ -127,97 +86,11 @@ class Translator:
         """Source text that is true where the expression is false."""
         return self.text(_negation(expression))
 
-    def member_of(self, expression: Expression) -> tuple[Type, Member] | None:
-        """The member that ``a.b.c`` means, and the type that has it; None for other values."""
-        match expression:
-            case Name(name):
-                found = members(self.type).get(name)
-                return (self.type, found) if found else None
-            case Attribute(inner, name):
-                outer = self.member_of(inner)
-                if outer is None or not isinstance(outer[1], Field | Parameter):
-                    return None
-                kind = outer[1].type
-                if not isinstance(kind, TypeReference):
-                    return None
-                if self.model.type(kind).scalar and name == "value":
-                    return outer
-                found = members(self.model.type(kind)).get(name)
-                return (self.model.type(kind), found) if found else None
-        return None
-
-    def interval(self, expression: Expression) -> Interval:
-        """Bounds of an integer expression; ``LONG`` where nothing better is known."""
-        if expression in self.bounds:
-            return self.bounds[expression]
-        match expression:
-            case Int(value):
-                return value, value
-            case Unary("-", operand):
-                low, high = self.interval(operand)
-                return -high, -low
-            case Binary("+", left, right):
-                a, b = self.interval(left), self.interval(right)
-                return a[0] + b[0], a[1] + b[1]
-            case Binary("-", left, right):
-                a, b = self.interval(left), self.interval(right)
-                return a[0] - b[1], a[1] - b[0]
-            case Binary("*", left, right):
-                a, b = self.interval(left), self.interval(right)
-                products = [x * y for x in a for y in b]
-                return min(products), max(products)
-            case Binary("&", left, right):
-                highs = [high for low, high in map(self.interval, (left, right)) if low >= 0]
-                return (0, min(highs)) if highs else LONG
-            case Ternary(_, then, otherwise):
-                a, b = self.interval(then), self.interval(otherwise)
-                return min(a[0], b[0]), max(a[1], b[1])
-            case Name() | Attribute():
-                return self._member_interval(expression)
-        return LONG
-
-    def is_boolean(self, expression: Expression) -> bool:
-        """Whether the value is true or false."""
-        match expression:
-            case Bool() | Unary("not", _):
-                return True
-            case Binary(operator, _, _):
-                return operator in _COMPARISONS or operator in ("and", "or")
-            case Ternary(_, then, _):
-                return self.is_boolean(then)
-        found = self.member_of(expression)
-        return found is not None and isinstance(found[1], Field) and found[1].is_bool
-
-    def _member_interval(self, expression: Expression) -> Interval:
-        found = self.member_of(expression)
-        if found is None:
-            return LONG
-        owner, member = found
-        if owner is self.type and member.id in self.intervals:
-            return self.intervals[member.id]
-        if isinstance(member, ValueInstance):
-            inner = Translator(self.model, owner, str)
-            low, high = inner.interval(member.value)
-            return max(low, LONG[0]), min(high, LONG[1])
-        match member.type:
-            case IntegerType(size, signed) if size < 8 or signed:
-                return member.type.minimum, member.type.maximum
-            case BitsType(width):
-                return 0, (1 << width) - 1
-            case TypeReference():
-                scalar = self.model.type(member.type).scalar
-                return _SCALARS.get(scalar, LONG) if scalar else LONG
-        return LONG
-
     def _top(self, expression: Expression) -> tuple[str, int]:
         text, level = self._render(expression)
-        if self.wrap and _is_arithmetic(expression) and self._leaves_long(expression):
+        if self.wrap and _is_arithmetic(expression) and self.leaves_long(expression):
             return f"signed64({text})", _ATOM
         return text, level
-
-    def _leaves_long(self, expression: Expression) -> bool:
-        low, high = self.interval(expression)
-        return low < LONG[0] or high > LONG[1]
 
     def _side(self, expression: Expression, level: int, *, inside: bool = False) -> str:
         # Sums of sums are reduced once, at the outermost: the ring of integers allows it.
@@ -257,7 +130,7 @@ class Translator:
         raise AssertionError(expression)
 
     def _binary(self, node: Binary) -> tuple[str, int]:
-        if node.operator in _COMPARISONS:
+        if node.operator in COMPARISONS:
             left, right = (self._side(side, _PIPE) for side in (node.left, node.right))
             return f"{left} {node.operator} {right}", _COMPARE
         if node == LEFT and self.stream:

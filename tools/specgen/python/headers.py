@@ -20,10 +20,11 @@ from tools.specgen.expression import (
     Ternary,
     Unary,
 )
+from tools.specgen.facts.ranges import sole_lower_bound
+from tools.specgen.facts.segments import Member, Segment, members, segments
 from tools.specgen.model import BytesType, Field, Model, Type, TypeReference
-from tools.specgen.native.shapes import Member, Segment, members, segments
 from tools.specgen.output import Output
-from tools.specgen.python.checks import lower_bound, violated
+from tools.specgen.python.checks import violated
 from tools.specgen.python.expressions import Translator
 from tools.specgen.python.runs import Leaf, Run, Structs, run_of
 from tools.specgen.python.runs import segments as parts_of
@@ -156,7 +157,7 @@ class _Module:
             if place == selector:
                 tests.append(self._wrong_kind(kind, item.id))
             elif item.id == length.id:
-                if (lower_bound(item) or 0) > kind.run.size or lower_bound(item) is None:
+                if (sole_lower_bound(item) or 0) > kind.run.size or sole_lower_bound(item) is None:
                     tests += self._violations(item, self.segment.entry)
             elif leaf.is_bits and wanted:
                 raise ValueError(f"{item.location}: bits with bounds have no place here")
@@ -205,7 +206,7 @@ class _Module:
             made.append(f'"{path}": {function},')
         for member in members(self.model, kind.type):
             if member.condition is not None:
-                function = f"_{kind.type.name}_has_{member.c_name}"
+                function = f"_{kind.type.name}_has_{member.identifier}"
                 self._function(function, member.owner, member.condition, out)
                 conditions.append(f'"{member.path}": {function},')
         return [

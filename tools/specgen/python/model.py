@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
+from tools.specgen.facts.fields import is_computed, model_fields, value_types
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -39,33 +40,6 @@ def emit(model: Model) -> list[Output]:
         if spec.enums or _structures(spec)
     ]
     return [*outputs, _package(model)]
-
-
-def model_fields(type_: Type) -> tuple[Field, ...]:
-    """The fields that the model shows: all but guards."""
-    return tuple(field for field in type_.fields if not field.is_guard)
-
-
-def is_computed(type_: Type, field: Field) -> bool:
-    """Whether a writer fills the field in: derived from siblings, or of one value only."""
-    if field.derive is not None:
-        return not type_.is_opaque_count(field)
-    return field.constant is not None
-
-
-def value_types(model: Model, reference: TypeReference) -> tuple[Type, ...]:
-    """The types whose classes or host values the model shows for a reference."""
-    type_ = model.type(reference)
-    if type_.is_frame:
-        body = type_.fields[1].type
-        assert isinstance(body, TypeReference)
-        return value_types(model, body)
-    if type_.is_choice:
-        kind = type_.fields[0].type
-        assert isinstance(kind, SwitchType)
-        found = [inner for _, case in kind.cases for inner in value_types(model, case)]
-        return tuple(dict.fromkeys(found))
-    return (type_,)
 
 
 def _structures(spec: Spec) -> list[Type]:

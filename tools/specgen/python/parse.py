@@ -10,19 +10,13 @@ from __future__ import annotations
 import builtins
 import re
 
+from tools.specgen.facts.fields import is_computed, model_fields, value_types
+from tools.specgen.facts.ranges import VARINTS
 from tools.specgen.model import Model, Parameter, Scalar, Spec, Type, TypeReference
 from tools.specgen.output import Output
-from tools.specgen.python.model import is_computed, model_fields, value_types
 from tools.specgen.python.parse_fields import FieldReader, bulk_run, is_bulk
 from tools.specgen.python.runs import Names, Structs
 from tools.specgen.writer import CodeWriter
-
-VARINTS = {
-    Scalar.VARINT32: (5, 32, True),
-    Scalar.VARINT64: (10, 64, True),
-    Scalar.UNSIGNED_VARINT32: (5, 32, False),
-}
-"""What ``-scalar`` says of an integer: bytes at most, bits, whether zig-zag coded."""
 
 _LOCALS = (
     "buffer", "pos", "end", "complete", "start", "stop", "base", "item", "index", "count", "result",

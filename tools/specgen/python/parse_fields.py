@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tools.specgen.expression import Expression, Int, names
+from tools.specgen.expression import Expression, Int
+from tools.specgen.facts.fields import mentioned
+from tools.specgen.facts.sizes import fixed_size, minimum_size
 from tools.specgen.model import (
     BytesType,
     Field,
@@ -15,10 +17,9 @@ from tools.specgen.model import (
     Type,
     TypeReference,
 )
-from tools.specgen.python.checks import expressions, grouped_cases, never_negative
+from tools.specgen.python.checks import grouped_cases
 from tools.specgen.python.parse_runs import Place, RunReader, plus
 from tools.specgen.python.runs import Run, is_fixed, run_of, segments
-from tools.specgen.sizes import fixed_size, minimum_size
 
 
 def is_bulk(model: Model, type_: Type) -> bool:
@@ -63,9 +64,8 @@ class FieldReader(RunReader):
                 self._field(segment)
 
     def _peeks(self, field: Field) -> None:
-        mentioned = {name for part in expressions(field) for name in names(part)}
         for peek in self.type.peek_instances:
-            if peek.id not in mentioned or peek.id in self.seen:
+            if peek.id not in mentioned(field) or peek.id in self.seen:
                 continue
             self.seen.add(peek.id)
             assert isinstance(peek.position, Int)
@@ -189,7 +189,7 @@ class FieldReader(RunReader):
     def _sized(self, field: Field, size: Expression, place: Place) -> None:
         """``stop`` becomes the end of a part of ``size`` bytes."""
         text = self.translator().operand(size)
-        if not never_negative(self.translator(), field, size):
+        if not self.translator().never_negative(field, size):
             with self.out.block(f"if {text} < 0:"):
                 self.out.line(f"raise invalid({place.offset}, {text}, {place})")
         with self.out.block(f"if {text} > end - pos:"):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tools.specgen.expression import names
+from tools.specgen.facts.fields import is_computed, model_fields, valid_parts
+from tools.specgen.facts.terms import members
 from tools.specgen.model import Field, Model, Type, TypeReference, ValueInstance
-from tools.specgen.python.checks import parts, violated
-from tools.specgen.python.expressions import Stream, Translator, members
-from tools.specgen.python.model import is_computed, model_fields
+from tools.specgen.python.checks import violated
+from tools.specgen.python.expressions import Stream, Translator
 from tools.specgen.python.runs import Leaf, Names, Run, Structs, path_of
 from tools.specgen.writer import CodeWriter
 
@@ -128,7 +129,7 @@ class RunReader:
             name
             for field in run.fields
             if field.valid
-            for part in parts(field.valid)
+            for part in valid_parts(field.valid)
             for name in names(part)
         }
         return bool(mentioned & {field.id for field in (*leaf.parents, *leaf.fields)})

@@ -16,8 +16,10 @@ from tools.specgen.expression import (
     Unary,
     names,
 )
+from tools.specgen.facts.ranges import LONG, Interval
+from tools.specgen.facts.terms import members
 from tools.specgen.model import Model, Scalar, Type, TypeReference, ValueInstance
-from tools.specgen.python.expressions import LONG, Interval, Translator, members
+from tools.specgen.python.expressions import Translator
 
 _HALF: Interval = (LONG[0] // 2, LONG[1] // 2)
 """Two numbers in these bounds have a sum that fits 64 bits."""

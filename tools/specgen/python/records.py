@@ -15,6 +15,7 @@ from tools.specgen.expression import (
     Int,
     Name,
 )
+from tools.specgen.facts.ranges import VARINTS
 from tools.specgen.model import (
     BytesType,
     DeriveFunction,
@@ -26,9 +27,9 @@ from tools.specgen.model import (
     TypeReference,
 )
 from tools.specgen.output import Output
-from tools.specgen.python.checks import never_negative, violated
+from tools.specgen.python.checks import violated
 from tools.specgen.python.expressions import LEFT, Stream, Translator
-from tools.specgen.python.parse import VARINTS, taken_names
+from tools.specgen.python.parse import taken_names
 from tools.specgen.python.record_meanings import Meanings, UnsupportedError
 from tools.specgen.python.runs import Names
 from tools.specgen.writer import CodeWriter
@@ -214,7 +215,7 @@ class RecordLoop:
         value = Attribute(Name(field.id), "value")
         return (
             field.valid is not None
-            and never_negative(self._translator(type_), field, value)
+            and self._translator(type_).never_negative(field, value)
             and field.valid.expression == Binary(">=", Attribute(Name("_"), "value"), Int(0))
         )
 
@@ -312,7 +313,7 @@ class RecordLoop:
         self, out: CodeWriter, type_: Type, field: Field, size: Expression, target: str
     ) -> None:
         translator = self._translator(type_)
-        if not never_negative(translator, field, size):
+        if not translator.never_negative(field, size):
             raise UnsupportedError(f"the size of {field.id} may be negative")
         out.line(f"end = pos + {translator.operand(size)}")
         out.line(f"{target} = data[pos:end]")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tools.specgen.expression import Int, names
+from tools.specgen.facts.fields import valid_parts
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -16,7 +17,6 @@ from tools.specgen.model import (
     Type,
     TypeReference,
 )
-from tools.specgen.python.checks import parts
 
 _CODES = {(1, True): "b", (2, True): "h", (4, True): "i", (8, True): "q"}
 _UNSIGNED = {1: "B", 2: "H", 4: "I", 8: "Q"}
@@ -134,8 +134,8 @@ def is_fixed(model: Model, item: Field) -> bool:
 
 def _is_simple(model: Model, item: Field) -> bool:
     """Fixed, set by the constructor, and checked, if at all, without looking at other fields."""
-    mentioned = {name for part in parts(item.valid) for name in names(part)} if item.valid else ()
-    return is_fixed(model, item) and item.derive is None and set(mentioned) <= {"_"}
+    used = {name for part in valid_parts(item.valid) for name in names(part)}
+    return is_fixed(model, item) and item.derive is None and used <= {"_"}
 
 
 def _add_leaves(

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 
 from tools.specgen.expression import Name
+from tools.specgen.facts.fields import value_types
+from tools.specgen.facts.ranges import VARINTS
 from tools.specgen.model import Model, Scalar, Spec, SwitchType, Type
 from tools.specgen.output import Output
-from tools.specgen.python.model import value_types
-from tools.specgen.python.parse import VARINTS, taken_names
+from tools.specgen.python.parse import taken_names
 from tools.specgen.python.runs import Names, Structs
 from tools.specgen.python.write_fields import FieldWriter, needed_parameters
 from tools.specgen.writer import CodeWriter
@@ -136,7 +137,7 @@ class SerializeModule:
     def _varint(self, type_: Type) -> None:
         assert type_.scalar
         _, bits, zigzag = VARINTS[type_.scalar]
-        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if zigzag else (0, (1 << bits) - 1)
+        low, high = VARINTS[type_.scalar].range
         with self.out.block(self._open(type_, f', path: str = "", spec: str = "{type_.location}"')):
             self._docstring(type_)
             with self.out.block(f"if not isinstance(value, int) or not {low} <= value <= {high}:"):

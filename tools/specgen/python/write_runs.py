@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from itertools import groupby
 
 from tools.specgen.expression import Name, names
+from tools.specgen.facts.fields import is_computed, valid_parts
+from tools.specgen.facts.ranges import sole_lower_bound
+from tools.specgen.facts.terms import members
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -19,13 +22,10 @@ from tools.specgen.model import (
     Valid,
     ValueInstance,
 )
-from tools.specgen.python.checks import lower_bound, parts, violated
-from tools.specgen.python.expressions import Translator, members
-from tools.specgen.python.model import is_computed
+from tools.specgen.python.checks import violated
+from tools.specgen.python.expressions import Translator
 from tools.specgen.python.runs import Leaf, Names, Run, Structs, path_of, run_of
 from tools.specgen.writer import CodeWriter
-
-_CHECKSUMS = (DeriveFunction.CRC32, DeriveFunction.CRC32C)
 
 
 class RunWriter(ABC):
@@ -73,7 +73,7 @@ class RunWriter(ABC):
             return False
         if derive.function is DeriveFunction.COUNT:
             return False
-        return derive.function in _CHECKSUMS or self._is_span(derive) or not self._is_bytes(derive)
+        return derive.function.is_checksum or self._is_span(derive) or not self._is_bytes(derive)
 
     def _is_span(self, derive: Derive) -> bool:
         return derive.open_end or derive.last is not None
@@ -223,7 +223,7 @@ class RunWriter(ABC):
     def _length(self, field: Field) -> str:
         derive = field.derive
         assert derive is not None
-        if derive.function in _CHECKSUMS or self._is_span(derive):
+        if derive.function.is_checksum or self._is_span(derive):
             raise ValueError(f"{field.location}: a writer can only patch a field of fixed width")
         target = self.type.field_by_id[derive.first]
         stored = self._stored(target)
@@ -269,14 +269,14 @@ class RunWriter(ABC):
         name = self.names.local(field.id)
         start = f"{derive.first}_at"
         end = "" if derive.open_end else f"{derive.last or derive.first}_end"
-        if derive.function in _CHECKSUMS:
+        if derive.function.is_checksum:
             computed = f"{derive.function}(memoryview(out)[{start}:{end}])"
         else:
             computed = f"{end or 'len(out)'} - {start}"
         plus = f" + {derive.plus}" if derive.plus else ""
         self.out.line(f"{name} = {computed}{plus}")
         self._prefer_stored(field, name)
-        if derive.function not in _CHECKSUMS:
+        if not derive.function.is_checksum:
             where = self._where(field)
             low, high = field.type.minimum, field.type.maximum
             self.out.line(f"check_integer({name}, {low}, {high}, {where})")
@@ -289,8 +289,8 @@ class RunWriter(ABC):
         if field.valid is None or _mentions_stream(field.valid):
             return
         computed = field.derive is not None and not self.type.is_opaque_count(field)
-        if computed and field.derive and field.derive.function not in _CHECKSUMS:
-            demanded = lower_bound(field)
+        if computed and field.derive and not field.derive.function.is_checksum:
+            demanded = sole_lower_bound(field)
             if (
                 demanded is not None
                 and demanded <= field.derive.plus
@@ -313,7 +313,7 @@ def _operand(test: str) -> str:
 
 
 def _mentions_stream(valid: Valid) -> bool:
-    return any(Name("_io").id in names(part) for part in parts(valid))
+    return any(Name("_io").id in names(part) for part in valid_parts(valid))
 
 
 def _offset_of(run: Run, field: Field) -> int:

@@ -9,12 +9,11 @@ from typing import Any
 
 from tools.specgen.evaluate import literal, satisfies
 from tools.specgen.expression import Binary, walk
-from tools.specgen.lint.derive import value_range
-from tools.specgen.lint.support import scalar_of, size_of
+from tools.specgen.facts.fields import scalar_of, size_of
+from tools.specgen.facts.ranges import VARINTS, value_range
 from tools.specgen.model import (
     BitsType,
     BytesType,
-    DeriveFunction,
     Field,
     IntegerType,
     Model,
@@ -27,10 +26,7 @@ from tools.specgen.model import (
 from tools.specgen.vectors.encode import varint
 from tools.specgen.vectors.tree import Builder, Items, Raw, Structure
 
-_LAST_BITS = {Scalar.VARINT32: 4, Scalar.UNSIGNED_VARINT32: 4, Scalar.VARINT64: 1}
-_MOST_BYTES = {Scalar.VARINT32: 5, Scalar.UNSIGNED_VARINT32: 5, Scalar.VARINT64: 10}
 _QUIRK_OF_SURPLUS = {Scalar.VARINT32: "Q1", Scalar.UNSIGNED_VARINT32: "Q1", Scalar.VARINT64: "Q2"}
-_CHECKSUMS = (DeriveFunction.CRC32, DeriveFunction.CRC32C)
 
 
 @dataclass(frozen=True)
@@ -153,7 +149,7 @@ class Changes:
         derive = item.derive
         canonical = derive is None or number == self._base.node(item.id).value
         why = f"{item.id} is {number}."
-        if derive is not None and derive.function in _CHECKSUMS:
+        if derive is not None and derive.function.is_checksum:
             why += " Checksums are verified by the library, not by the parser."
         if derive is not None and self._type.is_opaque_count(item):
             canonical = True
@@ -270,7 +266,7 @@ def _ends(structure: Structure) -> set[int]:
 
 def varint_forms(scalar: Scalar, value: int) -> Iterator[tuple[str, str, bytes, str]]:
     """Other encodings of a number: name, reason, bytes, and fault if readers refuse them."""
-    most = _MOST_BYTES[scalar]
+    most = VARINTS[scalar].size
     shortest = varint(scalar, value)
     longest = bytearray(byte | 0x80 for byte in shortest) + b"\x80" * (most - len(shortest))
     if len(shortest) < most:
@@ -278,7 +274,9 @@ def varint_forms(scalar: Scalar, value: int) -> Iterator[tuple[str, str, bytes, 
         yield "non_minimal", "A byte longer than needed, accepted (quirk Q3).", padded, ""
     longest[-1] &= 0x7F
     yield "longest", f"{most} bytes, accepted (quirk Q3).", bytes(longest), ""
-    surplus = bytes(longest[:-1]) + bytes([longest[-1] | (0x7F << _LAST_BITS[scalar]) & 0x7F])
+    surplus = bytes(longest[:-1]) + bytes(
+        [longest[-1] | (0x7F << VARINTS[scalar].last_bits) & 0x7F]
+    )
     why = "Bits of the last byte that do not fit are dropped, not refused"
     yield "surplus_bits", f"{why} (quirk {_QUIRK_OF_SURPLUS[scalar]}).", surplus, ""
     endless = bytes(longest[:-1]) + b"\x80\x00"

@@ -14,7 +14,8 @@ from typing import Any
 
 from tools.specgen.evaluate import evaluate, literal, satisfies
 from tools.specgen.expression import Name, names
-from tools.specgen.lint.support import allowed_values, source
+from tools.specgen.facts.fields import source
+from tools.specgen.facts.ranges import allowed_values
 from tools.specgen.model import (
     Field,
     IntegerType,

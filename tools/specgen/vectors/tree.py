@@ -13,8 +13,8 @@ from enum import Enum, auto
 from typing import Any
 
 from tools.specgen.evaluate import UnknownNameError, evaluate, literal, satisfies
-from tools.specgen.lint.derive import value_range
-from tools.specgen.lint.support import allowed_values, scalar_of, size_of
+from tools.specgen.facts.fields import scalar_of, size_of
+from tools.specgen.facts.ranges import allowed_values, value_range
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -380,10 +380,7 @@ class Builder:
     def _checksums(self, structure: Structure, chosen: Mapping[str, Any]) -> None:
         for node in structure.nodes:
             derive = node.field.derive
-            if derive is None or derive.function not in (
-                DeriveFunction.CRC32,
-                DeriveFunction.CRC32C,
-            ):
+            if derive is None or not derive.function.is_checksum:
                 continue
             if node.field.id not in chosen:
                 covered = structure.data[structure.node(derive.first).start :]

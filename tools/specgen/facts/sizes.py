@@ -1,11 +1,14 @@
-"""How many bytes types and fields take, as far as the specification says so."""
+"""How many bytes types and fields take, and where a checksum lies, as far as the model says."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from tools.specgen.expression import Int
 from tools.specgen.model import (
     BitsType,
     BytesType,
+    DeriveFunction,
     Field,
     IntegerType,
     Model,
@@ -65,3 +68,30 @@ def _varies(model: Model, field: Field) -> bool:
         case TypeReference():
             return fixed_size(model, model.type(field.type)) is None
     return True
+
+
+@dataclass(frozen=True)
+class ChecksumPlace:
+    """A checksum over the bytes from ``start`` to the end of its type, stored at ``position``."""
+
+    field: Field
+    function: DeriveFunction
+    position: int
+    start: int
+
+
+def checksum_of(model: Model, type_: Type) -> ChecksumPlace | None:
+    """The first checksum of a type, None where it has none."""
+    starts: dict[str, int] = {}
+    position = 0
+    for field in type_.fields:
+        starts[field.id] = position
+        size = fixed_size(model, field)
+        if size is None:
+            break
+        position += size
+    for field in type_.fields:
+        if field.derive is not None and field.derive.function.is_checksum:
+            place, start = starts[field.id], starts[field.derive.first]
+            return ChecksumPlace(field, field.derive.function, place, start)
+    return None

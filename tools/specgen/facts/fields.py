@@ -1,4 +1,4 @@
-"""What the rules of the linter share: the problem they report, and how they look names up."""
+"""What a field is, which types and expressions it mentions, and where its size comes from."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tools.specgen.evaluate import literal
-from tools.specgen.expression import Attribute, Binary, Expression, Int, Name
+from tools.specgen.expression import Attribute, Binary, Expression, Name, names
 from tools.specgen.model import (
+    BitsType,
+    BytesType,
     Field,
     FieldType,
     IntegerType,
@@ -20,21 +22,6 @@ from tools.specgen.model import (
     Valid,
     ValueInstance,
 )
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something in the specification that a rule forbids.
-
-    Attributes:
-        location: ``recordbatch.ksy#/types/record/seq/3``.
-        rule: ``S1`` to ``S10``, or the name of another rule in spec/README.md.
-        message: what is wrong and what to write instead.
-    """
-
-    location: str
-    rule: str
-    message: str
 
 
 @dataclass(frozen=True)
@@ -109,65 +96,6 @@ def scalar_of(model: Model, field: Field) -> Scalar | None:
     return None
 
 
-def lower_bound(model: Model, field: Field) -> int | None:
-    """The smallest value that type and ``valid`` let pass, None if there is no bound to see."""
-    bounds: list[int] = []
-    if isinstance(field.type, IntegerType) and not field.type.signed:
-        bounds.append(0)
-    if scalar_of(model, field) is Scalar.UNSIGNED_VARINT32:
-        bounds.append(0)
-    if field.valid is not None:
-        bounds += _bounds(field.valid)
-    return max(bounds, default=None)
-
-
-def _bounds(valid: Valid) -> Iterator[int]:
-    for expression in (valid.equal, valid.minimum):
-        value = literal(expression)
-        if value is not None:
-            yield value
-    choices = [literal(item) for item in valid.any_of]
-    if choices and None not in choices:
-        yield min(choice for choice in choices if choice is not None)
-    if valid.expression is not None:
-        for node in conjuncts(valid.expression):
-            match node:
-                case Binary(">=", left, right) if _is_self(left) and literal(right) is not None:
-                    yield literal(right) or 0
-                case Binary(">", left, right) if _is_self(left) and literal(right) is not None:
-                    yield (literal(right) or 0) + 1
-
-
-def _is_self(expression: Expression) -> bool:
-    return expression in (Name("_"), Attribute(Name("_"), "value"))
-
-
-def conjuncts(expression: Expression) -> Iterator[Expression]:
-    """The parts that ``and`` joins."""
-    match expression:
-        case Binary("and", left, right):
-            yield from conjuncts(left)
-            yield from conjuncts(right)
-        case _:
-            yield expression
-
-
-def allowed_values(valid: Valid | None) -> frozenset[int] | None:
-    """The values that pass, None where they are too many to list or not constant."""
-    if valid is None:
-        return None
-    equal = literal(valid.equal)
-    if equal is not None:
-        return frozenset({equal})
-    choices = [literal(item) for item in valid.any_of]
-    if choices and None not in choices:
-        return frozenset(choice for choice in choices if choice is not None)
-    low, high = literal(valid.minimum), literal(valid.maximum)
-    if low is None or high is None or high - low > 256:
-        return None
-    return frozenset(range(low, high + 1))
-
-
 def expressions(node: Field | PeekInstance | ValueInstance) -> Iterator[tuple[str, Expression]]:
     """Every expression of a node with the key that it stands under."""
     if isinstance(node, ValueInstance):
@@ -185,17 +113,18 @@ def expressions(node: Field | PeekInstance | ValueInstance) -> Iterator[tuple[st
     size = getattr(node.type, "size", None)
     if size is not None and not isinstance(size, int):
         yield "size", size
-    yield from _valid_expressions(node.valid)
+    for part in valid_parts(node.valid):
+        yield "valid", part
     if isinstance(node, Field):
         yield from _field_expressions(node)
 
 
-def _valid_expressions(valid: Valid | None) -> Iterator[tuple[str, Expression]]:
-    if valid is not None:
-        parts = (valid.equal, valid.minimum, valid.maximum, valid.expression, *valid.any_of)
-        for part in parts:
-            if part is not None:
-                yield "valid", part
+def valid_parts(valid: Valid | None) -> list[Expression]:
+    """The expressions of a ``valid:``."""
+    if valid is None:
+        return []
+    found = (valid.equal, valid.minimum, valid.maximum, valid.expression, *valid.any_of)
+    return [part for part in found if part is not None]
 
 
 def _field_expressions(field: Field) -> Iterator[tuple[str, Expression]]:
@@ -207,6 +136,51 @@ def _field_expressions(field: Field) -> Iterator[tuple[str, Expression]]:
         yield "repeat-until", field.repeat.until
 
 
-def is_zero_size(field: Field) -> bool:
-    """``size: 0``."""
-    return size_of(field) == Int(0)
+def mentioned(node: Field | PeekInstance | ValueInstance) -> frozenset[str]:
+    """Every plain name in the expressions of a node."""
+    return frozenset(name for _, expression in expressions(node) for name in names(expression))
+
+
+def is_bytes(model: Model, field: Field) -> bool:
+    """Whether the field holds a byte string."""
+    scalar = scalar_of(model, field)
+    if scalar is not None:
+        return not scalar.is_integer
+    return isinstance(field.type, BytesType) and not field.is_guard
+
+
+def is_integer(model: Model, field: Field) -> bool:
+    """Whether the field holds one number."""
+    if field.repeat is not None or field.is_guard:
+        return False
+    scalar = scalar_of(model, field)
+    if scalar is not None:
+        return scalar.is_integer
+    return isinstance(field.type, IntegerType | BitsType)
+
+
+def model_fields(type_: Type) -> tuple[Field, ...]:
+    """The fields that the model shows: all but guards."""
+    return tuple(field for field in type_.fields if not field.is_guard)
+
+
+def is_computed(type_: Type, field: Field) -> bool:
+    """Whether a writer fills the field in: derived from siblings, or of one value only."""
+    if field.derive is not None:
+        return not type_.is_opaque_count(field)
+    return field.constant is not None
+
+
+def value_types(model: Model, reference: TypeReference) -> tuple[Type, ...]:
+    """The types whose classes or host values the model shows for a reference."""
+    type_ = model.type(reference)
+    if type_.is_frame:
+        body = type_.fields[1].type
+        assert isinstance(body, TypeReference)
+        return value_types(model, body)
+    if type_.is_choice:
+        kind = type_.fields[0].type
+        assert isinstance(kind, SwitchType)
+        found = [inner for _, case in kind.cases for inner in value_types(model, case)]
+        return tuple(dict.fromkeys(found))
+    return (type_,)

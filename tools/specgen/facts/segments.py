@@ -1,4 +1,4 @@
-"""What the native codec finds in the model: entries, their kinds, record sets and columns.
+"""Find the entries of a log in the model: their kinds, record sets, and what fits columns.
 
 Nothing here knows a field by name. A *segment* is a type that repeats one type up to the end of
 the stream; an *entry* frames a choice by a length; a *batch* is a case of that choice with opaque
@@ -12,29 +12,25 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tools.specgen.expression import Attribute, Expression, Name
+from tools.specgen.facts.fields import is_bytes, is_integer
 from tools.specgen.model import (
     BitsType,
-    BytesType,
     DeriveFunction,
     Field,
     IntegerType,
     Model,
     Parameter,
     PeekInstance,
-    Scalar,
     SwitchType,
     Type,
     TypeReference,
     ValueInstance,
 )
 
-INTEGER, BYTES, NULLABLE_BYTES, LIST = "KS_INTEGER", "KS_BYTES", "KS_NULLABLE_BYTES", "KS_LIST"
-"""Kinds of a column, as ``abi.h`` names them."""
-
 
 @dataclass(frozen=True)
 class Member:
-    """A value of a structure that C keeps as a 64-bit integer.
+    """A value of a structure that readers by columns keep as a 64-bit integer.
 
     Attributes:
         path: dotted ids of the specification, ``attributes.compression``.
@@ -51,23 +47,9 @@ class Member:
     bits: int = 0
 
     @property
-    def c_name(self) -> str:
-        """The name of the member in C."""
-        return c_name(self.path)
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of records; ``path`` of one inside of a list is ``headers.key``."""
-
-    path: str
-    kind: str
-    list_path: str | None = None
-
-
-def c_name(path: str) -> str:
-    """A dotted path as an identifier of C."""
-    return path.replace(".", "_")
+    def identifier(self) -> str:
+        """The path as an identifier."""
+        return self.path.replace(".", "_")
 
 
 def resolved(model: Model, reference: TypeReference) -> Type:
@@ -78,37 +60,6 @@ def resolved(model: Model, reference: TypeReference) -> Type:
         assert isinstance(body, TypeReference)
         type_ = model.type(body)
     return type_
-
-
-def scalar_of(model: Model, field: Field) -> Scalar | None:
-    """The scalar that the field is, None for all else."""
-    if isinstance(field.type, TypeReference):
-        return model.type(field.type).scalar
-    return None
-
-
-def is_bytes(model: Model, field: Field) -> bool:
-    """Whether the field holds a byte string."""
-    scalar = scalar_of(model, field)
-    if scalar is not None:
-        return not scalar.is_integer
-    return isinstance(field.type, BytesType) and not field.is_guard
-
-
-def is_integer(model: Model, field: Field) -> bool:
-    """Whether the field holds one number."""
-    if field.repeat is not None or field.is_guard:
-        return False
-    scalar = scalar_of(model, field)
-    if scalar is not None:
-        return scalar.is_integer
-    return isinstance(field.type, IntegerType | BitsType)
-
-
-def bytes_kind(model: Model, field: Field) -> str:
-    """The kind of column that a byte string gives."""
-    nullable = scalar_of(model, field) is Scalar.NULLABLE_BYTES or field.condition is not None
-    return NULLABLE_BYTES if nullable else BYTES
 
 
 def members(model: Model, type_: Type) -> tuple[Member, ...]:
@@ -231,17 +182,6 @@ class Segment:
         return tuple(kind for kind in self.kinds if kind.key not in batches)
 
     @cached_property
-    def record_columns(self) -> tuple[Column, ...]:
-        """Columns of records: of all kinds of batches, first come first."""
-        found: dict[str, Column] = {}
-        for batch in self.batches:
-            reference = batch.items.type
-            assert isinstance(reference, TypeReference)
-            for column in record_columns(self.model, resolved(self.model, reference)):
-                found.setdefault(column.path, column)
-        return tuple(found.values())
-
-    @cached_property
     def scan_columns(self) -> tuple[str, ...]:
         """Columns of entries: place, then what is in the headers of every kind."""
         found = dict.fromkeys(["position", "size"])
@@ -255,25 +195,6 @@ class Segment:
 class _Length:
     field: Field
     derive_first: str
-
-
-def record_columns(model: Model, record: Type) -> tuple[Column, ...]:
-    """What one record gives: value instances, numbers, byte strings, lists of structures."""
-    found = [Column(instance.id, INTEGER) for instance in record.value_instances]
-    for field in record.fields:
-        if is_integer(model, field):
-            found.append(Column(field.id, INTEGER))
-        elif is_bytes(model, field) and field.repeat is None:
-            found.append(Column(field.id, bytes_kind(model, field)))
-        elif field.repeat is not None and isinstance(field.type, TypeReference):
-            found.append(Column(field.id, LIST))
-            for inner in resolved(model, field.type).fields:
-                path = f"{field.id}.{inner.id}"
-                if is_integer(model, inner):
-                    found.append(Column(path, INTEGER, field.id))
-                elif is_bytes(model, inner):
-                    found.append(Column(path, bytes_kind(model, inner), field.id))
-    return tuple(found)
 
 
 def _batch(model: Model, kind: Type) -> Batch | None:

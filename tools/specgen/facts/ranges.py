@@ -1,0 +1,128 @@
+"""Which integers a field may hold: by its type, by ``valid``, and by expressions over fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tools.specgen.evaluate import literal
+from tools.specgen.expression import Attribute, Binary, Expression, Name
+from tools.specgen.facts.fields import scalar_of
+from tools.specgen.model import BitsType, Field, IntegerType, Model, Scalar, Valid
+
+Interval = tuple[int, int]
+"""The smallest and the largest value."""
+
+LONG: Interval = (-(1 << 63), (1 << 63) - 1)
+"""Java's ``long``, in which the meaning of value instances is defined."""
+
+
+class Varint(NamedTuple):
+    """How an integer scalar is coded: in at most ``size`` bytes, from ``bits`` bits."""
+
+    size: int
+    bits: int
+    zigzag: bool
+
+    @property
+    def range(self) -> Interval:
+        """The values that it holds."""
+        half = 1 << (self.bits - 1)
+        return (-half, half - 1) if self.zigzag else (0, 2 * half - 1)
+
+    @property
+    def last_bits(self) -> int:
+        """Bits of the last possible byte that count."""
+        return self.bits - 7 * (self.size - 1)
+
+
+VARINTS = {
+    Scalar.VARINT32: Varint(5, 32, zigzag=True),
+    Scalar.VARINT64: Varint(10, 64, zigzag=True),
+    Scalar.UNSIGNED_VARINT32: Varint(5, 32, zigzag=False),
+}
+
+
+def value_range(model: Model, field: Field) -> Interval | None:
+    """The smallest and the largest integer that the field's type holds, None if it is none."""
+    match field.type:
+        case IntegerType(minimum=low, maximum=high):
+            return low, high
+        case BitsType(width=width):
+            return 0, (1 << width) - 1
+    scalar = scalar_of(model, field)
+    return VARINTS[scalar].range if scalar in VARINTS else None
+
+
+def lower_bound(model: Model, field: Field) -> int | None:
+    """The smallest value that type and ``valid`` let pass, None if there is no bound to see."""
+    bounds: list[int] = []
+    if isinstance(field.type, IntegerType) and not field.type.signed:
+        bounds.append(0)
+    if scalar_of(model, field) is Scalar.UNSIGNED_VARINT32:
+        bounds.append(0)
+    if field.valid is not None:
+        bounds += _bounds(field.valid)
+    return max(bounds, default=None)
+
+
+def _bounds(valid: Valid) -> Iterator[int]:
+    for expression in (valid.equal, valid.minimum):
+        value = literal(expression)
+        if value is not None:
+            yield value
+    choices = [literal(item) for item in valid.any_of]
+    if choices and None not in choices:
+        yield min(choice for choice in choices if choice is not None)
+    if valid.expression is not None:
+        yield from at_least(valid.expression, "_")
+
+
+def at_least(condition: Expression, name: str) -> Iterator[int]:
+    """Every ``n`` such that the condition demands ``name >= n``, by ``>=`` or ``>``."""
+    for node in conjuncts(condition):
+        match node:
+            case Binary(">=" | ">", Name(found) | Attribute(Name(found), "value"), right):
+                number = literal(right)
+                if found == name and number is not None:
+                    yield number + (node.operator == ">")
+
+
+def conjuncts(expression: Expression) -> Iterator[Expression]:
+    """The parts that ``and`` joins."""
+    match expression:
+        case Binary("and", left, right):
+            yield from conjuncts(left)
+            yield from conjuncts(right)
+        case _:
+            yield expression
+
+
+def sole_lower_bound(field: Field) -> int | None:
+    """The ``n`` where ``valid:`` demands ``_ >= n`` and nothing else."""
+    valid = field.valid
+    if valid is None:
+        return None
+    if valid == Valid(minimum=valid.minimum):
+        return literal(valid.minimum)
+    if valid.expression is None or valid != Valid(expression=valid.expression):
+        return None
+    if len(list(conjuncts(valid.expression))) > 1:
+        return None
+    return next(at_least(valid.expression, "_"), None)
+
+
+def allowed_values(valid: Valid | None) -> frozenset[int] | None:
+    """The values that pass, None where they are too many to list or not constant."""
+    if valid is None:
+        return None
+    equal = literal(valid.equal)
+    if equal is not None:
+        return frozenset({equal})
+    choices = [literal(item) for item in valid.any_of]
+    if choices and None not in choices:
+        return frozenset(choice for choice in choices if choice is not None)
+    low, high = literal(valid.minimum), literal(valid.maximum)
+    if low is None or high is None or high - low > 256:
+        return None
+    return frozenset(range(low, high + 1))

@@ -1,0 +1,160 @@
+"""What the names in an expression mean, and which values the expression can have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tools.specgen.expression import (
+    Attribute,
+    Binary,
+    Bool,
+    Expression,
+    Int,
+    Name,
+    Ternary,
+    Unary,
+)
+from tools.specgen.facts.ranges import LONG, VARINTS, Interval, at_least, lower_bound
+from tools.specgen.model import (
+    BitsType,
+    Field,
+    IntegerType,
+    Model,
+    Parameter,
+    PeekInstance,
+    Type,
+    TypeReference,
+    ValueInstance,
+)
+
+Member = Field | Parameter | PeekInstance | ValueInstance
+
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+
+
+def members(type_: Type) -> dict[str, Member]:
+    """Everything that an expression inside of ``type_`` can name."""
+    groups: tuple[tuple[Member, ...], ...] = (
+        type_.parameters,
+        type_.fields,
+        type_.peek_instances,
+        type_.value_instances,
+    )
+    return {member.id: member for group in groups for member in group}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The expressions of one type.
+
+    Attributes:
+        model: the whole specification.
+        type: the type that the expressions stand in.
+        intervals: narrower bounds of members than their types give, by id.
+        bounds: bounds of whole sub-expressions, looked up before anything else.
+    """
+
+    model: Model
+    type: Type
+    intervals: Mapping[str, Interval] = field(default_factory=dict, kw_only=True)
+    bounds: Mapping[Expression, Interval] = field(default_factory=dict, kw_only=True)
+
+    def member_of(self, expression: Expression) -> tuple[Type, Member] | None:
+        """The member that ``a.b.c`` means, and the type that has it; None for other values."""
+        match expression:
+            case Name(name):
+                found = members(self.type).get(name)
+                return (self.type, found) if found else None
+            case Attribute(inner, name):
+                outer = self.member_of(inner)
+                if outer is None or not isinstance(outer[1], Field | Parameter):
+                    return None
+                kind = outer[1].type
+                if not isinstance(kind, TypeReference):
+                    return None
+                if self.model.type(kind).scalar and name == "value":
+                    return outer
+                found = members(self.model.type(kind)).get(name)
+                return (self.model.type(kind), found) if found else None
+        return None
+
+    def interval(self, expression: Expression) -> Interval:
+        """Bounds of an integer expression; ``LONG`` where nothing better is known."""
+        if expression in self.bounds:
+            return self.bounds[expression]
+        match expression:
+            case Int(value):
+                return value, value
+            case Unary("-", operand):
+                low, high = self.interval(operand)
+                return -high, -low
+            case Binary("+", left, right):
+                a, b = self.interval(left), self.interval(right)
+                return a[0] + b[0], a[1] + b[1]
+            case Binary("-", left, right):
+                a, b = self.interval(left), self.interval(right)
+                return a[0] - b[1], a[1] - b[0]
+            case Binary("*", left, right):
+                a, b = self.interval(left), self.interval(right)
+                products = [x * y for x in a for y in b]
+                return min(products), max(products)
+            case Binary("&", left, right):
+                highs = [high for low, high in map(self.interval, (left, right)) if low >= 0]
+                return (0, min(highs)) if highs else LONG
+            case Ternary(_, then, otherwise):
+                a, b = self.interval(then), self.interval(otherwise)
+                return min(a[0], b[0]), max(a[1], b[1])
+            case Name() | Attribute():
+                return self._member_interval(expression)
+        return LONG
+
+    def is_boolean(self, expression: Expression) -> bool:
+        """Whether the value is true or false."""
+        match expression:
+            case Bool() | Unary("not", _):
+                return True
+            case Binary(operator, _, _):
+                return operator in COMPARISONS or operator in ("and", "or")
+            case Ternary(_, then, _):
+                return self.is_boolean(then)
+        found = self.member_of(expression)
+        return found is not None and isinstance(found[1], Field) and found[1].is_bool
+
+    def _member_interval(self, expression: Expression) -> Interval:
+        found = self.member_of(expression)
+        if found is None:
+            return LONG
+        owner, member = found
+        if owner is self.type and member.id in self.intervals:
+            return self.intervals[member.id]
+        if isinstance(member, ValueInstance):
+            inner = Terms(self.model, owner)
+            low, high = inner.interval(member.value)
+            return max(low, LONG[0]), min(high, LONG[1])
+        match member.type:
+            case IntegerType(size, signed) if size < 8 or signed:
+                return member.type.minimum, member.type.maximum
+            case BitsType(width):
+                return 0, (1 << width) - 1
+            case TypeReference():
+                scalar = self.model.type(member.type).scalar
+                return VARINTS[scalar].range if scalar in VARINTS else LONG
+        return LONG
+
+    def leaves_long(self, expression: Expression) -> bool:
+        """Whether the value may need more than 64 bits."""
+        low, high = self.interval(expression)
+        return low < LONG[0] or high > LONG[1]
+
+    def never_negative(self, field: Field, size: Expression) -> bool:
+        """Whether ``valid:`` of other fields, or the condition, rules out a negative size."""
+        intervals: dict[str, Interval] = {}
+        for other in self.type.fields:
+            lows = [LONG[0]]
+            if (low := lower_bound(self.model, other)) is not None:
+                lows.append(low)
+            if field.condition is not None:
+                lows += at_least(field.condition, other.id)
+            intervals[other.id] = (max(lows), LONG[1])
+        return Terms(self.model, self.type, intervals=intervals).interval(size)[0] >= 0
