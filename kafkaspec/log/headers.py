@@ -7,14 +7,12 @@ Of an input that is read in parts only the headers are read where batches are la
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kafkaspec.codecs import HeaderTable
 from kafkaspec.layout.framing import LARGEST_HEADER
 from kafkaspec.log.batch import NO_TIMESTAMP
-
-if TYPE_CHECKING:
-    from kafkaspec.log.segment import Segment
+from kafkaspec.log.entries import Entries
 
 _FIRST: Final = 64
 """Headers of the first table where few may be enough. Each one that follows has twice as many."""
@@ -23,7 +21,7 @@ _MOST: Final = (1 << 16) - 8
 
 
 def header_tables(
-    segment: Segment, position: int = 0, *, few: bool = False
+    segment: Entries, position: int = 0, *, few: bool = False
 ) -> Iterator[tuple[HeaderTable, int]]:
     """Tables of headers from an entry on, as long as entries are regular.
 
@@ -56,7 +54,7 @@ def header_tables(
         capacity = min(2 * capacity, _MOST)
 
 
-def skip(segment: Segment, position: int, offset: int) -> tuple[int, int]:
+def skip(segment: Entries, position: int, offset: int) -> tuple[int, int]:
     """Pass over entries that end below an offset. Only their headers are looked at.
 
     Args:
@@ -74,13 +72,13 @@ def skip(segment: Segment, position: int, offset: int) -> tuple[int, int]:
     return _skip(segment, position, offset, _last_offsets)
 
 
-def skip_older(segment: Segment, position: int, timestamp: int) -> tuple[int, int]:
+def skip_older(segment: Entries, position: int, timestamp: int) -> tuple[int, int]:
     """Pass over entries whose largest timestamp, by their headers, is below one. See ``skip``."""
     return _skip(segment, position, timestamp, _largest_timestamps)
 
 
 def _skip(
-    segment: Segment, position: int, wanted: int, largest: Callable[[HeaderTable], Iterator[int]]
+    segment: Entries, position: int, wanted: int, largest: Callable[[HeaderTable], Iterator[int]]
 ) -> tuple[int, int]:
     passed = 0
     for table, base in header_tables(segment, position, few=True):

@@ -5,22 +5,28 @@ first segment whose largest timestamp reaches the wanted one decides, and later 
 tried), and the plain one, the first data record with such a timestamp. Kafka:
 ``LogSegment.translateOffset`` and ``findOffsetByTimestamp``, ``FileRecords.searchForTimestamp``,
 ``UnifiedLog.fetchOffsetByTimestamp``.
+
+The offset of the largest timestamp (KIP-734: ListOffsets with -3) is not simply that of the record
+with the largest timestamp. The last entry of a segment's time
+index says what its largest timestamp is; the first segment with the greatest of these decides; in
+it the first batch whose header has exactly that timestamp, and in that batch the first record that
+has it. A batch that compaction emptied has no such record, and then there is no answer. Transaction
+markers count, the log start offset does not. Kafka: ``UnifiedLog.fetchOffsetByTimestamp``,
+``LogSegment.readMaxTimestampAndOffsetSoFar``, ``RecordBatch.offsetOfMaxTimestamp``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple
 
 from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.entries import Entries
 from kafkaspec.log.headers import skip, skip_older
 from kafkaspec.model import Record
-
-if TYPE_CHECKING:
-    from kafkaspec.log.segment import Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,7 @@ def below(found: Found, last_stable_offset: int) -> Found:
     return replace(found, batch=None, record=None, hidden_offset=found.offset)
 
 
-def start_position(segment: Segment, offset: int) -> tuple[int, OffsetIndexEntry | None, bool]:
+def start_position(segment: Entries, offset: int) -> tuple[int, OffsetIndexEntry | None, bool]:
     """Where a scan for ``offset`` starts.
 
     Returns:
@@ -127,7 +133,7 @@ def start_position(segment: Segment, offset: int) -> tuple[int, OffsetIndexEntry
     return entry.position, entry, False
 
 
-def _plausible(segment: Segment, entry: OffsetIndexEntry) -> bool:
+def _plausible(segment: Entries, entry: OffsetIndexEntry) -> bool:
     """Whether a batch starts where the entry says, and not behind the offset that it says.
 
     A broker does not ask. But a reader for damaged logs that follows a wrong entry would hide
@@ -144,12 +150,12 @@ def _plausible(segment: Segment, entry: OffsetIndexEntry) -> bool:
     return batch.base_offset <= entry.offset
 
 
-def find_offset(segment: Segment, offset: int, *, use_index: bool = True) -> Found:
+def find_offset(segment: Entries, offset: int, *, use_index: bool = True) -> Found:
     """See ``Segment.find``."""
     position, entry, rejected = start_position(segment, offset) if use_index else (0, None, False)
     found = Found("offset", offset, segment.path, index_answer=entry, index_rejected=rejected)
     position, scanned = skip(segment, position, offset)
-    for batch in segment.batches(position):
+    for batch in segment.entries(position):
         scanned += 1
         if batch.last_offset >= offset:
             record = next((item for item in batch.records() if item.offset >= offset), None)
@@ -158,7 +164,7 @@ def find_offset(segment: Segment, offset: int, *, use_index: bool = True) -> Fou
 
 
 def find_timestamp(
-    segment: Segment,
+    segment: Entries,
     timestamp: int,
     *,
     plain: bool = False,
@@ -186,7 +192,7 @@ def find_timestamp(
         index_rejected=rejected,
     )
     position, scanned = skip_older(segment, position, timestamp)
-    for batch in segment.batches(position):
+    for batch in segment.entries(position):
         scanned += 1
         if batch.max_timestamp < timestamp or (plain and batch.is_control):
             continue
@@ -198,7 +204,7 @@ def find_timestamp(
     return replace(found, scanned_batches=scanned)
 
 
-def largest_timestamp(segment: Segment) -> LargestTimestamp:
+def largest_timestamp(segment: Entries) -> LargestTimestamp:
     """See ``Segment.largest_timestamp``. Kafka: ``LogSegment.largestTimestamp``."""
     if segment.offset_index is None:
         largest = NO_TIMESTAMP
@@ -215,3 +221,76 @@ def largest_timestamp(segment: Segment) -> LargestTimestamp:
     return LargestTimestamp(
         NO_TIMESTAMP if segment.modified is None else segment.modified, "file time"
     )
+
+
+class MaxTimestamp(NamedTuple):
+    """What a broker that loads a segment takes for its largest timestamp and where that is.
+
+    Attributes:
+        timestamp: ms since the Unix epoch, -1 for none.
+        offset: of the batch or record that has it; where the search begins.
+        source: what says so.
+        entry: of the time index, None for none.
+    """
+
+    timestamp: int
+    offset: int
+    source: LargestTimestamp
+    entry: TimeIndexEntry | None = None
+
+
+def max_timestamp_so_far(segment: Entries) -> MaxTimestamp:
+    """What the time index says; without an offset index the batches, which a broker reads then.
+
+    Unlike for look-ups by timestamp, the modification time of the file does not count.
+    """
+    largest, offset = NO_TIMESTAMP, segment.base_offset or 0
+    if segment.offset_index is None:
+        for item in segment.scan():
+            if isinstance(item, KafkaSpecError):  # recovery cuts the log here
+                break
+            if item.max_timestamp > largest:
+                largest, offset = item.max_timestamp, item.last_offset
+        return MaxTimestamp(largest, offset, LargestTimestamp(largest, "batches"))
+    index = segment.time_index
+    if index is None or not len(index):
+        return MaxTimestamp(largest, offset, LargestTimestamp(largest, "time index"))
+    entry = index.entry(len(index) - 1)
+    source = LargestTimestamp(entry.timestamp, "time index")
+    return MaxTimestamp(entry.timestamp, entry.offset, source, entry)
+
+
+def find_max_timestamp(
+    segment: Entries, *, known: MaxTimestamp | None = None, use_index: bool = True
+) -> Found:
+    """See ``Segment.find``.
+
+    Args:
+        segment: to be searched.
+        known: what ``max_timestamp_so_far`` said of it.
+        use_index: whether the offset index is used to get there.
+    """
+    wanted = max_timestamp_so_far(segment) if known is None else known
+    position, entry, rejected = 0, None, False
+    if use_index:
+        position, entry, rejected = start_position(segment, wanted.offset)
+    found = Found(
+        "max_timestamp",
+        wanted.timestamp,
+        segment.path,
+        index_answer=entry,
+        time_index_answer=wanted.entry,
+        index_rejected=rejected,
+        decided_by=wanted.source,
+    )
+    position, scanned = skip_older(segment, position, wanted.timestamp)
+    for batch in segment.entries(position):
+        scanned += 1
+        if batch.max_timestamp != wanted.timestamp:
+            continue
+        records = () if batch.magic == 0 else batch.records()
+        record = next((item for item in records if item.timestamp == wanted.timestamp), None)
+        if record is not None:
+            found = replace(found, batch=batch, record=record)
+        break  # the first such batch decides, even if it has no such record
+    return replace(found, scanned_batches=scanned)

@@ -22,13 +22,7 @@ from kafkaspec.io.remote import as_path
 from kafkaspec.log import lookup
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.columnar import Columnar
-from kafkaspec.log.max_timestamp import (
-    MaxTimestamp,
-    find_max_timestamp,
-    max_timestamp_so_far,
-)
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.stable_offset import last_stable_offset
 from kafkaspec.model import Record
 
 
@@ -135,12 +129,59 @@ class Partition(Columnar):
 
     @cached_property
     def last_stable_offset(self) -> int:
-        """What a consumer with ``read_committed`` sees ends here; see ``stable_offset``.
+        """The first offset of a transaction that no marker has ended, or the end of the log.
+
+        What a consumer with ``read_committed`` sees ends here. As a broker does, it begins with
+        the newest sound producer snapshot and reads the headers of the batches after it. All is
+        taken for replicated: a high watermark below is not looked at. Kafka:
+        ``ProducerStateManager.firstUnstableOffset``, ``UnifiedLog.lastStableOffset``; KIP-98.
 
         Raises:
             KafkaSpecError: a segment cannot be read.
         """
-        return last_stable_offset(self)
+        end = self.log_end_offset
+        ongoing, start = self._open_transactions(end)
+        for batch in self.batches(start_offset=start):
+            if batch.last_offset < start or batch.producer_id < 0 or not batch.is_transactional:
+                continue
+            if batch.is_control:
+                ongoing.pop(batch.producer_id, None)
+            else:
+                ongoing.setdefault(batch.producer_id, batch.base_offset)
+        return max(min(ongoing.values(), default=end), self.log_start_offset or 0)
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset after the last batch; the name of the last segment where that has none.
+
+        Raises:
+            KafkaSpecError: a segment cannot be read.
+        """
+        end = 0
+        for segment in self.segments_from(self.last_base_offset):
+            end = segment.base_offset or 0
+            for batch in segment.batches():
+                end = max(end, batch.last_offset + 1)
+        return end
+
+    def _open_transactions(self, end: int) -> tuple[dict[int, int], int]:
+        """First offsets of open transactions by producer id, and the offset that this holds in."""
+        for snapshot in reversed(self.snapshots):
+            if snapshot.offset is None or snapshot.offset > end:
+                continue
+            try:
+                if not snapshot.crc_valid:
+                    continue
+                entries = snapshot.entries
+            except KafkaSpecError:  # a broker takes an older one
+                continue
+            first = {
+                entry.producer_id: entry.current_txn_first_offset
+                for entry in entries
+                if entry.current_txn_first_offset >= 0
+            }
+            return first, snapshot.offset
+        return {}, self.first_base_offset or 0
 
     @property
     def high_watermark(self) -> int | None:
@@ -214,7 +255,7 @@ class Partition(Columnar):
                 largest timestamp reaches it decides, control records count, and records below
                 ``log_start_offset`` do not.
             max_timestamp: the largest timestamp, as a broker answers; see
-                ``kafkaspec.log.max_timestamp``.
+                ``kafkaspec.log.lookup``.
             plain: with ``timestamp``: the first data record of any segment instead.
             isolation: by timestamp; with ``read_committed`` an answer at or behind
                 ``last_stable_offset`` is none, as a broker has it.
@@ -266,14 +307,14 @@ class Partition(Columnar):
         return found
 
     def _find_max_timestamp(self, use_index: bool) -> lookup.Found:
-        best: tuple[MaxTimestamp, Segment] | None = None
+        best: tuple[lookup.MaxTimestamp, Segment] | None = None
         for segment in self.segments_from(None):
-            known = max_timestamp_so_far(segment)
+            known = lookup.max_timestamp_so_far(segment)
             if best is None or known.timestamp > best[0].timestamp:
                 best = known, segment
         if best is None:
             return lookup.Found("max_timestamp", NO_TIMESTAMP, None)
-        return find_max_timestamp(best[1], known=best[0], use_index=use_index)
+        return lookup.find_max_timestamp(best[1], known=best[0], use_index=use_index)
 
     def close(self) -> None:
         """Close the segments that were opened."""

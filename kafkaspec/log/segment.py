@@ -1,148 +1,27 @@
-"""One segment: its batches, records and indexes.
-
-Where a log ends follows Kafka's readers (``FileLogInputStream``): with 17 bytes or fewer left, or
-with an entry that reaches beyond the end, it ends there without an error; a size below 14 is an
-error, but zeros to the end are what preallocation leaves.
-"""
+"""One segment: its batches, records, columns and look-ups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
-from os import PathLike
-from pathlib import PurePath
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
-from kafkaspec._generated.python.model.recordbatch import Entry, RecordBatch
-from kafkaspec.codecs import Buffer, Codec, Origin, get_codec
-from kafkaspec.compression import DEFAULT_MAX_OUTPUT
-from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
-from kafkaspec.files import names
-from kafkaspec.files.beside import FilesBeside
-from kafkaspec.files.indexes import is_zero
-from kafkaspec.io.local import Source, open_source
-from kafkaspec.io.remote import as_path
-from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading
-from kafkaspec.layout.framing import (
-    ENTRY,
-    FRAMING,
-    HEADER_UP_TO_MAGIC,
-    MINIMUM_MESSAGE,
-    message_size,
-)
-from kafkaspec.log import lookup, streaming
-from kafkaspec.log.batch import Batch, Context, CrcPolicy
+from kafkaspec.codecs.base import PlainRecords
+from kafkaspec.log import lookup
+from kafkaspec.log.batch import Batch
 from kafkaspec.log.columnar import Columnar
-from kafkaspec.log.default import DefaultBatch
+from kafkaspec.log.entries import Entries
 from kafkaspec.log.headers import skip
-from kafkaspec.log.legacy import LegacyBatch
-from kafkaspec.log.max_timestamp import find_max_timestamp
 from kafkaspec.model import Record
 
-TailPolicy = Literal["stop", "error"]
-"""What a cut entry or zeros at the end mean: the end of the log, or an error."""
 
-
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """Bytes at the end of a segment that are no entry.
-
-    Attributes:
-        position: byte offset where they begin: where the log ends.
-        size: how many there are.
-        reason: ``short``, fewer bytes than reach up to a magic byte; ``torn``, an entry that
-            reaches beyond the end; ``zeros``, preallocated; ``corrupt``, a size that no entry can
-            have, so that nothing behind it can be found.
-    """
-
-    position: int
-    size: int
-    reason: Literal["short", "torn", "zeros", "corrupt"]
-
-    def __str__(self) -> str:
-        what = {
-            "short": "are too few for a batch",
-            "torn": "are the beginning of a batch that is cut off",
-            "zeros": "are zeros, as in a preallocated segment that was not closed",
-            "corrupt": "cannot be divided into batches",
-        }[self.reason]
-        return f"the last {self.size} bytes {what}"
-
-
-class Segment(FilesBeside, Columnar):
+class Segment(Entries, Columnar):
     """A log segment (``.log``) or a KRaft snapshot (``.checkpoint``); or a buffer with entries.
 
-    Attributes:
-        path: of the file, None for a buffer.
-        name: of the file as errors give it, None for a buffer without a name.
-        base_offset: from the file name, None if that says none. Nothing else ties the entries to
-            it: the first one may have a larger offset.
-        size: bytes.
-        modified: modification time of the file in ms since the Unix epoch, None for a buffer.
-        codec: what parses.
-        tail: what ended the last pass of ``batches`` or ``scan`` over the file, None if the last
-            entry ended where the file does, or if no pass has reached the end yet.
+    Attributes: those of ``Entries``.
     """
-
-    def __init__(
-        self,
-        path_or_buffer: str | PathLike[str] | Buffer | Reading,
-        *,
-        codec: Codec | str | None = None,
-        crc: CrcPolicy = "error",
-        tail: TailPolicy = "stop",
-        max_output: int = DEFAULT_MAX_OUTPUT,
-        base_offset: int | None = None,
-        name: str | None = None,
-        mapped: bool = True,
-    ) -> None:
-        """Map a file, or take a buffer. Nothing is parsed yet.
-
-        Args:
-            path_or_buffer: a path, a URL, or bytes, or what reads them in parts.
-            codec: name or instance; the default codec if None.
-            crc: ``error``, reading records of a batch with a wrong CRC fails; ``flag``, it does
-                not, and ``Batch.crc_valid`` says it; ``ignore``, the same, and nothing is
-                computed unless asked for. ``batches`` never looks at a CRC.
-            tail: ``stop``, as Kafka's reader; ``error``, what is no entry at the end is an error.
-            max_output: bytes that the payload of one batch may decompress to.
-            base_offset: instead of that in the file name.
-            name: of a buffer, for errors.
-            mapped: False reads the file in parts and never maps it: slower, but a file that
-                becomes shorter meanwhile is an error in every case. A file that does not fit into
-                the address space is read in parts anyway.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
-        self.path = None
-        self._source: Source | Reading
-        if isinstance(path_or_buffer, bytes | bytearray | memoryview):
-            self._source = Source.of_buffer(path_or_buffer, name)
-        elif isinstance(path_or_buffer, Reading):
-            self._source = path_or_buffer
-        else:
-            self.path = as_path(path_or_buffer)
-            self._source = open_source(self.path, mapped)
-        self.name = self._source.name
-        self.size = self._source.size
-        self.modified = self._source.modified
-        self.codec = codec if isinstance(codec, Codec) else get_codec(codec)
-        self.tail: Tail | None = None
-        parsed = None
-        if self.name and (self.path or isinstance(path_or_buffer, Reading)):
-            parsed = names.parse_segment(PurePath(self.name).name)
-        self._file_name = parsed
-        if base_offset is None and parsed is not None and parsed.kind == names.LOG:
-            base_offset = parsed.base_offset
-        self.base_offset = base_offset
-        self._tail_policy: TailPolicy = tail
-        self._context = Context(self.codec, self.name, crc, max_output, self._source.check)
-
-    # -- entries ----------------------------------------------------------------------------
 
     def batches(
         self, start_position: int = 0, *, start_offset: int | None = None, use_index: bool = True
@@ -165,42 +44,9 @@ class Segment(FilesBeside, Columnar):
             start_position = max(start_position, lookup.start_position(self, start_offset)[0])
         if start_offset is not None:
             start_position, _ = skip(self, start_position, start_offset)
-        for item in self._scan(start_position, stop=self._tail_policy == "stop"):
-            if isinstance(item, KafkaSpecError):
-                raise item
-            if start_offset is None or item.last_offset >= start_offset:
-                yield item
-
-    def scan(self, start_position: int = 0) -> Iterator[Batch | KafkaSpecError]:
-        """The batches in order, and in their place the error of each that cannot be parsed.
-
-        It goes on behind a broken entry as long as the size of that is sound, and ends where it
-        is not (``tail`` is ``corrupt`` then). What ends the log is in ``tail``, whatever the
-        ``tail`` option says. Checksums are not looked at.
-
-        Raises:
-            CorruptError: ``changed``, the file became shorter.
-        """
-        return self._scan(start_position, stop=True)
-
-    def batch_at(self, position: int, cursor: Cursor | None = None) -> Batch:
-        """The batch that starts at a byte offset.
-
-        Args:
-            position: the byte offset.
-            cursor: of a pass that is under way.
-
-        Raises:
-            KafkaSpecError: there is none; a cut one is an error here.
-        """
-        if not 0 <= position <= self.size:
-            detail = f"the file has {self.size} bytes, so that nothing starts at {position}"
-            raise make_error(Reason.TRUNCATED, detail, file=self.name, offset=self.size)
-        item, _ = self._read(cursor or self._source.cursor(), position, stop=False)
-        if isinstance(item, Batch):
-            return item
-        assert isinstance(item, KafkaSpecError)
-        raise item
+        for batch in self.entries(start_position):
+            if start_offset is None or batch.last_offset >= start_offset:
+                yield batch
 
     def records(
         self, start_offset: int | None = None, *, control: bool = False
@@ -216,7 +62,7 @@ class Segment(FilesBeside, Columnar):
         """
         # Between two records any time may pass, in which a mapped file may become shorter.
         check = self.check if self.path and self._source.mapped else None
-        return chain.from_iterable(streaming.runs(self, check, start_offset, control))
+        return chain.from_iterable(self._runs(check, start_offset, control))
 
     def find(
         self,
@@ -235,7 +81,7 @@ class Segment(FilesBeside, Columnar):
                 behind it. Kafka: ``LogSegment.translateOffset``.
             timestamp: in ms since the Unix epoch; the first record, control records included,
                 at or after it, as ``LogSegment.findOffsetByTimestamp`` says.
-            max_timestamp: the largest one; see ``kafkaspec.log.max_timestamp``.
+            max_timestamp: the largest one; see ``kafkaspec.log.lookup``.
             plain: with ``timestamp``: control records do not count.
             start_offset: with ``timestamp``: records below it do not count.
             use_index: whether the indexes are used. The answer is the same without.
@@ -246,7 +92,7 @@ class Segment(FilesBeside, Columnar):
         if (offset is not None) + (timestamp is not None) + max_timestamp != 1:
             raise TypeError("give an offset, a timestamp or max_timestamp")
         if max_timestamp:
-            return find_max_timestamp(self, use_index=use_index)
+            return lookup.find_max_timestamp(self, use_index=use_index)
         if offset is not None:
             return lookup.find_offset(self, offset, use_index=use_index)
         assert timestamp is not None
@@ -258,53 +104,6 @@ class Segment(FilesBeside, Columnar):
     def largest_timestamp(self) -> lookup.LargestTimestamp:
         """What a broker takes for the largest timestamp of this segment, and from where."""
         return lookup.largest_timestamp(self)
-
-    # -- for those who read columns ---------------------------------------------------------
-
-    @property
-    def crc(self) -> CrcPolicy:
-        """What a wrong CRC means when records are read."""
-        return self._context.crc
-
-    @property
-    def max_output(self) -> int:
-        """Bytes that the payload of one batch may decompress to."""
-        return self._context.max_output
-
-    def cursor(
-        self, allocate: Allocate = bytearray, most: int = MOST_AHEAD, *, sparse: bool = False
-    ) -> Cursor:
-        """The bytes of the segment for one pass.
-
-        Args:
-            allocate: where memory for windows of a file that is not mapped comes from.
-            most: bytes of a window.
-            sparse: the pass only wants headers: windows begin small and leave out large batches.
-        """
-        return self._source.cursor(allocate, most, sparse=sparse)
-
-    def around(self, cursor: Cursor, position: int) -> tuple[memoryview, int]:
-        """A buffer with all of the entry at ``position`` that the input has, and its position."""
-        buffer, start = cursor.at(position, HEADER_UP_TO_MAGIC)
-        if start + len(buffer) < self.size and self.size - position >= FRAMING:
-            size = FRAMING + message_size(buffer, position - start)
-            buffer, start = cursor.at(position, max(size, HEADER_UP_TO_MAGIC))
-        return buffer, start
-
-    def check(self) -> None:
-        """Make sure that the file is as long as it was when it was opened.
-
-        Raises:
-            CorruptError: ``changed``.
-        """
-        self._source.check()
-
-    # -- life -------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Give the mapping back as soon as nothing that was handed out needs it."""
-        self._source.close()
-        self.close_indexes()
 
     def __enter__(self) -> Self:
         return self
@@ -320,56 +119,43 @@ class Segment(FilesBeside, Columnar):
     def __repr__(self) -> str:
         return f"<Segment {self.name or 'buffer'}: {self.size} bytes>"
 
-    # -- reading ----------------------------------------------------------------------------
+    def _runs(
+        self, check: Callable[[], None] | None, start_offset: int | None, control: bool
+    ) -> Iterator[Iterable[Record]]:
+        """The records of a batch, or of many: what is iterated without running any Python.
 
-    def _scan(self, position: int, *, stop: bool) -> Iterator[Batch | KafkaSpecError]:
-        self.tail = None
-        cursor = self._source.cursor()
-        while position < self.size:
-            item, end = self._read(cursor, position, stop=stop)
-            if isinstance(item, Tail):
-                self.tail = item
+        Args:
+            check: see ``Codec.plain_records``.
+            start_offset: smallest offset that is wanted.
+            control: whether control records come too.
+
+        Raises:
+            KafkaSpecError: a batch cannot be read.
+        """
+        position = 0
+        cursor = self.cursor()
+        plain: PlainRecords | None = None
+        while True:
+            while start_offset is None and position < self.size:
+                self.check()
+                buffer, base = self.around(cursor, position)
+                verify = self.crc == "error"
+                plain = self.codec.plain_records(buffer, position - base, verify, check)
+                if plain is None:
+                    break
+                yield plain
+                if base + plain.end == position:
+                    break
+                position = base + plain.end
+            # Entries that need more than decoding, one after the other.
+            for batch in self.batches(position, start_offset=start_offset):
+                position = batch.end
+                if not batch.is_control or control:
+                    records = batch.records()
+                    if start_offset is not None:  # offsets may go back: each is looked at
+                        records = [record for record in records if record.offset >= start_offset]
+                    yield records
+                if batch.is_control and plain is not None:
+                    break  # plain ones may follow again
+            else:
                 return
-            if end is None:
-                torn = isinstance(item, TruncatedError)
-                self.tail = Tail(position, self.size - position, "torn" if torn else "corrupt")
-                yield item
-                return
-            yield item
-            position = end
-
-    def _read(
-        self, cursor: Cursor, position: int, *, stop: bool
-    ) -> tuple[Batch | KafkaSpecError | Tail, int | None]:
-        """The entry at ``position``, and the position of the next one if that can be known."""
-        left = self.size - position
-        if stop and left <= HEADER_UP_TO_MAGIC:
-            return Tail(position, left, "short"), None
-        self._source.check()
-        buffer, start = self.around(cursor, position)
-        at = position - start
-        entry: Entry
-        try:
-            entry, end = self.codec.parse(
-                ENTRY, buffer, at, len(buffer), origin=Origin(self.name, start)
-            )
-        except TruncatedError as error:
-            return (Tail(position, left, "torn") if stop else error), None
-        except KafkaSpecError as error:
-            size = message_size(buffer, at)
-            if size >= MINIMUM_MESSAGE:
-                return error, position + FRAMING + size
-            if stop and size == 0 and self._is_zero(cursor, position):
-                return Tail(position, left, "zeros"), None
-            return error, None
-        kind = DefaultBatch if isinstance(entry.message, RecordBatch) else LegacyBatch
-        return kind(entry, position, buffer[at:end], self._context), start + end
-
-    def _is_zero(self, cursor: Cursor, position: int) -> bool:
-        """Whether nothing but zeros follows."""
-        while position < self.size:
-            buffer, start = cursor.at(position, 1)
-            if not is_zero(buffer[position - start :]):
-                return False
-            position = start + len(buffer)
-        return True

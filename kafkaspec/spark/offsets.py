@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kafkaspec.log.stable_offset import log_end_offset
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, OptionError, ReadOptions
 from kafkaspec.spark.paths import LOGGER, Log
 
@@ -56,7 +55,7 @@ def span_of(log: Log, options: ReadOptions) -> Span:
                 f"no record of {log} reaches the starting timestamp {wanted};"
                 " startingOffsetsByTimestampStrategy=latest takes that for the end of the log"
             )
-        start = log_end_offset(log.opened)
+        start = log.opened.log_end_offset
     return Span(start, _offset(log, options.end))
 
 

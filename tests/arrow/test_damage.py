@@ -15,7 +15,7 @@ import pytest
 import kafkaspec as ks
 from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.columnar import Layout
-from kafkaspec.log.segment import TailPolicy
+from kafkaspec.log.entries import TailPolicy
 from tests import goldens
 from tests.arrow import forge
 from tests.arrow.test_columns import CODECS, LAYOUTS, records

@@ -9,7 +9,8 @@ import pytest
 
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import CorruptError, KafkaSpecError, Reason, TruncatedError
-from kafkaspec.log.segment import Segment, Tail
+from kafkaspec.log.entries import Tail
+from kafkaspec.log.segment import Segment
 from tests.log import forge
 
 FIRST = forge.batch(0, [forge.record(0, b"a")])

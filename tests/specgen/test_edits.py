@@ -63,7 +63,7 @@ def codecs(tree: Tree) -> list[Codec]:
     """The codecs that are made of Python alone."""
     found: list[Codec] = [PythonCodec(tree.package)]
     try:
-        from kafkaspec.codecs.construct import ConstructCodec
+        from kafkaspec.codecs.references.construct import ConstructCodec
     except ImportError:
         return found
     return [*found, ConstructCodec(tree.package)]

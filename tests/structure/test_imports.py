@@ -41,11 +41,6 @@ TARGETS = ("construct", "docs", "kaitai", "layout", "lint", "native", "python", 
 
 CIRCLES = {
     frozenset({"kafkaspec.conversion.compare", "kafkaspec.conversion.compare_columns"}),
-    frozenset({"kafkaspec.log.partition", "kafkaspec.log.stable_offset"}),
-    frozenset(
-        f"kafkaspec.log.{name}"
-        for name in ("headers", "lookup", "max_timestamp", "segment", "streaming")
-    ),
 }
 
 

@@ -1,0 +1,275 @@
+"""The entries of one input, in order: where a log ends, and what is between its entries.
+
+Where a log ends follows Kafka's readers (``FileLogInputStream``): with 17 bytes or fewer left, or
+with an entry that reaches beyond the end, it ends there without an error; a size below 14 is an
+error, but zeros to the end are what preallocation leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import PurePath
+from typing import Literal
+
+from kafkaspec._generated.python.model.recordbatch import Entry
+from kafkaspec.codecs import Codec, Origin, get_codec
+from kafkaspec.compression import DEFAULT_MAX_OUTPUT
+from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
+from kafkaspec.files import names
+from kafkaspec.files.beside import FilesBeside
+from kafkaspec.files.indexes import is_zero
+from kafkaspec.io.local import Source, open_source
+from kafkaspec.io.remote import as_path
+from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading
+from kafkaspec.layout.framing import (
+    ENTRY,
+    FRAMING,
+    HEADER_UP_TO_MAGIC,
+    MINIMUM_MESSAGE,
+    message_size,
+)
+from kafkaspec.log.batch import Batch, Context, CrcPolicy
+from kafkaspec.log.kinds import batch_class
+from kafkaspec.model import Buffer
+
+TailPolicy = Literal["stop", "error"]
+"""What a cut entry or zeros at the end mean: the end of the log, or an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Bytes at the end of a segment that are no entry.
+
+    Attributes:
+        position: byte offset where they begin: where the log ends.
+        size: how many there are.
+        reason: ``short``, fewer bytes than reach up to a magic byte; ``torn``, an entry that
+            reaches beyond the end; ``zeros``, preallocated; ``corrupt``, a size that no entry can
+            have, so that nothing behind it can be found.
+    """
+
+    position: int
+    size: int
+    reason: Literal["short", "torn", "zeros", "corrupt"]
+
+    def __str__(self) -> str:
+        what = {
+            "short": "are too few for a batch",
+            "torn": "are the beginning of a batch that is cut off",
+            "zeros": "are zeros, as in a preallocated segment that was not closed",
+            "corrupt": "cannot be divided into batches",
+        }[self.reason]
+        return f"the last {self.size} bytes {what}"
+
+
+class Entries(FilesBeside):
+    """The entries of a segment, and the files beside it: what ``Segment`` is built on.
+
+    Attributes:
+        path: of the file, None for a buffer.
+        name: of the file as errors give it, None for a buffer without a name.
+        base_offset: from the file name, None if that says none. Nothing else ties the entries to
+            it: the first one may have a larger offset.
+        size: bytes.
+        modified: modification time of the file in ms since the Unix epoch, None for a buffer.
+        codec: what parses.
+        tail: what ended the last pass of ``batches`` or ``scan`` over the file, None if the last
+            entry ended where the file does, or if no pass has reached the end yet.
+    """
+
+    def __init__(
+        self,
+        path_or_buffer: str | PathLike[str] | Buffer | Reading,
+        *,
+        codec: Codec | str | None = None,
+        crc: CrcPolicy = "error",
+        tail: TailPolicy = "stop",
+        max_output: int = DEFAULT_MAX_OUTPUT,
+        base_offset: int | None = None,
+        name: str | None = None,
+        mapped: bool = True,
+    ) -> None:
+        """Map a file, or take a buffer. Nothing is parsed yet.
+
+        Args:
+            path_or_buffer: a path, a URL, or bytes, or what reads them in parts.
+            codec: name or instance; the default codec if None.
+            crc: ``error``, reading records of a batch with a wrong CRC fails; ``flag``, it does
+                not, and ``Batch.crc_valid`` says it; ``ignore``, the same, and nothing is
+                computed unless asked for. ``batches`` never looks at a CRC.
+            tail: ``stop``, as Kafka's reader; ``error``, what is no entry at the end is an error.
+            max_output: bytes that the payload of one batch may decompress to.
+            base_offset: instead of that in the file name.
+            name: of a buffer, for errors.
+            mapped: False reads the file in parts and never maps it: slower, but a file that
+                becomes shorter meanwhile is an error in every case. A file that does not fit into
+                the address space is read in parts anyway.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        self.path = None
+        self._source: Source | Reading
+        if isinstance(path_or_buffer, bytes | bytearray | memoryview):
+            self._source = Source.of_buffer(path_or_buffer, name)
+        elif isinstance(path_or_buffer, Reading):
+            self._source = path_or_buffer
+        else:
+            self.path = as_path(path_or_buffer)
+            self._source = open_source(self.path, mapped)
+        self.name = self._source.name
+        self.size = self._source.size
+        self.modified = self._source.modified
+        self.codec = codec if isinstance(codec, Codec) else get_codec(codec)
+        self.tail: Tail | None = None
+        parsed = None
+        if self.name and (self.path or isinstance(path_or_buffer, Reading)):
+            parsed = names.parse_segment(PurePath(self.name).name)
+        self._file_name = parsed
+        if base_offset is None and parsed is not None and parsed.kind == names.LOG:
+            base_offset = parsed.base_offset
+        self.base_offset = base_offset
+        self._tail_policy: TailPolicy = tail
+        self._context = Context(self.codec, self.name, crc, max_output, self._source.check)
+
+    # -- entries ----------------------------------------------------------------------------
+
+    def entries(self, position: int = 0) -> Iterator[Batch]:
+        """Yield the entries from a byte offset on. Only headers are read.
+
+        Raises:
+            KafkaSpecError: an entry that cannot be parsed; with ``tail="error"`` also bytes at
+                the end that are no entry.
+        """
+        for item in self._scan(position, stop=self._tail_policy == "stop"):
+            if isinstance(item, KafkaSpecError):
+                raise item
+            yield item
+
+    def scan(self, start_position: int = 0) -> Iterator[Batch | KafkaSpecError]:
+        """The batches in order, and in their place the error of each that cannot be parsed.
+
+        It goes on behind a broken entry as long as the size of that is sound, and ends where it
+        is not (``tail`` is ``corrupt`` then). What ends the log is in ``tail``, whatever the
+        ``tail`` option says. Checksums are not looked at.
+
+        Raises:
+            CorruptError: ``changed``, the file became shorter.
+        """
+        return self._scan(start_position, stop=True)
+
+    def batch_at(self, position: int, cursor: Cursor | None = None) -> Batch:
+        """The batch that starts at a byte offset.
+
+        Args:
+            position: the byte offset.
+            cursor: of a pass that is under way.
+
+        Raises:
+            KafkaSpecError: there is none; a cut one is an error here.
+        """
+        if not 0 <= position <= self.size:
+            detail = f"the file has {self.size} bytes, so that nothing starts at {position}"
+            raise make_error(Reason.TRUNCATED, detail, file=self.name, offset=self.size)
+        item, _ = self._read(cursor or self._source.cursor(), position, stop=False)
+        if isinstance(item, Batch):
+            return item
+        assert isinstance(item, KafkaSpecError)
+        raise item
+
+    @property
+    def crc(self) -> CrcPolicy:
+        """What a wrong CRC means when records are read."""
+        return self._context.crc
+
+    @property
+    def max_output(self) -> int:
+        """Bytes that the payload of one batch may decompress to."""
+        return self._context.max_output
+
+    def cursor(
+        self, allocate: Allocate = bytearray, most: int = MOST_AHEAD, *, sparse: bool = False
+    ) -> Cursor:
+        """The bytes of the segment for one pass.
+
+        Args:
+            allocate: where memory for windows of a file that is not mapped comes from.
+            most: bytes of a window.
+            sparse: the pass only wants headers: windows begin small and leave out large batches.
+        """
+        return self._source.cursor(allocate, most, sparse=sparse)
+
+    def around(self, cursor: Cursor, position: int) -> tuple[memoryview, int]:
+        """A buffer with all of the entry at ``position`` that the input has, and its position."""
+        buffer, start = cursor.at(position, HEADER_UP_TO_MAGIC)
+        if start + len(buffer) < self.size and self.size - position >= FRAMING:
+            size = FRAMING + message_size(buffer, position - start)
+            buffer, start = cursor.at(position, max(size, HEADER_UP_TO_MAGIC))
+        return buffer, start
+
+    def check(self) -> None:
+        """Make sure that the file is as long as it was when it was opened.
+
+        Raises:
+            CorruptError: ``changed``.
+        """
+        self._source.check()
+
+    def close(self) -> None:
+        """Give the mapping back as soon as nothing that was handed out needs it."""
+        self._source.close()
+        self.close_indexes()
+
+    def _scan(self, position: int, *, stop: bool) -> Iterator[Batch | KafkaSpecError]:
+        self.tail = None
+        cursor = self._source.cursor()
+        while position < self.size:
+            item, end = self._read(cursor, position, stop=stop)
+            if isinstance(item, Tail):
+                self.tail = item
+                return
+            if end is None:
+                torn = isinstance(item, TruncatedError)
+                self.tail = Tail(position, self.size - position, "torn" if torn else "corrupt")
+                yield item
+                return
+            yield item
+            position = end
+
+    def _read(
+        self, cursor: Cursor, position: int, *, stop: bool
+    ) -> tuple[Batch | KafkaSpecError | Tail, int | None]:
+        """The entry at ``position``, and the position of the next one if that can be known."""
+        left = self.size - position
+        if stop and left <= HEADER_UP_TO_MAGIC:
+            return Tail(position, left, "short"), None
+        self._source.check()
+        buffer, start = self.around(cursor, position)
+        at = position - start
+        entry: Entry
+        try:
+            entry, end = self.codec.parse(
+                ENTRY, buffer, at, len(buffer), origin=Origin(self.name, start)
+            )
+        except TruncatedError as error:
+            return (Tail(position, left, "torn") if stop else error), None
+        except KafkaSpecError as error:
+            size = message_size(buffer, at)
+            if size >= MINIMUM_MESSAGE:
+                return error, position + FRAMING + size
+            if stop and size == 0 and self._is_zero(cursor, position):
+                return Tail(position, left, "zeros"), None
+            return error, None
+        kind = batch_class(entry.message)
+        return kind(entry, position, buffer[at:end], self._context), start + end
+
+    def _is_zero(self, cursor: Cursor, position: int) -> bool:
+        """Whether nothing but zeros follows."""
+        while position < self.size:
+            buffer, start = cursor.at(position, 1)
+            if not is_zero(buffer[position - start :]):
+                return False
+            position = start + len(buffer)
+        return True
