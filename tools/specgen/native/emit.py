@@ -26,9 +26,9 @@ TEMPLATES = Path(__file__).with_name("c")
 
 def emit(model: Model) -> list[Output]:
     """Two fixed headers, the codec of the one segment type, and the arrays of all files."""
-    found = segments(model)
+    found = [segment for segment in segments(model) if segment.batches]
     if len(found) != 1:
-        raise ValueError(f"the native codec needs one type of segment, there are {len(found)}")
+        raise ValueError(f"the native codec needs one segment with record sets, not {len(found)}")
     every = tuple(spec.id for spec in model.specs)
     fixed = [
         Output(f"native/{name}", every, (TEMPLATES / name).read_text(encoding="utf-8"))
