@@ -1,4 +1,4 @@
-"""Makes ``docs/conformance.md`` from the stored results."""
+"""Write ``docs/conformance.md`` from the stored results."""
 
 from __future__ import annotations
 
@@ -9,42 +9,44 @@ from typing import Any, Final
 from kafkaspec.conformance.cases import CATEGORIES
 from tools.conformance.adapters import VERSIONS
 from tools.conformance.kaitai import ROOT
+from tools.quirks import link
 
 RESULTS: Final = Path(__file__).parent / "results.json"
 PAGE: Final = ROOT / "docs" / "conformance.md"
 
 _HEAD = """\
-<!-- Made by make conformance from tools/conformance/results.json. DO NOT EDIT. -->
+<!-- Made by `make conformance` from tools/conformance/results.json. DO NOT EDIT. -->
 
 # Conformance
 
 Who reads Kafka's files as the specification and the brokers say? `make conformance` puts the cases
-of [kafkaspec conform](conformance-protocol.md#cases) to the decoders below; each number is what
-came out of that run. The brokers are {versions}.
+of [kafkaspec conform](conformance-protocol.md#cases) to the decoders below. Each number is a result
+of that run. The segments come from brokers {versions}.
 """
 
 _LEGEND = """\
-Passed, of those that were put. A dash: the decoder does not read such files, or does not verify
-checksums. What is missing is listed below, and every line of these lists is checked in each run: a
-listed case that passes, or fails in another way, is an error.
+Each cell says how many cases passed, of those that the decoder was given. A dash means that the
+decoder does not read such files or does not verify checksums. The failures are listed below, and
+every run checks each line of these lists: a listed case that passes, or that fails in another way,
+is an error.
 
-`structure` asks for types of the specification without decompression and checksums, which client
-libraries have no interface for. The Kaitai testees do not decompress: they are given the
+`structure` asks for single types of the specification, without decompression and checksums; client
+libraries have no interface for that. The Kaitai decoders do not decompress: they are given the
 decompressed payload and parse that.
 """
 
 _LIMITS = """\
 ## The specification in other languages
 
-`spec/*.ksy` is compiled by the official Kaitai Struct compiler, version 0.11, as it stands. In
-Java, JavaScript and Ruby it is run: all three read every segment, index and snapshot of real
-brokers. What the compiler or its runtimes cannot do:
+The official Kaitai Struct compiler, version 0.11, compiles `spec/*.ksy` unchanged. The results for
+Java, JavaScript and Ruby are run here: all three read every segment, index and snapshot of real
+brokers. These limits lie in the compiler or its runtimes:
 
-| language | state | what stands in the way |
+| language | state | limit |
 |---|---|---|
-| Java, JavaScript | run here, in CI too | the failures listed above |
+| Java, JavaScript | run here and in CI | the failures listed above |
 | Ruby | run here with the runtime's own source, not in CI | the failures listed above |
-| C#, C++, PHP, Lua | compiles to source; not run | nothing known |
+| C#, C++, PHP, Lua | compiles to source; not run | none known |
 | Perl | compiles to source; not run | the source leaves out every `valid` |
 | Go | compiles to source, which Go refuses | "mismatched types int64 and int32" in \
 `base_offset + relative_offset` and other sums; "declared and not used" where `valid: expr` does \
@@ -52,21 +54,21 @@ not mention `_` |
 | Rust | compiles to source; not built | no runtime of version 0.11 on crates.io |
 | Nim | does not compile | "an implementation is missing" |
 
-The specification avoids what is not the same everywhere: `_index` in `repeat-until` counts from 0
-in Python, Go and Lua, and from 1 in Java, JavaScript, Ruby, C#, C++, PHP and Rust; `valid: expr` of
-a field with `repeat: until` does not compile in Java, nor, by its source, in C#; computed integers
-have 32 bits in Java unless a cast says otherwise, and bit operations have in JavaScript.
+The specification avoids what differs between languages. `_index` in `repeat-until` counts from 0
+in Python, Go and Lua, and from 1 in Java, JavaScript, Ruby, C#, C++, PHP and Rust. `valid: expr` of
+a field with `repeat: until` does not compile in Java nor, by its source, in C#. Computed integers
+have 32 bits in Java unless a cast says otherwise; bit operations have 32 bits in JavaScript.
 """
 
 
 def load() -> list[dict[str, Any]]:
-    """The stored results, in the order of the page."""
+    """Return the stored results, in the order of the page."""
     found: list[dict[str, Any]] = json.loads(RESULTS.read_text(encoding="utf-8"))
     return found
 
 
 def render(results: list[dict[str, Any]]) -> str:
-    """The page."""
+    """Return the page."""
     parts = [_HEAD.format(versions=", ".join(VERSIONS)), _table(results), _LEGEND]
     parts += [_list(result) for result in results if result["expected"]]
     parts.append(_LIMITS)
@@ -91,10 +93,10 @@ def _cell(counts: dict[str, int]) -> str:
 
 
 def _list(result: dict[str, Any]) -> str:
-    lines = [f"## {result['title']}: what fails", "", "| cases | number | how | why |"]
+    lines = [f"## {result['title']}: failures", "", "| cases | number | how | why |"]
     lines.append("|---|---:|---|---|")
     lines += [
-        f"| `{item['pattern']}` | {item['cases']} | {item['failure']} | {item['why']} |"
+        f"| `{item['pattern']}` | {item['cases']} | {item['failure']} | {link(item['why'])} |"
         for item in result["expected"]
     ]
     return "\n".join([*lines, ""])

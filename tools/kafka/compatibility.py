@@ -88,7 +88,7 @@ ABSENT: tuple[Absent, ...] = (
     Absent(
         _READ,
         "segments|gaps",
-        "0.8.0 has no settings of topics and no cleaner: its golden segments are one a topic.",
+        "0.8.0 has neither topic settings nor a cleaner; its golden topics have one segment each.",
         until=(0, 8, 1),
     ),
     Absent(
@@ -100,13 +100,13 @@ ABSENT: tuple[Absent, ...] = (
     Absent(
         _PRODUCED,
         "magic 0|magic 1",
-        "Brokers from 4.0 on take no produce request that carries magic 0 or 1 (KIP-896).",
+        "Brokers from 4.0 on refuse produce requests that carry magic 0 or 1 (KIP-896).",
         since=(4, 0),
     ),
     Absent(
         _PRODUCED,
         "mixed|append time|idempotent|transactions|segments|gaps|emptied batch|delete horizon",
-        "What is about whole logs, or asks for a producer id, is not sent in plain requests.",
+        "What concerns whole logs, or needs a producer id, is not sent in plain requests.",
     ),
 )
 """Why a mark is missing; any other that is missing is a test to be run."""
@@ -160,39 +160,45 @@ def _names(absent: Absent) -> str:
     return f"{', '.join(names)} and {last}"
 
 
+_HEAD = """\
+<!-- Made by `make compatibility` from data. DO NOT EDIT. -->
+
+# Releases of Kafka, and what was tried with each
+
+- **r**, read: `tests/golden` has segments that a broker of the release wrote with the feature.
+  Every codec reads them; the records are compared with what the producers were acknowledged and
+  with the text of that release's own dump tool.
+- **w**, written: a broker of the release was given partitions that kafkaspec wrote, once as plain
+  `.log` files and once by `SegmentWriter` with all files beside them, after a clean stop and as
+  after a crash. It loaded them without a complaint and served every record to its own consumer with
+  equal offset, timestamp, key, value and headers, in both isolation levels. It answered look-ups by
+  offset and, from 0.10.1, by timestamp as `kafkaspec find` does, appended at our log end offset,
+  and recovered the indexes that `kafkaspec index` makes.
+- **p**, produced: a broker took batches of ours in a plain produce request, and served them.
+- `-`: the release does not have the feature.
+
+Plain `.log` files have two limits. Releases from 1.1 to 2.2 do not notice after a clean stop that
+an index is missing and rebuild nothing, so that look-ups by time only know the time of the file,
+and transactions are forgotten. 0.8.0 does not start without indexes; `kafkaspec index` made them
+there. 0.8.0 also recovers the last segment only, and its consumer does not get past offsets that
+are missing at the end of a segment; the partitions had none.
+
+Where a mark is missing:
+
+{absences}
+
+`make test-kafka` runs brokers again and compares the results with the data of this page,
+`tools/kafka/results.json`. `make test-kafka RECORD=1` stores new data.
+
+"""
+
+
 def page() -> str:
-    """The page."""
+    """Return the page."""
     kept = results.load()
+    absences = (f"- **{absent.marks}** for {_names(absent)}: {absent.reason}" for absent in ABSENT)
     lines = [
-        "<!-- Made by `make compatibility` from data; tests hold it to that. -->",
-        "",
-        "# Releases of Kafka, and what was done with each",
-        "",
-        "- **r**, read: segments that a broker of the release wrote with the feature are in",
-        "  `tests/golden`; every codec reads them, and what it reads is compared with what the",
-        "  producers were acknowledged and with the text of that release's own dump tool.",
-        "- **w**, written: partitions that kafkaspec wrote, as plain `.log` files and by",
-        "  `SegmentWriter` with all files beside them, were given to a broker of the release,",
-        "  after a clean stop and as after a crash. It loaded them without a complaint and",
-        "  served every record to its own consumer, with equal offset, timestamp, key, value",
-        "  and headers, in both isolation levels. Look-ups by offset and, from 0.10.1, by",
-        "  timestamp were those of `kafkaspec find`, an append got our log end offset, and",
-        "  the indexes that it recovered were those of `kafkaspec index`.",
-        "  The exception are plain `.log` files. Releases from 1.1 to 2.2 do not see after a clean",
-        "  stop that an index is missing and rebuild nothing, so that look-ups by time know the",
-        "  file's time only, and transactions are forgotten. 0.8.0 does not start without indexes:",
-        "  there they were made by `kafkaspec index`. It recovers the last segment only, and a",
-        "  consumer does not get past offsets that are missing at the end of one: there were none.",
-        "- **p**, produced: batches of ours were taken in a plain produce request, and served.",
-        "- `-`: the release does not have it.",
-        "",
-        "Where a mark is missing:",
-        "",
-        *(f"- **{absent.marks}** of {_names(absent)}: {absent.reason}" for absent in ABSENT),
-        "",
-        "`make test-kafka` runs brokers again and compares with this page's data,",
-        "`tools/kafka/results.json`; `make test-kafka RECORD=1` keeps new data.",
-        "",
+        *_HEAD.format(absences="\n".join(absences)).splitlines(),
         "| release | " + " | ".join(feature.name for feature in FEATURES) + " |",
         "|---|" + "---|" * len(FEATURES),
     ]

@@ -1,7 +1,8 @@
-"""Where Kafka's readers and kafkaspec part: the whole list, each entry with its reason.
+"""Every difference between Kafka's readers and kafkaspec, with the quirk that explains it.
 
 A difference that is in no entry is a defect of ours, and an entry that no case shows any more is
-one too: ``tests/kafka/test_reader.py`` holds both.  ``docs/kafka-quirks.md`` is made from this.
+one too: ``tests/kafka/test_reader.py`` checks both. ``docs/kafka-quirks.md`` is made from this, and
+``docs/quirks.md`` says what each quirk is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from enum import StrEnum
 from kafkaspec.errors import Reason
 from tools.golden.versions import Version
 from tools.kafka.reader import Verdict
+from tools.quirks import link
 
 _NEVER = (99,)
 
@@ -109,19 +111,17 @@ class Quirk:
     """One way in which Kafka and kafkaspec differ.
 
     Attributes:
+        number: of the entry in ``docs/quirks.md``.
         name: short, for people.
-        text: what each does, and why.
-        source: Kafka's source that decides it.
-        explains: whether the quirk is what parts these two verdicts, ours first.
+        explains: whether the quirk explains how these two verdicts differ, ours first.
         readers: of Kafka that have it.
         since: first release that has it.
         until: first release without it again.
         verdict: whether one accepts what the other refuses; otherwise only the reasons differ.
     """
 
+    number: int
     name: str
-    text: str
-    source: str
     explains: Callable[[Verdict, Kind, Verdict], bool]
     readers: tuple[Reader, ...] = (Reader.FILE, Reader.BUFFER)
     since: tuple[int, ...] = (0,)
@@ -139,10 +139,8 @@ def _same_content(ours: Verdict, theirs: Verdict) -> bool:
 
 QUIRKS: tuple[Quirk, ...] = (
     Quirk(
-        "magic of a file is not checked (Q8)",
-        "The reader of files takes any magic above 2 for 2 and a negative one for 1. The reader of "
-        "buffers, which consumers use, refuses them, and so does kafkaspec.",
-        "FileLogInputStream.nextBatch, ByteBufferLogInputStream.nextBatchSize",
+        8,
+        "the magic in a file is not checked",
         lambda ours, kind, theirs: (
             ours.error == Reason.INVALID_VALUE
             and "/message/magic" in ours.message
@@ -151,31 +149,24 @@ QUIRKS: tuple[Quirk, ...] = (
         readers=(Reader.FILE,),
     ),
     Quirk(
-        "a tail is looked at earlier in a buffer (Q8)",
-        "The reader of buffers looks at the size with 12 bytes left and at the magic with 17, also "
-        "of an entry that is cut. The reader of files takes both for the end of the log, and so "
-        "does kafkaspec, whose input is files.",
-        "ByteBufferLogInputStream.nextBatchSize, FileLogInputStream.nextBatch",
+        8,
+        "a buffer's tail is looked at earlier",
         lambda ours, kind, theirs: (
             ours.accepted and kind in (Kind.SIZE, Kind.MAGIC) and _same_content(ours, theirs)
         ),
         readers=(Reader.BUFFER,),
     ),
     Quirk(
+        14,
         "a size near 2^31 overflows in a buffer",
-        "12 is added to the size of an entry before it is compared with what is left, which makes "
-        "a size above 2^31 - 13 negative; the reader fails with an IllegalArgumentException. "
-        "Kafkaspec sees a cut entry, the end of the log.",
-        "ByteBufferLogInputStream.nextBatchSize",
         lambda ours, kind, theirs: (
             ours.accepted and "newLimit < 0" in theirs.message and _same_content(ours, theirs)
         ),
         readers=(Reader.BUFFER,),
     ),
     Quirk(
-        "a size near 2^31 overflows in a file, before 1.1",
-        "The same sum in the reader of files.",
-        "FileLogInputStream.nextBatch of 0.11 and 1.0",
+        14,
+        "a size near 2^31 overflows in a file",
         lambda ours, kind, theirs: (
             ours.accepted and "capacity < 0" in theirs.message and _same_content(ours, theirs)
         ),
@@ -183,27 +174,21 @@ QUIRKS: tuple[Quirk, ...] = (
         until=(1, 1),
     ),
     Quirk(
-        "sizes inside of compressed data are not bounded (Q5)",
-        "Kafka allocates what a record, an inner message or a snappy chunk claims to be, and runs "
-        "out of memory; with more of it most of these cases end as in kafkaspec, which looks "
-        "before it allocates. From 4.4 on there is a bound, far above what any heap holds.",
-        "DefaultRecord.readFrom, AbstractLegacyRecordBatch.DataLogInputStream, SnappyInputStream",
+        5,
+        "sizes inside compressed data are not bounded",
         lambda ours, kind, theirs: kind is Kind.MEMORY and theirs.batches <= ours.batches,
     ),
     Quirk(
-        "an lz4 match with offset 0 gives other bytes in old releases",
-        "No such match is valid, but no library refuses it; what it yields is not the same in the "
-        "version of lz4-java that releases before 2.1 have, 1.4.1 or older.",
-        "lz4-java",
+        15,
+        "an lz4 match with offset 0 gives other bytes",
         lambda ours, kind, theirs: (
             ours.accepted and theirs.accepted and ours.content[:3] == theirs.content[:3]
         ),
         until=(2, 1),
     ),
     Quirk(
-        "no zstd before 2.1",
-        "The id was given in 2.1 (KIP-110); older releases refuse it.",
-        "CompressionType.forId",
+        16,
+        "there is no zstd",
         lambda ours, kind, theirs: (
             kind is Kind.COMPRESSION_ID
             and theirs.message.endswith("type id: 4")
@@ -212,10 +197,8 @@ QUIRKS: tuple[Quirk, ...] = (
         until=(2, 1),
     ),
     Quirk(
-        "garbage behind a zstd frame passes in old releases",
-        "Old releases ask for no byte behind the last record's buffer and never meet what is wrong "
-        "there. Newer ones refuse it, and so does kafkaspec.",
-        "ZstdFactory.wrapForInput",
+        17,
+        "garbage after a zstd frame passes",
         lambda ours, kind, theirs: (
             ours.error == Reason.DECOMPRESSION_FAILED
             and "zstd" in ours.message
@@ -225,10 +208,8 @@ QUIRKS: tuple[Quirk, ...] = (
         until=(3, 9),
     ),
     Quirk(
-        "headers are looked at before checksums",
-        "Kafka compares the checksum of a whole entry first; kafkaspec reads the fields of its "
-        "header first, and says what is wrong with them.",
-        "DefaultRecordBatch.ensureValid, LegacyRecord.ensureValid",
+        18,
+        "the checksum comes before the header",
         lambda ours, kind, theirs: (
             ours.error in _HEADER
             and kind in (Kind.CHECKSUM, Kind.COMPRESSION, Kind.COMPRESSION_ID, Kind.WRAPPER)
@@ -236,10 +217,8 @@ QUIRKS: tuple[Quirk, ...] = (
         verdict=False,
     ),
     Quirk(
-        "a compressed payload is decompressed in one piece",
-        "Kafka reads records while it decompresses, and meets a broken record before the place "
-        "where the stream is broken; kafkaspec decompresses first, so that it can bound it.",
-        "DefaultRecordBatch.compressedIterator, AbstractLegacyRecordBatch.DeepRecordsIterator",
+        19,
+        "records are read while they are decompressed",
         lambda ours, kind, theirs: (
             ours.error == Reason.DECOMPRESSION_FAILED
             and kind in (Kind.STRUCTURE, Kind.SIZE, Kind.WRAPPER, Kind.MAGIC)
@@ -247,10 +226,8 @@ QUIRKS: tuple[Quirk, ...] = (
         verdict=False,
     ),
     Quirk(
-        "two faults of one wrapper",
-        "A wrapper of an unknown compression without a value, or of one that its magic may not "
-        "have: kafkaspec names the one, Kafka the other.",
-        "AbstractLegacyRecordBatch.DeepRecordsIterator",
+        20,
+        "of two faults in a wrapper, the other is named",
         lambda ours, kind, theirs: (
             ours.error == Reason.NULL_WRAPPER_VALUE and kind is Kind.COMPRESSION_ID
         ),
@@ -280,33 +257,39 @@ def explanation(version: Version, reader: Reader, ours: Verdict, theirs: Verdict
     return None
 
 
+_HEAD = """\
+<!-- Made from tools/kafka/quirks.py by `make compatibility`. DO NOT EDIT. -->
+
+# Where Kafka's readers and kafkaspec differ
+
+`make test-kafka` gives more than 10,000 logs to Kafka's own readers of several releases and to
+kafkaspec: segments of brokers, what `encode` writes, the test vectors, and batches that were broken
+in many ways. Both must read the same records, stop at the same place, and refuse for the same kind
+of reason. The exceptions are listed here; anything else is a defect. [Quirks of Kafka](quirks.md)
+explains each one.
+
+"""
+
+
 def page() -> str:
-    """The page that lists them."""
-    lines = [
-        "<!-- Made from tools/kafka/quirks.py by `make compatibility`. -->",
-        "",
-        "# Where Kafka's readers and kafkaspec part",
-        "",
-        "`make test-kafka` gives more than 10,000 logs (segments of brokers, what `encode` writes,",
-        "the vectors, and batches broken in many ways) to Kafka's own readers of several releases",
-        "and to kafkaspec. Both must read the same records, stop at the same place, and refuse for",
-        "the same kind of reason, but for what stands here. Anything else is a defect.",
-        "",
-    ]
-    for title, wanted in (("Accepted by one only", True), ("Refused for other reasons", False)):
+    """Return the page that lists them."""
+    lines = _HEAD.splitlines()
+    for title, wanted in (
+        ("Only one of them accepts it", True),
+        ("Both refuse it, for different reasons", False),
+    ):
         lines += [
             f"## {title}",
             "",
-            "| what | reader | releases | Kafka's source |",
+            "| quirk | in Kafka | reader | releases |",
             "|---|---|---|---|",
         ]
         for quirk in QUIRKS:
             if quirk.verdict is not wanted:
                 continue
-            readers = "both" if len(quirk.readers) > 1 else quirk.readers[0].value
+            readers = "both" if len(quirk.readers) > 1 else f"`{quirk.readers[0].value}`"
             lines.append(
-                f"| **{quirk.name}**. {quirk.text} | {readers} | {_releases(quirk)} "
-                f"| {quirk.source} |"
+                link(f"| Q{quirk.number} | {quirk.name} | {readers} | {_releases(quirk)} |")
             )
         lines.append("")
     return "\n".join(lines[:-1]) + "\n"

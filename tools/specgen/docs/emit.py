@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tools.quirks import link
 from tools.specgen.docs.diagram import diagram
 from tools.specgen.docs.text import (
     allowed_text,
@@ -33,6 +34,7 @@ from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
 
 _SPEC_FOLDER = "../../spec"
+_QUIRKS = "../../docs/quirks.md"
 _SCALARS = {
     Scalar.VARINT32: "one signed integer",
     Scalar.VARINT64: "one signed integer",
@@ -67,7 +69,7 @@ def page(model: Model, spec: Spec) -> str:
         _type(out, model, spec, type_)
     for enum in spec.enums:
         _enum(out, enum)
-    return out.text().rstrip("\n") + "\n"
+    return link(out.text().rstrip("\n") + "\n", _QUIRKS)
 
 
 def _contents(out: CodeWriter, spec: Spec, types: list[Type]) -> None:
@@ -269,7 +271,8 @@ def _index(model: Model) -> Output:
         "`at_end` says that there are none. Empty means any value.",
         "- Written is what a writer puts there: computed, always the same, or as told by its "
         "caller.",
-        "- Quirks (Q4, Q9 and so on) are places where Kafka's reader is laxer or stricter than one "
-        "would expect.",
+        f"- [Quirks]({_QUIRKS}) (Q4, Q9 and so on) are places where Kafka's reader is laxer or "
+        "stricter than one would expect.",
     )
-    return Output("docs/README.md", tuple(spec.id for spec in model.specs), out.text())
+    text = link(out.text(), _QUIRKS)
+    return Output("docs/README.md", tuple(spec.id for spec in model.specs), text)
