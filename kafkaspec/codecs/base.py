@@ -51,6 +51,20 @@ class Origin:
 NOWHERE = Origin()
 
 
+def bounded(buffer: Buffer, start: int, end: int | None) -> tuple[Buffer, int]:
+    """Return the buffer as a sequence of single bytes, and the end of what may be read of it.
+
+    Raises:
+        ValueError: the buffer has no bytes ``start`` to ``end``.
+    """
+    if isinstance(buffer, memoryview) and (buffer.format != "B" or buffer.ndim != 1):
+        buffer = buffer.cast("B")
+    end = len(buffer) if end is None else end
+    if not 0 <= start <= end <= len(buffer):
+        raise ValueError(f"no bytes {start} to {end} in a buffer of {len(buffer)}")
+    return buffer, end
+
+
 class PlainRecords(Protocol):
     """Records of some batches, one at a time.
 
@@ -69,7 +83,6 @@ class Codec(ABC):
 
     name: ClassVar[str]
 
-    @abstractmethod
     def parse(
         self,
         type_key: str,
@@ -101,6 +114,23 @@ class Codec(ABC):
             KafkaSpecError: and nothing else, whatever the bytes are. ``offset`` is where the
                 failing field begins.
         """
+        buffer, end = bounded(buffer, start, end)
+        try:
+            return self._parse(type_key, buffer, start, end, parameters, complete)
+        except KafkaSpecError as error:
+            raise origin.locate(error) from None
+
+    @abstractmethod
+    def _parse(
+        self,
+        type_key: str,
+        buffer: Buffer,
+        start: int,
+        end: int,
+        parameters: Sequence[Any],
+        complete: bool,
+    ) -> tuple[Any, int]:
+        """Read one value from checked bounds; errors count from the start of the buffer."""
 
     @abstractmethod
     def serialize(

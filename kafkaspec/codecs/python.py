@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Final
 
 from kafkaspec.codecs.base import NOWHERE, Codec, Origin
 from kafkaspec.codecs.headers import Headers
-from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import HeaderColumns
 from kafkaspec.model import Buffer, Record
 
@@ -33,29 +32,19 @@ class PythonCodec(Codec):
         self._kinds: tuple[HeaderColumns, ...] | None = None
         self._decode: Callable[[Any, bytes], list[Record] | None] | None = None
 
-    def parse(
+    def _parse(
         self,
         type_key: str,
         buffer: Buffer,
-        start: int = 0,
-        end: int | None = None,
-        *,
-        parameters: Sequence[Any] = (),
-        complete: bool = False,
-        origin: Origin = NOWHERE,
+        start: int,
+        end: int,
+        parameters: Sequence[Any],
+        complete: bool,
     ) -> tuple[Any, int]:
         parser = self._parsers.get(type_key)
         if parser is None:
             parser = self._parsers[type_key] = self._load("parse", "PARSERS", type_key)
-        if isinstance(buffer, memoryview) and (buffer.format != "B" or buffer.ndim != 1):
-            buffer = buffer.cast("B")
-        end = len(buffer) if end is None else end
-        if not 0 <= start <= end <= len(buffer):
-            raise ValueError(f"no bytes {start} to {end} in a buffer of {len(buffer)}")
-        try:
-            return parser(buffer, start, end, complete, *parameters)
-        except KafkaSpecError as error:
-            raise origin.locate(error) from None
+        return parser(buffer, start, end, complete, *parameters)
 
     def serialize(
         self, type_key: str, value: Any, *, parameters: Sequence[Any] = (), raw: bool = False

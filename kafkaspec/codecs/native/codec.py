@@ -61,26 +61,18 @@ class NativeCodec(Codec):
         self._by_class: dict[type, Kind] = {}
         self._plain_roles = tuple(self.core.scan_names.index(name) for name in _PLAIN)
 
-    def parse(
+    def _parse(
         self,
         type_key: str,
         buffer: Buffer,
-        start: int = 0,
-        end: int | None = None,
-        *,
-        parameters: Sequence[Any] = (),
-        complete: bool = False,
-        origin: Origin = NOWHERE,
+        start: int,
+        end: int,
+        parameters: Sequence[Any],
+        complete: bool,
     ) -> tuple[Any, int]:
-        """As ``Codec.parse``: objects of the typed model are those of the Python codec."""
+        """Read objects of the typed model: those of the Python codec."""
         return self.reference.parse(
-            type_key,
-            buffer,
-            start,
-            end,
-            parameters=parameters,
-            complete=complete,
-            origin=origin,
+            type_key, buffer, start, end, parameters=parameters, complete=complete
         )
 
     def serialize(

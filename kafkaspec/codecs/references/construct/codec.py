@@ -8,9 +8,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from kafkaspec.codecs.base import NOWHERE, Codec, Origin
+from kafkaspec.codecs.base import Codec
 from kafkaspec.codecs.references.construct.tree import Trees, Use
-from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import TypeLayout
 from kafkaspec.model import Buffer
 
@@ -51,30 +50,19 @@ class ConstructCodec(Codec):
         model_class = import_module(f"{self._package}.python.model").model_class
         return Trees(self._layouts, model_class, self._runtime.Value)
 
-    def parse(
+    def _parse(
         self,
         type_key: str,
         buffer: Buffer,
-        start: int = 0,
-        end: int | None = None,
-        *,
-        parameters: Sequence[Any] = (),
-        complete: bool = False,
-        origin: Origin = NOWHERE,
+        start: int,
+        end: int,
+        parameters: Sequence[Any],
+        complete: bool,
     ) -> tuple[Any, int]:
-        """As ``Codec.parse``."""
         definition = self._definition(type_key)
-        if isinstance(buffer, memoryview) and (buffer.format != "B" or buffer.ndim != 1):
-            buffer = buffer.cast("B")
-        end = len(buffer) if end is None else end
-        if not 0 <= start <= end <= len(buffer):
-            raise ValueError(f"no bytes {start} to {end} in a buffer of {len(buffer)}")
         window = self._runtime.Window(buffer, start, end, exact=complete)
         arguments = self._arguments(type_key, parameters)
-        try:
-            value = definition.parse_stream(window, **arguments)
-        except KafkaSpecError as error:
-            raise origin.locate(error) from None
+        value = definition.parse_stream(window, **arguments)
         return self._trees.to_model(type_key, value), window.tell()
 
     def serialize(

@@ -7,14 +7,13 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
 
-from kafkaspec.codecs.base import NOWHERE, Codec, Origin
+from kafkaspec.codecs.base import NOWHERE, Codec, Origin, bounded
 from kafkaspec.codecs.references.kaitai.builder import Place, TreeBuilder, unwritable
 from kafkaspec.codecs.references.kaitai.locate import locate
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition, PositionReader, with_error
 from kafkaspec.codecs.references.kaitai.reader import (
     MissingChoice,
     ModelReader,
-    flat,
     is_scalar,
     new_tree,
 )
@@ -46,27 +45,22 @@ class KaitaiCodec(Codec):
     def _failures(self) -> tuple[type[Exception], ...]:
         return (import_module("kaitaistruct").KaitaiStructError, MissingChoice)
 
-    def parse(
+    def _parse(
         self,
         type_key: str,
         buffer: Buffer,
-        start: int = 0,
-        end: int | None = None,
-        *,
-        parameters: Sequence[Any] = (),
-        complete: bool = False,
-        origin: Origin = NOWHERE,
+        start: int,
+        end: int,
+        parameters: Sequence[Any],
+        complete: bool,
     ) -> tuple[Any, int]:
-        """As ``Codec.parse``."""
-        buffer = flat(buffer)
-        tree = self._tree(type_key, buffer, start, end, parameters)
+        tree = new_tree(self._tables, type_key, buffer, start, end, parameters)
         try:
             tree._read()
             reader = ModelReader(self._tables, buffer)
             return reader.convert(self._tables.type(type_key), tree, start), start + tree._io.pos()
         except self._failures as cause:
-            error = locate(self._tables, type_key, tree, cause, start, complete)
-        raise origin.locate(error)
+            raise locate(self._tables, type_key, tree, cause, start, complete) from None
 
     def serialize(
         self, type_key: str, value: Any, *, parameters: Sequence[Any] = (), raw: bool = False
@@ -104,8 +98,8 @@ class KaitaiCodec(Codec):
         Bytes that cannot be parsed give the positions up to the field that fails; the last item
         then has the ``error``, as ``parse`` would raise it. Arguments are those of ``parse``.
         """
-        buffer = flat(buffer)
-        tree = self._tree(type_key, buffer, start, end, parameters)
+        buffer, end = bounded(buffer, start, end)
+        tree = new_tree(self._tables, type_key, buffer, start, end, parameters)
         table = self._tables.type(type_key)
         error: KafkaSpecError | None = None
         try:
@@ -121,14 +115,6 @@ class KaitaiCodec(Codec):
             depth = origin.path.count("/")
             found = list(walker.walk(table, tree, start, origin.path, depth))
         return found if error is None else with_error(found, error, origin)
-
-    def _tree(
-        self, type_key: str, buffer: Buffer, start: int, end: int | None, parameters: Sequence[Any]
-    ) -> Any:
-        end = len(buffer) if end is None else end
-        if not 0 <= start <= end <= len(buffer):
-            raise ValueError(f"no bytes {start} to {end} in a buffer of {len(buffer)}")
-        return new_tree(self._tables, type_key, buffer, start, end, parameters)
 
     def _own_arguments(
         self, table: TypeTable, value: Any, parameters: Sequence[Any]

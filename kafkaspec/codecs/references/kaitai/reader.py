@@ -50,13 +50,6 @@ class Window:
         """Nothing to do: the buffer belongs to the caller."""
 
 
-def flat(buffer: Buffer) -> Buffer:
-    """The buffer as a sequence of bytes, whatever the items of a view are."""
-    if isinstance(buffer, memoryview) and (buffer.format != "B" or buffer.ndim != 1):
-        return buffer.cast("B")
-    return buffer
-
-
 def new_tree(
     tables: Tables, key: str, buffer: Buffer, start: int, end: int, parameters: Sequence[Any]
 ) -> Any:
