@@ -53,7 +53,7 @@ def vector_cases() -> Iterator[Case]:
 
 
 def _vectors() -> list[dict[str, Any]]:
-    folder = files("kafkaspec._generated") / "vectors"
+    folder = files("kafkaspec._generated.vectors")
     texts = {
         item.name: item.read_text(encoding="utf-8")
         for item in folder.iterdir()

@@ -33,7 +33,8 @@ stamp="$venv/.installed-$(echo "$extras" | tr ',' '-')"
 newer=$(find pyproject.toml setup.py generated/native kafkaspec/codecs/native \
   -name '*.[ch]' -newer "$stamp" -o -name '*.toml' -newer "$stamp" \
   -o -name setup.py -newer "$stamp" 2>/dev/null || true)
-if [ ! -e "$stamp" ] || [ -n "$newer" ]; then
+# An installation also links generated/ for type checkers.
+if [ ! -e "$stamp" ] || [ ! -e build/types/kafkaspec/_generated ] || [ -n "$newer" ]; then
   echo "Installing kafkaspec[$extras] into $venv ..."
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$extras]"
   touch "$stamp"
