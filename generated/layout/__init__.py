@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from kafkaspec.layout import TypeLayout
+from kafkaspec.layout import EntryKind, TypeLayout
 
 from . import (
     control_record,
@@ -62,3 +62,134 @@ ENUMS: dict[str, dict[int, tuple[str, str]]] = {
     },
 }
 """Names and meanings of enumerated values, by key of the enumeration."""
+
+ENTRY_KINDS: dict[str, dict[int, EntryKind]] = {
+    "recordbatch.entry": {
+        0: EntryKind(
+            magic=0,
+            key="recordbatch.legacy_message",
+            record_set="",
+            record="recordbatch.legacy_message",
+            count="",
+            payload="",
+            header=frozenset(
+                {
+                    "attributes",
+                    "attributes.compression",
+                    "attributes.reserved",
+                    "attributes.timestamp_type",
+                    "crc",
+                    "key",
+                    "magic",
+                    "offset",
+                    "unused",
+                    "value",
+                }
+            ),
+            fields=frozenset(
+                {
+                    "attributes",
+                    "attributes.compression",
+                    "attributes.reserved",
+                    "attributes.timestamp_type",
+                    "crc",
+                    "key",
+                    "magic",
+                    "offset",
+                    "unused",
+                    "value",
+                }
+            ),
+        ),
+        1: EntryKind(
+            magic=1,
+            key="recordbatch.legacy_message",
+            record_set="",
+            record="recordbatch.legacy_message",
+            count="",
+            payload="",
+            header=frozenset(
+                {
+                    "attributes",
+                    "attributes.compression",
+                    "attributes.reserved",
+                    "attributes.timestamp_type",
+                    "crc",
+                    "key",
+                    "magic",
+                    "offset",
+                    "timestamp",
+                    "unused",
+                    "value",
+                }
+            ),
+            fields=frozenset(
+                {
+                    "attributes",
+                    "attributes.compression",
+                    "attributes.reserved",
+                    "attributes.timestamp_type",
+                    "crc",
+                    "key",
+                    "magic",
+                    "offset",
+                    "timestamp",
+                    "unused",
+                    "value",
+                }
+            ),
+        ),
+        2: EntryKind(
+            magic=2,
+            key="recordbatch.record_batch",
+            record_set="recordbatch.record_set",
+            record="recordbatch.record",
+            count="num_records",
+            payload="records",
+            header=frozenset(
+                {
+                    "attributes",
+                    "attributes.compression",
+                    "attributes.has_delete_horizon",
+                    "attributes.is_control",
+                    "attributes.is_transactional",
+                    "attributes.reserved",
+                    "attributes.timestamp_type",
+                    "base_offset",
+                    "base_sequence",
+                    "base_timestamp",
+                    "crc",
+                    "delete_horizon",
+                    "last_offset",
+                    "last_offset_delta",
+                    "last_sequence",
+                    "magic",
+                    "max_timestamp",
+                    "num_records",
+                    "partition_leader_epoch",
+                    "producer_epoch",
+                    "producer_id",
+                    "records",
+                }
+            ),
+            fields=frozenset(
+                {
+                    "attributes",
+                    "headers",
+                    "headers.key",
+                    "headers.len_key",
+                    "headers.value",
+                    "key",
+                    "num_headers",
+                    "offset",
+                    "offset_delta",
+                    "sequence",
+                    "timestamp",
+                    "timestamp_delta",
+                    "value",
+                }
+            ),
+        ),
+    },
+}
+"""Formats of log entries by their magic, by key of the type of the entry."""

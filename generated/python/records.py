@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from kafkaspec.model import Record
 
-from .model import recordbatch as model
+from .model import recordbatch
 
 _ZIGZAG = tuple((code >> 1) ^ -(code & 1) for code in range(0x80))
 
@@ -28,8 +31,8 @@ def _longer(data: bytes, pos: int, size: int, limit: int) -> tuple[int, int]:
     raise IndexError
 
 
-def decode_records(batch: model.RecordBatch, data: bytes) -> list[Record] | None:
-    """All records of ``data``, the payload of ``batch`` after decompression.
+def decode_record_set(batch: recordbatch.RecordBatch, data: bytes) -> list[Record] | None:
+    """Return all records of ``data``, the payload of ``batch`` after decompression.
 
     None where anything is unusual, be it right or wrong: then the checked parser has
     to look at it.
@@ -189,3 +192,9 @@ def decode_records(batch: model.RecordBatch, data: bytes) -> list[Record] | None
     if pos != len(data) and batch.num_records != 0:
         return None
     return records
+
+
+DECODERS: dict[str, Callable[[Any, bytes], list[Record] | None]] = {
+    "recordbatch.record_batch": decode_record_set,
+}
+"""The functions by key of the type of the batch."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
+from itertools import repeat
 from typing import Any, ClassVar, Protocol
 
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.layout import names
+from kafkaspec.layout.kinds import kind_of, record_classes
 from kafkaspec.model import Buffer, Record
 
 
@@ -206,7 +208,7 @@ class Codec(ABC):
             KafkaSpecError: as ``parse`` of ``recordbatch.record_set``.
         """
         record_set, _ = self.parse(
-            "recordbatch.record_set", payload, parameters=(batch,), complete=True, origin=origin
+            kind_of(batch).record_set, payload, parameters=(batch,), complete=True, origin=origin
         )
         return [
             Record(
@@ -222,38 +224,51 @@ class Codec(ABC):
             for record in record_set.records
         ]
 
-    def encode_records(self, batch: Any, records: Sequence[Record]) -> bytes:
-        """The record set of a magic 2 batch, not compressed: the reverse of ``decode_records``.
+    def encode_records(
+        self,
+        batch: Any,
+        records: Sequence[Record],
+        fields: Sequence[Mapping[str, Any]] | None = None,
+    ) -> bytes:
+        """Return the record set of a batch, not compressed: the reverse of ``decode_records``.
 
         Args:
-            batch: ``RecordBatch`` of the typed model, with the number of the records. What offsets
-                and timestamps count from is taken from it.
+            batch: header of the typed model, with the number of the records. What offsets and
+                timestamps count from is taken from it.
             records: what to write, in the order in which they shall lie there.
+            fields: of each record, the fields that ``Record`` does not have, by their ids. What
+                is not given has the default of the specification.
 
         Raises:
             KafkaSpecError: reason ``unencodable``.
         """
         if not all(isinstance(record, Record) for record in records):
             raise make_error(Reason.UNENCODABLE, "what is to be written is no Record")
-        model = import_module(type(batch).__module__)
-        record_set = model.RecordSet(
-            batch=batch,
-            records=[
-                model.Record(
-                    batch=batch,
-                    timestamp_delta=signed64(record.timestamp - batch.base_timestamp),
-                    offset_delta=record.offset - batch.base_offset,
-                    key=record.key,
-                    value=record.value,
-                    headers=[
-                        model.Header(key=_header_key(record, key), value=value)
-                        for key, value in record.headers
-                    ],
-                )
-                for record in records
-            ],
+        kind, classes = kind_of(batch), record_classes(batch)
+        header_key, header_value = (
+            name.rpartition(".")[2] for name in (names.HEADER_KEY, names.HEADER_VALUE)
         )
-        return self.serialize("recordbatch.record_set", record_set, parameters=(batch,))
+        made = []
+        for record, own in zip(records, fields or repeat({}, len(records)), strict=True):
+            if not classes.missing <= own.keys():
+                wanted = ", ".join(sorted(classes.missing - own.keys()))
+                detail = f"record {record.offset} needs a value for {wanted}: there is no default"
+                raise make_error(Reason.UNENCODABLE, detail)
+            values: dict[str, Any] = {
+                classes.parameter: batch,
+                names.TIMESTAMP_DELTA: signed64(record.timestamp - batch.base_timestamp),
+                names.OFFSET_DELTA: record.offset - batch.base_offset,
+                names.KEY: record.key,
+                names.VALUE: record.value,
+            }
+            if record.headers:
+                values[names.HEADERS] = [
+                    classes.header(**{header_key: _header_key(record, key), header_value: value})
+                    for key, value in record.headers
+                ]
+            made.append(classes.record(**values, **own))
+        record_set = classes.record_set(**{classes.parameter: batch, "records": made})
+        return self.serialize(kind.record_set, record_set, parameters=(batch,))
 
 
 def _header_key(record: Record, key: str) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 from kafkaspec.codecs.base import NOWHERE, Codec, Origin
 from kafkaspec.codecs.headers import Headers
 from kafkaspec.layout import HeaderColumns
+from kafkaspec.layout.kinds import kind_of
 from kafkaspec.model import Buffer, Record
 
 _MOST_HEADERS: Final = 1 << 16
@@ -30,7 +31,7 @@ class PythonCodec(Codec):
         self._parsers: dict[str, Callable[..., tuple[Any, int]]] = {}
         self._serializers: dict[str, tuple[Callable[..., None], tuple[int, ...]]] = {}
         self._kinds: tuple[HeaderColumns, ...] | None = None
-        self._decode: Callable[[Any, bytes], list[Record] | None] | None = None
+        self._decoders: dict[str, Callable[[Any, bytes], list[Record] | None]] | None = None
 
     def _parse(
         self,
@@ -84,10 +85,11 @@ class PythonCodec(Codec):
         That loop accepts nothing that the checked parser refuses. Where it meets anything unusual
         it gives up, and the checked parser finds the exact result or error.
         """
-        decode = self._decode
+        if self._decoders is None:
+            self._decoders = import_module(f"{self._package}.records").DECODERS
+        decode = self._decoders.get(kind_of(batch).key)
         if decode is None:
-            module = import_module(f"{self._package}.records")
-            decode = self._decode = module.decode_records
+            return super().decode_records(batch, payload, origin=origin)
         records = decode(batch, payload if isinstance(payload, bytes) else bytes(payload))
         if records is None:
             return super().decode_records(batch, payload, origin=origin)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from kafkaspec.layout import names
+
 
 class Form(StrEnum):
     """How a type appears in the typed model."""
@@ -142,6 +144,71 @@ class TypeLayout:
     fixed_size: int | None = None
     checksum: Checksum | None = None
     doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryKind:
+    """A format of log entries: what there is in it, by its magic.
+
+    What a format means is asked of these properties and never of the number. A name is a dotted
+    path of ids of the specification; ``kafkaspec.layout.names`` has those that the library knows.
+
+    Attributes:
+        magic: what the entry says to be of this kind.
+        key: of the type of the message.
+        record_set: key of the type of its records after decompression; "" where an entry is one
+            message, and a compressed one is a wrapper around other entries.
+        record: key of the type of a record; that of the message where that is one.
+        count: id of the field with the number of records, "" where an entry is one message.
+        payload: id of the field that holds what may be compressed.
+        header: names of all fields and value instances of a header; with a record set, what there
+            is before the records.
+        fields: names of all fields and value instances of a record.
+    """
+
+    magic: int
+    key: str
+    record_set: str
+    record: str
+    count: str
+    payload: str
+    header: frozenset[str]
+    fields: frozenset[str]
+
+    @property
+    def has_record_sets(self) -> bool:
+        """Whether an entry holds records of its own, and is no message or wrapper of messages."""
+        return bool(self.record_set)
+
+    @property
+    def has_timestamps(self) -> bool:
+        """Whether records have timestamps."""
+        return names.TIMESTAMP in self.fields
+
+    @property
+    def has_headers(self) -> bool:
+        """Whether records have headers."""
+        return names.HEADERS in self.fields
+
+    @property
+    def has_leader_epochs(self) -> bool:
+        """Whether a header says in which leader epoch the entry was appended."""
+        return names.LEADER_EPOCH in self.header
+
+    @property
+    def has_producers(self) -> bool:
+        """Whether a header has the producer's id, epoch and sequence number."""
+        return names.PRODUCER_ID in self.header
+
+    @property
+    def has_transactions(self) -> bool:
+        """Whether records may belong to a transaction, and control records end it."""
+        return names.IS_TRANSACTIONAL in self.header
+
+    @property
+    def has_delete_horizons(self) -> bool:
+        """Whether a header may hold a delete horizon (KIP-534)."""
+        return names.HAS_DELETE_HORIZON in self.header
 
 
 class HeaderInteger(NamedTuple):

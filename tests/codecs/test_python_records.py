@@ -16,7 +16,7 @@ from kafkaspec._generated.python.model.recordbatch import (
     RecordBatch,
     RecordSet,
 )
-from kafkaspec._generated.python.records import decode_records as fast_records
+from kafkaspec._generated.python.records import decode_record_set as fast_records
 from kafkaspec.codecs import Codec
 from tests.codecs.python_cases import (
     CODEC,

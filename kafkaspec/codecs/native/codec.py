@@ -6,7 +6,7 @@ reads again, so that every error has its reason, its byte and its path from one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, ClassVar, Final
@@ -28,6 +28,7 @@ from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import TypeLayout
+from kafkaspec.layout.kinds import record_classes
 from kafkaspec.model import Buffer, Record
 
 _AT_ONCE: Final = 64
@@ -150,13 +151,19 @@ class NativeCodec(Codec):
         return records
 
     def encode_records(
-        self, batch: Any, records: Sequence[Record], *, whole: bool = False
+        self,
+        batch: Any,
+        records: Sequence[Record],
+        fields: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        whole: bool = False,
     ) -> bytes:
         """The bytes of records behind a header.
 
         Args:
             batch: header of the typed model. Offsets and timestamps of the records count from it.
             records: what to write.
+            fields: see ``Codec.encode_records``.
             whole: the whole entry, header and checksum included, with the records as they are and
                 not compressed; else the record set alone. Of a legacy message always the entries,
                 one a record, with what the header says of magic and attributes.
@@ -167,6 +174,8 @@ class NativeCodec(Codec):
         kind = self.kind_of(batch)
         core = self.core
         items = records if isinstance(records, list) else list(records)
+        if kind.is_batch and not whole and (fields is not None or record_classes(batch).missing):
+            return super().encode_records(batch, items, fields)
         if whole and kind.is_batch and not kind.header_size:
             return self._framed(batch, self.encode_records(batch, items))
         header = kind.header(batch)

@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import Any
 
-from kafkaspec.layout import Checksum, FieldLayout, Form, Kind, PeekLayout, TypeLayout
+from kafkaspec.layout import (
+    Checksum,
+    EntryKind,
+    FieldLayout,
+    Form,
+    Kind,
+    PeekLayout,
+    TypeLayout,
+)
 from tools.specgen.expression import Int
 from tools.specgen.facts.sizes import checksum_of, fixed_size, minimum_size
+from tools.specgen.layout.kinds import entry_kinds
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -165,7 +174,9 @@ def _literal(value: Any) -> str:
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, tuple):
         return f"({''.join(_literal(item) + ',' for item in value)})"
-    if isinstance(value, TypeLayout | FieldLayout | PeekLayout | Checksum):
+    if isinstance(value, frozenset):
+        return f"frozenset({{{', '.join(map(repr, sorted(value)))}}})"
+    if isinstance(value, TypeLayout | FieldLayout | PeekLayout | Checksum | EntryKind):
         parts = [
             f"{field.name}={_literal(getattr(value, field.name))}"
             for field in fields(value)
@@ -181,7 +192,7 @@ def _package(model: Model) -> Output:
     out.line()
     out.line("from __future__ import annotations")
     out.line()
-    out.line("from kafkaspec.layout import TypeLayout")
+    out.line("from kafkaspec.layout import EntryKind, TypeLayout")
     out.line()
     for spec in model.specs:
         out.line(f"from . import {spec.id}")
@@ -198,4 +209,11 @@ def _package(model: Model) -> Output:
                     for value in enum.values:
                         out.line(f"{value.value}: ({value.id!r}, {value.doc!r}),")
     out.line('"""Names and meanings of enumerated values, by key of the enumeration."""')
+    out.line()
+    with out.block("ENTRY_KINDS: dict[str, dict[int, EntryKind]] = {", "}"):
+        for key, kinds in entry_kinds(model).items():
+            with out.block(f"{key!r}: {{", "},"):
+                for number, kind in kinds.items():
+                    out.line(f"{number}: {_literal(kind)},")
+    out.line('"""Formats of log entries by their magic, by key of the type of the entry."""')
     return Output("layout/__init__.py", tuple(spec.id for spec in model.specs), out.text())

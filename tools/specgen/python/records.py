@@ -16,6 +16,7 @@ from tools.specgen.expression import (
     Name,
 )
 from tools.specgen.facts.ranges import VARINTS
+from tools.specgen.facts.segments import segments
 from tools.specgen.model import (
     BytesType,
     DeriveFunction,
@@ -34,9 +35,6 @@ from tools.specgen.python.record_meanings import Meanings, UnsupportedError
 from tools.specgen.python.runs import Names
 from tools.specgen.writer import CodeWriter
 
-RECORD_SET = "recordbatch.record_set"
-"""The type whose array holds the records."""
-
 _HEADER = ("key", "value")
 """Fields of a header that users see: the first as text."""
 
@@ -44,47 +42,83 @@ _LOCALS = ("data", "records", "append", "build", "zigzag", "number", "longer")
 
 
 def emit(model: Model) -> list[Output]:
-    """The module, where the specification has record sets at all."""
-    try:
-        record_set = model.type(RECORD_SET)
-    except KeyError:
+    """Return the module, where the specification has record sets at all."""
+    sets = [batch.record_set for segment in segments(model) for batch in segment.batches]
+    if not sets:
         return []
-    return [Output("python/records.py", (record_set.spec_id,), _module(model, record_set))]
+    sources = tuple(dict.fromkeys(record_set.spec_id for record_set in sets))
+    return [Output("python/records.py", sources, _module(model, sets))]
 
 
-def _module(model: Model, record_set: Type) -> str:
+def _module(model: Model, sets: list[Type]) -> str:
     out = CodeWriter()
+    body = CodeWriter()
+    loops = [_loop(model, record_set) for record_set in sets]
+    body.lines(*"\n\n\n".join(loops).split("\n"))
+    body.lines("", "")
+    with body.block("DECODERS: dict[str, Callable[[Any, bytes], list[Record] | None]] = {", "}"):
+        for record_set in sets:
+            batch = batch_of(model, record_set)
+            body.line(f"{batch.key!r}: decode_{record_set.name},")
+    body.line('"""The functions by key of the type of the batch."""')
     out.lines(
         '"""Records of a batch in one loop, without checks where none is needed."""',
         "",
         "from __future__ import annotations",
         "",
+        "from collections.abc import Callable",
+        "from typing import Any",
+        "",
         "from kafkaspec.model import Record",
         "",
-        f"from .model import {record_set.spec_id} as model",
+        f"from .model import {', '.join(sorted({batch_of(model, s).spec_id for s in sets}))}",
     )
-    try:
-        body = RecordLoop(model, record_set).text()
-    except UnsupportedError as reason:
-        body = _give_up(reason)
-    if "signed64(" in body:
+    if any("signed64(" in loop for loop in loops):
         out.line("from .runtime import signed64")
     out.lines("", "")
-    return out.text() + body
+    _helpers(out)
+    return out.text() + body.text()
 
 
-def _give_up(reason: UnsupportedError) -> str:
-    out = CodeWriter()
-    with out.block(
-        "def decode_records(batch: model.RecordBatch, data: bytes) -> list[Record] | None:"
-    ):
-        out.line(f'"""None: no loop is made, since {reason}."""')
-        out.line("return None")
-    return out.text()
+def batch_of(model: Model, record_set: Type) -> Type:
+    """Return the type of the batch that a record set has for its parameter."""
+    reference = record_set.parameters[0].type
+    assert isinstance(reference, TypeReference)
+    return model.type(reference)
+
+
+def _loop(model: Model, record_set: Type) -> str:
+    try:
+        return RecordLoop(model, record_set).text().rstrip("\n")
+    except UnsupportedError as reason:
+        out = CodeWriter()
+        with out.block(f"def decode_{record_set.name}(batch: Any, data: bytes) -> None:"):
+            out.line(f'"""Return None: no loop is made, since {reason}."""')
+        return out.text().rstrip("\n")
+
+
+def _helpers(out: CodeWriter) -> None:
+    """Write what all loops share."""
+    out.line("_ZIGZAG = tuple((code >> 1) ^ -(code & 1) for code in range(0x80))")
+    out.lines("", "")
+    with out.block("def _longer(data: bytes, pos: int, size: int, limit: int) -> tuple[int, int]:"):
+        out.lines(
+            '"""A varint of up to ``size`` bytes as it is coded, below ``limit``; the rest is',
+            'for the checked parser, as ``IndexError`` says."""',
+            "number = 0",
+        )
+        with out.block("for shift in range(0, 7 * size, 7):"):
+            out.lines("byte = data[pos]", "pos += 1", "number |= (byte & 0x7F) << shift")
+            with out.block("if byte < 0x80:"):
+                with out.block("if number >= limit:"):
+                    out.line("break")
+                out.line("return number, pos")
+        out.line("raise IndexError")
+    out.lines("", "")
 
 
 class RecordLoop:
-    """Writes ``decode_records``."""
+    """Writes ``decode_<record set>``."""
 
     def __init__(self, model: Model, record_set: Type) -> None:
         self.model = model
@@ -110,17 +144,18 @@ class RecordLoop:
         return arrays[0], frame, self.model.type(body)
 
     def text(self) -> str:
-        """The functions of the module."""
+        """Return the function."""
         inner = CodeWriter()
         self._loop(inner)
         out = CodeWriter()
-        self._longer(out)
+        batch = batch_of(self.model, self.record_set)
         with out.block(
-            f"def decode_records({self.batch}: model.RecordBatch, data: bytes)"
+            f"def decode_{self.record_set.name}("
+            f"{self.batch}: {batch.spec_id}.{batch.class_name}, data: bytes)"
             " -> list[Record] | None:"
         ):
             out.lines(
-                '"""All records of ``data``, the payload of ``batch`` after decompression.',
+                '"""Return all records of ``data``, the payload of ``batch`` after decompression.',
                 "",
                 "None where anything is unusual, be it right or wrong: then the checked parser has",
                 "to look at it.",
@@ -139,26 +174,6 @@ class RecordLoop:
             )
             out.lines(*inner.text().rstrip("\n").split("\n"))
         return out.text()
-
-    def _longer(self, out: CodeWriter) -> None:
-        out.line("_ZIGZAG = tuple((code >> 1) ^ -(code & 1) for code in range(0x80))")
-        out.lines("", "")
-        with out.block(
-            "def _longer(data: bytes, pos: int, size: int, limit: int) -> tuple[int, int]:"
-        ):
-            out.lines(
-                '"""A varint of up to ``size`` bytes as it is coded, below ``limit``; the rest is',
-                'for the checked parser, as ``IndexError`` says."""',
-                "number = 0",
-            )
-            with out.block("for shift in range(0, 7 * size, 7):"):
-                out.lines("byte = data[pos]", "pos += 1", "number |= (byte & 0x7F) << shift")
-                with out.block("if byte < 0x80:"):
-                    with out.block("if number >= limit:"):
-                        out.line("break")
-                    out.line("return number, pos")
-            out.line("raise IndexError")
-        out.lines("", "")
 
     def _translator(self, type_: Type, value: str = "_", end: str = "stop") -> Translator:
         return Translator(self.model, type_, self.local, value=value, stream=Stream("pos", end))

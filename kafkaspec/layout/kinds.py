@@ -1,0 +1,164 @@
+"""The formats of log entries that the specification has, by their magic, and headers of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+from kafkaspec._generated.layout import ENTRY_KINDS, LAYOUTS
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.layout import EntryKind, Kind, names
+from kafkaspec.layout.framing import ENTRY
+
+PACKAGE: Final = "kafkaspec._generated"
+"""The generated code of the installed specification; tests make others."""
+
+KINDS: Final[Mapping[int, EntryKind]] = ENTRY_KINDS[ENTRY]
+"""The kinds by magic."""
+
+MAGICS: Final = tuple(sorted(KINDS))
+"""Every magic there is, the oldest first."""
+
+CURRENT: Final = 2
+"""The magic that brokers and producers write today: what is written where nobody chooses."""
+
+
+def require_kind(magic: int) -> EntryKind:
+    """Return the kind of a magic that a caller chose.
+
+    Raises:
+        ValueError: there is none.
+    """
+    kind = KINDS.get(magic) if isinstance(magic, int) else None
+    if kind is None:
+        raise ValueError(f"no magic {magic!r}; there are {', '.join(map(str, MAGICS))}")
+    return kind
+
+
+def kind_of(message: Any) -> EntryKind:
+    """Return the kind of a message of the typed model, of whatever specification it was made."""
+    package = _package_of(message)
+    kinds: Mapping[int, EntryKind] = KINDS if package == PACKAGE else _kinds(package)
+    return kinds[message.magic]
+
+
+class RecordClasses(NamedTuple):
+    """Classes of the typed model that the records of a batch are made of.
+
+    Attributes:
+        record_set: all of them.
+        record: one.
+        header: one of its headers; ``dict`` for a kind without headers.
+        parameter: name under which a record and a record set know the batch.
+        missing: fields of a record without a default that ``kafkaspec.model.Record`` lacks.
+    """
+
+    record_set: type[Any]
+    record: type[Any]
+    header: type[Any]
+    parameter: str
+    missing: frozenset[str]
+
+
+def record_classes(batch: Any) -> RecordClasses:
+    """Return the classes for the records of a batch of the typed model."""
+    return _record_classes(_package_of(batch), kind_of(batch))
+
+
+@cache
+def _record_classes(package: str, kind: EntryKind) -> RecordClasses:
+    layouts = import_module(f"{package}.layout").LAYOUTS
+    record = layouts[kind.record]
+    headers = next((field.type for field in record.fields if field.id == names.HEADERS), "")
+    (parameter,) = (name for name, _ in layouts[kind.record_set].parameters)
+    made_of = _class(package, kind.record)
+    return RecordClasses(
+        record_set=_class(package, kind.record_set),
+        record=made_of,
+        header=_class(package, headers) if headers else dict,
+        parameter=parameter,
+        missing=required(made_of) - {parameter, *names.RECORD_NAMES},
+    )
+
+
+def new_message(kind: EntryKind, values: Mapping[str, Any]) -> Any:
+    """Make a message of the typed model.
+
+    Args:
+        kind: its format.
+        values: by dotted name; what is not given has the default of the specification.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a value that the format has no place for, or a field
+            without default that nobody gave. The text names it.
+    """
+    foreign = sorted(name for name in values if name not in kind.header)
+    if foreign:
+        raise _refuse(f"magic {kind.magic} has no place for {', '.join(foreign)}")
+    return _new(kind.key, {**values, names.MAGIC: kind.magic}, kind)
+
+
+def _new(type_key: str, values: Mapping[str, Any], kind: EntryKind) -> Any:
+    made_of = _class(PACKAGE, type_key)
+    accepted = {field.name for field in fields(made_of) if field.init}
+    own = {name: value for name, value in values.items() if name in accepted}
+    for field in LAYOUTS[type_key].fields:
+        inner = {
+            name.removeprefix(f"{field.id}."): value
+            for name, value in values.items()
+            if name.startswith(f"{field.id}.")
+        }
+        if inner and field.kind is Kind.TYPE:
+            own[field.id] = _new(field.type, inner, kind)
+    missing = required(made_of) - own.keys()
+    if missing:
+        wanted = ", ".join(sorted(missing))
+        raise _refuse(f"magic {kind.magic} needs a value for {wanted}: there is no default")
+    return made_of(**own)
+
+
+def required(made_of: type[Any]) -> frozenset[str]:
+    """Return the fields of a class of the typed model that have no default."""
+    return frozenset(
+        field.name
+        for field in fields(made_of)
+        if field.init and field.default is MISSING and field.default_factory is MISSING
+    )
+
+
+def _package_of(message: Any) -> str:
+    return type(message).__module__.rpartition(".python.model.")[0]
+
+
+@cache
+def _kinds(package: str) -> Mapping[int, EntryKind]:
+    found: Mapping[int, EntryKind] = import_module(f"{package}.layout").ENTRY_KINDS[ENTRY]
+    return found
+
+
+@cache
+def _class(package: str, type_key: str) -> type[Any]:
+    module = import_module(f"{package}.python.model.{type_key.partition('.')[0]}")
+    found: type[Any] = module.CLASSES[type_key]
+    return found
+
+
+def _refuse(detail: str) -> Exception:
+    return make_error(Reason.UNENCODABLE, detail)
+
+
+def _check(wanted: Iterable[str], there: Iterable[frozenset[str]]) -> None:
+    known = frozenset().union(*there)
+    lost = [name for name in wanted if name not in known]
+    if lost:
+        raise LookupError(
+            f"no kind of entry has {', '.join(lost)}: if the specification calls it something "
+            "else now, say so in kafkaspec/layout/names.py"
+        )
+
+
+_check(names.HEADER_NAMES, (kind.header for kind in KINDS.values()))
+_check(names.RECORD_NAMES, (kind.fields for kind in KINDS.values()))

@@ -1,0 +1,60 @@
+"""Ids of the specification that the library asks for by name: the one place that maps them.
+
+A field that is renamed in ``spec/`` is renamed here. ``kafkaspec.layout.kinds`` looks each of them
+up when it is imported, so that a name that the specification no longer has shows at once.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# What the header of an entry holds, whatever its kind.
+BASE_OFFSET: Final = "base_offset"
+MAGIC: Final = "magic"
+COMPRESSION: Final = "attributes.compression"
+TIMESTAMP_TYPE: Final = "attributes.timestamp_type"
+
+# What the header of a batch holds.
+LEADER_EPOCH: Final = "partition_leader_epoch"
+HAS_DELETE_HORIZON: Final = "attributes.has_delete_horizon"
+IS_CONTROL: Final = "attributes.is_control"
+IS_TRANSACTIONAL: Final = "attributes.is_transactional"
+LAST_OFFSET_DELTA: Final = "last_offset_delta"
+BASE_TIMESTAMP: Final = "base_timestamp"
+MAX_TIMESTAMP: Final = "max_timestamp"
+PRODUCER_ID: Final = "producer_id"
+PRODUCER_EPOCH: Final = "producer_epoch"
+BASE_SEQUENCE: Final = "base_sequence"
+NUM_RECORDS: Final = "num_records"
+RECORDS: Final = "records"
+# ... and what follows from it.
+LAST_OFFSET: Final = "last_offset"
+LAST_SEQUENCE: Final = "last_sequence"
+DELETE_HORIZON: Final = "delete_horizon"
+
+# What a record holds, alone or in a batch.
+OFFSET: Final = "offset"
+TIMESTAMP: Final = "timestamp"
+KEY: Final = "key"
+VALUE: Final = "value"
+HEADERS: Final = "headers"
+HEADER_KEY: Final = "headers.key"
+HEADER_VALUE: Final = "headers.value"
+SEQUENCE: Final = "sequence"
+# ... and what that is made of in a batch.
+TIMESTAMP_DELTA: Final = "timestamp_delta"
+OFFSET_DELTA: Final = "offset_delta"
+
+HEADER_NAMES: Final = (
+    MAGIC, COMPRESSION, TIMESTAMP_TYPE, LEADER_EPOCH, HAS_DELETE_HORIZON, IS_CONTROL,
+    IS_TRANSACTIONAL, LAST_OFFSET_DELTA, BASE_TIMESTAMP, MAX_TIMESTAMP, PRODUCER_ID,
+    PRODUCER_EPOCH, BASE_SEQUENCE, NUM_RECORDS, RECORDS, BASE_OFFSET, LAST_OFFSET, LAST_SEQUENCE,
+    DELETE_HORIZON,
+)  # fmt: skip
+"""Names of which some kind of entry has each in its header."""
+
+RECORD_NAMES: Final = (
+    OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, HEADER_KEY, HEADER_VALUE, SEQUENCE, TIMESTAMP_DELTA,
+    OFFSET_DELTA,
+)  # fmt: skip
+"""Names of which some kind of entry has each in its records."""

@@ -1,0 +1,82 @@
+"""Derive the table of entry kinds: what each format of log entries has, by its magic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kafkaspec.layout import EntryKind
+from tools.specgen.evaluate import UnknownNameError, evaluate
+from tools.specgen.expression import Expression
+from tools.specgen.facts.segments import Segment, resolved, segments
+from tools.specgen.model import Model, Type, TypeReference
+
+
+def entry_kinds(model: Model) -> dict[str, dict[int, EntryKind]]:
+    """Return the kinds of each type of entry by the number that chooses them."""
+    return {
+        segment.entry.key: {
+            number: _kind(segment, number, model.type(reference))
+            for number, reference in segment.switch.cases
+            if number is not None
+        }
+        for segment in segments(model)
+    }
+
+
+def _kind(segment: Segment, number: int, type_: Type) -> EntryKind:
+    model, chosen = segment.model, {segment.peek.id: number}
+    header = frozenset(_names(model, type_, chosen))
+    for batch in segment.batches:
+        if batch.type == type_:
+            reference = batch.items.type
+            assert isinstance(reference, TypeReference)
+            record = resolved(model, reference)
+            known = {parameter.id: chosen for parameter in record.parameters}
+            return EntryKind(
+                magic=number,
+                key=type_.key,
+                record_set=batch.record_set.key,
+                record=record.key,
+                count=batch.count.id,
+                payload=batch.payload.id,
+                header=header,
+                fields=frozenset(_names(model, record, known)),
+            )
+    return EntryKind(
+        magic=number,
+        key=type_.key,
+        record_set="",
+        record=type_.key,
+        count="",
+        payload="",
+        header=header,
+        fields=header,
+    )
+
+
+def _names(model: Model, type_: Type, known: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yield dotted names of what a structure has when ``known`` is what its fields say."""
+    if not prefix:
+        yield from (
+            item.id for item in type_.parameters if not isinstance(item.type, TypeReference)
+        )
+    for field in type_.fields:
+        if field.is_guard or _is_never(field.condition, known):
+            continue
+        yield prefix + field.id
+        if isinstance(field.type, TypeReference):
+            inner = resolved(model, field.type)
+            if not inner.is_transparent:
+                yield from _names(model, inner, {}, f"{prefix}{field.id}.")
+    for instance in type_.value_instances:
+        if not _is_never(instance.condition, known):
+            yield prefix + instance.id
+
+
+def _is_never(condition: Expression | None, known: dict[str, Any]) -> bool:
+    """Tell whether a condition is false whatever the other fields say."""
+    try:
+        return condition is not None and not evaluate(condition, known)
+    except UnknownNameError:
+        return False
