@@ -1,77 +1,107 @@
-"""What the README shows is run: each command, and each line of output that it prints."""
+"""What README and docs/ show is run: each command, each line of its output, each program.
+
+The commands of a page run in one directory, one after the other; what a page calls ``/tmp/`` is
+that directory. The programs of a page share one process, so that Spark starts once, but no names:
+each can be copied as it stands.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-BLOCK = re.compile(r"^```(console|python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+from tests.pages import LINKED, PAGES, README, ROOT, Block, blocks, name
+
 _LATE = "failed to connect back"
 _STARTS = 5
 """Spark gives the planner of a stream ten seconds to start, which a busy machine may not keep."""
-LINK = re.compile(r"\]\((?!https?://)([^)#]+)\)")
+_RUN = """
+import json, sys
+for page, line, text in json.load(sys.stdin):
+    exec(compile("\\n" * (line - 1) + text, page, "exec"), {"__name__": "__main__"})
+"""
+_EXIT_CODE = re.compile(r"# exit code (\d)")
+_LINK = re.compile(r"\]\((?!https?://)([^)\s]+)\)")
+_CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
-def blocks(language: str) -> list[str]:
-    return [body for kind, body in BLOCK.findall(README) if kind == language]
+def parameters(language: str) -> Iterator[object]:
+    """Pages with such blocks; those that start Spark, apart and with its marker."""
+    for page in PAGES:
+        found = blocks(page, language)
+        for needs_spark in (False, True):
+            chosen = [block for block in found if block.needs_spark is needs_spark]
+            marks = [pytest.mark.spark] if needs_spark else []
+            if chosen:
+                id_ = f"{name(page)}{' with Spark' if needs_spark else ''}"
+                yield pytest.param(chosen, marks=marks, id=id_)
 
 
-def environment() -> dict[str, str]:
+@pytest.fixture
+def environment(request: pytest.FixtureRequest) -> dict[str, str]:
+    if request.node.get_closest_marker("spark") and shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17 or newer")
     # The console script of the environment that runs the tests, whatever it is called.
-    return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "COLUMNS": "160", "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
-def steps(block: str) -> list[tuple[str, list[str]]]:
-    """Pairs of a command and the lines that the README shows of its output."""
-    found: list[tuple[str, list[str]]] = []
-    for line in block.splitlines():
-        if line.startswith("$ "):
-            found.append((line[2:], []))
-        elif line != "...":
-            found[-1][1].append(line)
-    return found
+def steps(shown: Iterable[Block]) -> Iterator[tuple[str, str, list[str]]]:
+    """Places, commands and the lines that the page shows of their output."""
+    for block in shown:
+        found: list[tuple[str, str, list[str]]] = []
+        for number, line in enumerate(block.text.splitlines(), block.line):
+            if line.startswith("$ "):
+                found.append((f"{block.page}:{number}", line[2:], []))
+            elif line != "...":
+                found[-1][2].append(line)
+        yield from found
 
 
-@pytest.mark.parametrize("block", blocks("console"), ids=lambda block: block.split("\n")[0][2:50])
-def test_console_blocks(block: str, tmp_path: Path) -> None:
-    for command, shown in steps(block):
-        expected = 1 if "# exit code 1" in command else 0
+@pytest.mark.parametrize("shown", list(parameters("console")))
+def test_commands(shown: list[Block], environment: dict[str, str], tmp_path: Path) -> None:
+    for place, command, lines in steps(shown):
+        code = _EXIT_CODE.search(command)
         run = command.replace("/tmp/", f"{shlex.quote(str(tmp_path))}/")
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", run],
             cwd=ROOT,
-            env=environment() | {"COLUMNS": "160"},
+            env=environment,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             check=False,
         )
-        assert done.returncode == expected, done.stdout + done.stderr
         printed = done.stdout.replace(str(tmp_path), "/tmp")
-        for line in shown:
-            assert line.rstrip() in printed, f"{command}\n{printed}"
+        said = f"{place}: {command}\n{printed}{done.stderr}"
+        assert done.returncode == (int(code[1]) if code else 0), said
+        missing = [line for line in lines if line.rstrip() not in printed]
+        assert not missing, said
 
 
-@pytest.mark.parametrize("block", blocks("python"), ids=lambda block: block.split("\n")[0])
-def test_python_blocks(block: str) -> None:
-    if "pyspark" in block and shutil.which("java") is None:
-        pytest.skip("Spark needs Java 17 or newer")
+@pytest.mark.parametrize("shown", list(parameters("python")))
+def test_programs(shown: list[Block], environment: dict[str, str], tmp_path: Path) -> None:
+    programs = [
+        (block.page, block.line, block.text.replace("/tmp/", f"{tmp_path}/")) for block in shown
+    ]
     for _ in range(_STARTS):
         done = subprocess.run(
-            [sys.executable, "-c", block],
+            [sys.executable, "-c", _RUN],
+            input=json.dumps(programs),
             cwd=ROOT,
-            env=environment() | {"SPARK_LOCAL_IP": "127.0.0.1"},
+            env=environment,
             capture_output=True,
             text=True,
+            timeout=1200,
             check=False,
         )
         if _LATE not in done.stderr:
@@ -80,12 +110,45 @@ def test_python_blocks(block: str) -> None:
 
 
 def test_the_make_targets_exist() -> None:
-    targets = re.findall(r"^make ([a-z]+)", "\n".join(blocks("sh")), re.MULTILINE)
-    targets += re.findall(r"`make ([a-z]+)`", README)
+    text = "\n".join(page.read_text(encoding="utf-8") for page in LINKED)
+    targets = set(re.findall(r"^(?:\$ )?make ([a-z-]+)|`make ([a-z-]+)", text, re.MULTILINE))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert targets
-    assert [name for name in targets if f"\n{name}:" not in makefile] == []
+    assert [a or b for a, b in targets if f"\n{a or b}:" not in makefile] == []
 
 
-def test_the_links_lead_somewhere() -> None:
-    assert [link for link in LINK.findall(README) if not (ROOT / link).exists()] == []
+@pytest.mark.parametrize("page", LINKED, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    wrong = []
+    for link in _LINK.findall(_CODE.sub("", page.read_text(encoding="utf-8"))):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            wrong.append(link)
+    assert wrong == []
+
+
+def anchors(page: Path) -> set[str]:
+    """Names that a link to a page can have after ``#``, as GitHub makes them."""
+    text = page.read_text(encoding="utf-8")
+    found = set(re.findall(r'<a id="([^"]+)">', text))
+    for heading in re.findall(r"^#+ +(.+)$", text, re.MULTILINE):
+        words = re.sub(r"<[^>]*>|[^\w\- ]", "", re.sub(r"\]\([^)]*\)", "]", heading).lower())
+        found.add(words.strip().replace(" ", "-"))
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != README], ids=name)
+def test_every_page_can_be_reached(page: Path) -> None:
+    linked: set[Path] = set()
+    todo = [README]
+    while todo:
+        here = todo.pop()
+        if here in linked or here.suffix != ".md" or not here.is_file():
+            continue
+        linked.add(here)
+        for link in _LINK.findall(here.read_text(encoding="utf-8")):
+            todo.append(
+                (here.parent / link.partition("#")[0]).resolve() if link[0] != "#" else here
+            )
+    assert page in linked
