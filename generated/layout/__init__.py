@@ -64,6 +64,46 @@ ENUMS: dict[str, dict[int, tuple[str, str]]] = {
 """Names and meanings of enumerated values, by key of the enumeration."""
 
 ENTRY_KINDS: dict[str, dict[int, EntryKind]] = {
+    "message_set.framed_message": {
+        0: EntryKind(
+            magic=0,
+            key="message_set.message_v0",
+            record_set="",
+            record="message_set.message_v0",
+            count="",
+            payload="",
+            header=frozenset({"crc", "magic", "payload"}),
+            fields=frozenset({"crc", "magic", "payload"}),
+        ),
+        1: EntryKind(
+            magic=1,
+            key="message_set.message_v1",
+            record_set="",
+            record="message_set.message_v1",
+            count="",
+            payload="",
+            header=frozenset(
+                {
+                    "attributes",
+                    "attributes.compression",
+                    "attributes.reserved",
+                    "crc",
+                    "magic",
+                    "payload",
+                }
+            ),
+            fields=frozenset(
+                {
+                    "attributes",
+                    "attributes.compression",
+                    "attributes.reserved",
+                    "crc",
+                    "magic",
+                    "payload",
+                }
+            ),
+        ),
+    },
     "recordbatch.entry": {
         0: EntryKind(
             magic=0,
