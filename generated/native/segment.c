@@ -331,51 +331,53 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
             goto irregular;
         if (extra && c_num_headers)
             c_num_headers[row] = v_num_headers;
-        const int64_t items = v_num_headers;
-        if (KS_UNLIKELY(items < 0 || items > (end_body - p) / 2))
-            goto irregular;
-        if (c_headers.wanted && items > c_headers.capacity - c_headers.used)
-            goto grow;
-        for (int64_t item = c_headers.used, stop = item + items; item < stop; item++) {
-            int64_t v_headers_len_key;
-            p = ks_read_varint32(p, end_body, &v_headers_len_key);
-            if (KS_UNLIKELY(!p))
+        {
+            const int64_t items = v_num_headers;
+            if (KS_UNLIKELY(items < 0 || items > (end_body - p) / 2))
                 goto irregular;
-            if (KS_UNLIKELY(!((v_headers_len_key >= 0))))
-                goto irregular;
-            if (extra && c_headers_len_key)
-                c_headers_len_key[item] = v_headers_len_key;
-            int64_t n_headers_key = 0;
-            const uint8_t *const b_headers_key = p;
-            {
-                n_headers_key = v_headers_len_key;
-                if (KS_UNLIKELY(n_headers_key < 0 || n_headers_key > end_body - p))
-                    goto irregular;
-                p += n_headers_key;
-            }
-            if (c_headers_key.wanted)
-                c_headers_key.high |= ks_high(b_headers_key, n_headers_key, limit);
-            if (c_headers_key.wanted && KS_UNLIKELY(!ks_put(&c_headers_key, layout, item, b_headers_key, n_headers_key, number, base, limit)))
+            if (c_headers.wanted && items > c_headers.capacity - c_headers.used)
                 goto grow;
-            int64_t n_headers_value = 0;
-            int64_t l_headers_value;
-            p = ks_read_varint32(p, end_body, &l_headers_value);
-            if (KS_UNLIKELY(!p))
-                goto irregular;
-            n_headers_value = -1;
-            const uint8_t *const b_headers_value = p;
-            if (l_headers_value >= 0) {
-                n_headers_value = l_headers_value;
-                if (KS_UNLIKELY(n_headers_value < 0 || n_headers_value > end_body - p))
+            for (int64_t item = c_headers.used, stop = item + items; item < stop; item++) {
+                int64_t v_headers_len_key;
+                p = ks_read_varint32(p, end_body, &v_headers_len_key);
+                if (KS_UNLIKELY(!p))
                     goto irregular;
-                p += n_headers_value;
+                if (KS_UNLIKELY(!((v_headers_len_key >= 0))))
+                    goto irregular;
+                if (extra && c_headers_len_key)
+                    c_headers_len_key[item] = v_headers_len_key;
+                int64_t n_headers_key = 0;
+                const uint8_t *const b_headers_key = p;
+                {
+                    n_headers_key = v_headers_len_key;
+                    if (KS_UNLIKELY(n_headers_key < 0 || n_headers_key > end_body - p))
+                        goto irregular;
+                    p += n_headers_key;
+                }
+                if (c_headers_key.wanted)
+                    c_headers_key.high |= ks_high(b_headers_key, n_headers_key, limit);
+                if (c_headers_key.wanted && KS_UNLIKELY(!ks_put(&c_headers_key, layout, item, b_headers_key, n_headers_key, number, base, limit)))
+                    goto grow;
+                int64_t n_headers_value = 0;
+                int64_t l_headers_value;
+                p = ks_read_varint32(p, end_body, &l_headers_value);
+                if (KS_UNLIKELY(!p))
+                    goto irregular;
+                n_headers_value = -1;
+                const uint8_t *const b_headers_value = p;
+                if (l_headers_value >= 0) {
+                    n_headers_value = l_headers_value;
+                    if (KS_UNLIKELY(n_headers_value < 0 || n_headers_value > end_body - p))
+                        goto irregular;
+                    p += n_headers_value;
+                }
+                if (c_headers_value.wanted && KS_UNLIKELY(!ks_put(&c_headers_value, layout, item, b_headers_value, n_headers_value, number, base, limit)))
+                    goto grow;
             }
-            if (c_headers_value.wanted && KS_UNLIKELY(!ks_put(&c_headers_value, layout, item, b_headers_value, n_headers_value, number, base, limit)))
-                goto grow;
-        }
-        if (c_headers.wanted) {
-            c_headers.used += items;
-            c_headers.offsets[row + 1] = (int32_t)c_headers.used;
+            if (c_headers.wanted) {
+                c_headers.used += items;
+                c_headers.offsets[row + 1] = (int32_t)c_headers.used;
+            }
         }
         if (KS_UNLIKELY(!(p >= end_body)))
             goto irregular;
@@ -435,22 +437,22 @@ static int encode_record_set(const int64_t *header, const ks_in *in, int64_t fir
         if (n_headers < 0)
             return KS_RANGE;
         const int64_t v_attributes = in->integers[3] ? in->integers[3][row] : 0;
-        if (KS_UNLIKELY(v_attributes < INT64_C(-128) || v_attributes > INT64_C(127)))
+        if (KS_UNLIKELY(!(v_attributes >= INT64_C(-128) && v_attributes <= INT64_C(127))))
             return KS_RANGE;
         size += 1;
         const int64_t v_timestamp_delta = in->integers[4] ? in->integers[4][row] : in->integers[1] ? ks_sub(in->integers[1][row], h->base_timestamp) : 0;
-        if (KS_UNLIKELY(!ks_fits_varint64(v_timestamp_delta)))
+        if (KS_UNLIKELY(!(ks_fits_varint64(v_timestamp_delta))))
             return KS_RANGE;
         size += ks_groups_size(ks_code_varint64(v_timestamp_delta));
         const int64_t v_offset_delta = in->integers[5] ? in->integers[5][row] : in->integers[0] ? ks_sub(in->integers[0][row], h->base_offset) : 0;
-        if (KS_UNLIKELY(!ks_fits_varint32(v_offset_delta)))
+        if (KS_UNLIKELY(!(ks_fits_varint32(v_offset_delta))))
             return KS_RANGE;
         size += ks_groups_size(ks_code_varint32(v_offset_delta));
         int64_t n_key;
         const uint8_t *const b_key = ks_get(&in->bytes[0], row, &n_key);
         (void)b_key;
         const int64_t l_key = n_key + 0;
-        if (KS_UNLIKELY(!ks_fits_varint32(l_key)))
+        if (KS_UNLIKELY(!(ks_fits_varint32(l_key))))
             return KS_RANGE;
         size += ks_groups_size(ks_code_varint32(l_key));
         size += n_key > 0 ? n_key : 0;
@@ -458,12 +460,12 @@ static int encode_record_set(const int64_t *header, const ks_in *in, int64_t fir
         const uint8_t *const b_value = ks_get(&in->bytes[1], row, &n_value);
         (void)b_value;
         const int64_t l_value = n_value + 0;
-        if (KS_UNLIKELY(!ks_fits_varint32(l_value)))
+        if (KS_UNLIKELY(!(ks_fits_varint32(l_value))))
             return KS_RANGE;
         size += ks_groups_size(ks_code_varint32(l_value));
         size += n_value > 0 ? n_value : 0;
         const int64_t v_num_headers = n_headers;
-        if (KS_UNLIKELY(!ks_fits_varint32(v_num_headers)))
+        if (KS_UNLIKELY(!(ks_fits_varint32(v_num_headers))))
             return KS_RANGE;
         size += ks_groups_size(ks_code_varint32(v_num_headers));
         for (int64_t item = n_headers ? o_headers[row] : 0, stop = item + n_headers; item < stop; item++) {
@@ -477,17 +479,17 @@ static int encode_record_set(const int64_t *header, const ks_in *in, int64_t fir
             const uint8_t *const b_headers_value = ks_get(&in->bytes[3], item, &n_headers_value);
             (void)b_headers_value;
             const int64_t l_headers_value = n_headers_value + 0;
-            if (KS_UNLIKELY(!ks_fits_varint32(l_headers_value)))
+            if (KS_UNLIKELY(!(ks_fits_varint32(l_headers_value))))
                 return KS_RANGE;
             size += ks_groups_size(ks_code_varint32(l_headers_value));
             size += n_headers_value > 0 ? n_headers_value : 0;
             const int64_t v_headers_len_key = n_headers_key;
-            if (KS_UNLIKELY(!ks_fits_varint32(v_headers_len_key)))
+            if (KS_UNLIKELY(!(ks_fits_varint32(v_headers_len_key))))
                 return KS_RANGE;
             size += ks_groups_size(ks_code_varint32(v_headers_len_key));
         }
         const int64_t l_frame = size + 0;
-        if (KS_UNLIKELY(!ks_fits_varint32(l_frame)))
+        if (KS_UNLIKELY(!(ks_fits_varint32(l_frame))))
             return KS_RANGE;
         size += ks_groups_size(ks_code_varint32(l_frame));
         if (end - p < size)
@@ -536,7 +538,57 @@ static int finish_record_batch(const int64_t *header, uint8_t *out, int64_t payl
     struct record_batch kept, *const h = &kept;
     memcpy(h, header, sizeof kept - sizeof kept.present);
     uint8_t *p = out;
-    const int64_t size = payload + 49;
+    int64_t size = payload;
+    const int64_t v_partition_leader_epoch = h->partition_leader_epoch;
+    if (KS_UNLIKELY(!(v_partition_leader_epoch >= INT64_C(-2147483648) && v_partition_leader_epoch <= INT64_C(2147483647))))
+        return KS_RANGE;
+    size += 4;
+    const int64_t v_magic = 2;
+    size += 1;
+    const int64_t v_attributes_reserved = h->attributes_reserved;
+    if (KS_UNLIKELY(!(v_attributes_reserved >= INT64_C(0) && v_attributes_reserved <= INT64_C(511))))
+        return KS_RANGE;
+    const int64_t v_attributes_has_delete_horizon = h->attributes_has_delete_horizon;
+    if (KS_UNLIKELY(!(v_attributes_has_delete_horizon >= INT64_C(0) && v_attributes_has_delete_horizon <= INT64_C(1))))
+        return KS_RANGE;
+    const int64_t v_attributes_is_control = h->attributes_is_control;
+    if (KS_UNLIKELY(!(v_attributes_is_control >= INT64_C(0) && v_attributes_is_control <= INT64_C(1))))
+        return KS_RANGE;
+    const int64_t v_attributes_is_transactional = h->attributes_is_transactional;
+    if (KS_UNLIKELY(!(v_attributes_is_transactional >= INT64_C(0) && v_attributes_is_transactional <= INT64_C(1))))
+        return KS_RANGE;
+    const int64_t v_attributes_timestamp_type = h->attributes_timestamp_type;
+    if (KS_UNLIKELY(!(v_attributes_timestamp_type >= INT64_C(0) && v_attributes_timestamp_type <= INT64_C(1))))
+        return KS_RANGE;
+    const int64_t v_attributes_compression = h->attributes_compression;
+    if (KS_UNLIKELY(!(v_attributes_compression >= INT64_C(0) && v_attributes_compression <= INT64_C(7))))
+        return KS_RANGE;
+    size += 2;
+    const int64_t v_last_offset_delta = h->last_offset_delta;
+    if (KS_UNLIKELY(!(v_last_offset_delta >= INT64_C(-2147483648) && v_last_offset_delta <= INT64_C(2147483647))))
+        return KS_RANGE;
+    size += 4;
+    const int64_t v_base_timestamp = h->base_timestamp;
+    size += 8;
+    const int64_t v_max_timestamp = h->max_timestamp;
+    size += 8;
+    const int64_t v_producer_id = h->producer_id;
+    size += 8;
+    const int64_t v_producer_epoch = h->producer_epoch;
+    if (KS_UNLIKELY(!(v_producer_epoch >= INT64_C(-32768) && v_producer_epoch <= INT64_C(32767))))
+        return KS_RANGE;
+    size += 2;
+    const int64_t v_base_sequence = h->base_sequence;
+    if (KS_UNLIKELY(!(v_base_sequence >= INT64_C(-2147483648) && v_base_sequence <= INT64_C(2147483647))))
+        return KS_RANGE;
+    size += 4;
+    const int64_t v_num_records = h->num_records;
+    if (KS_UNLIKELY(!(v_num_records >= INT64_C(-2147483648) && v_num_records <= INT64_C(2147483647))))
+        return KS_RANGE;
+    if (KS_UNLIKELY(!(v_num_records >= 0)))
+        return KS_RANGE;
+    size += 4;
+    size += 4;
     const int64_t f_base_offset = h->base_offset;
     ks_store(p, 8, f_base_offset);
     p += 8;
@@ -548,54 +600,26 @@ static int finish_record_batch(const int64_t *header, uint8_t *out, int64_t payl
     ks_store(p, 4, f_len_message);
     p += 4;
     uint8_t *const body = p;
-    if (KS_UNLIKELY(h->partition_leader_epoch < INT64_C(-2147483648) || h->partition_leader_epoch > INT64_C(2147483647)))
-        return KS_RANGE;
-    ks_store(p, 4, h->partition_leader_epoch);
+    ks_store(p, 4, v_partition_leader_epoch);
     p += 4;
-    if (KS_UNLIKELY(2 < INT64_C(-128) || 2 > INT64_C(127)))
-        return KS_RANGE;
-    if (KS_UNLIKELY(!(2 == 2)))
-        return KS_RANGE;
-    ks_store(p, 1, 2);
+    ks_store(p, 1, v_magic);
     p += 1;
     p += 4;
-    if (h->attributes_reserved < 0 || h->attributes_reserved > INT64_C(511))
-        return KS_RANGE;
-    if (h->attributes_has_delete_horizon < 0 || h->attributes_has_delete_horizon > INT64_C(1))
-        return KS_RANGE;
-    if (h->attributes_is_control < 0 || h->attributes_is_control > INT64_C(1))
-        return KS_RANGE;
-    if (h->attributes_is_transactional < 0 || h->attributes_is_transactional > INT64_C(1))
-        return KS_RANGE;
-    if (h->attributes_timestamp_type < 0 || h->attributes_timestamp_type > INT64_C(1))
-        return KS_RANGE;
-    if (h->attributes_compression < 0 || h->attributes_compression > INT64_C(7))
-        return KS_RANGE;
-    ks_store(p, 2, ((((((((((((0) << 9 | h->attributes_reserved)) << 1 | h->attributes_has_delete_horizon)) << 1 | h->attributes_is_control)) << 1 | h->attributes_is_transactional)) << 1 | h->attributes_timestamp_type)) << 3 | h->attributes_compression));
+    ks_store(p, 2, (((((v_attributes_reserved) << 1 | v_attributes_has_delete_horizon) << 1 | v_attributes_is_control) << 1 | v_attributes_is_transactional) << 1 | v_attributes_timestamp_type) << 3 | v_attributes_compression);
     p += 2;
-    if (KS_UNLIKELY(h->last_offset_delta < INT64_C(-2147483648) || h->last_offset_delta > INT64_C(2147483647)))
-        return KS_RANGE;
-    ks_store(p, 4, h->last_offset_delta);
+    ks_store(p, 4, v_last_offset_delta);
     p += 4;
-    ks_store(p, 8, h->base_timestamp);
+    ks_store(p, 8, v_base_timestamp);
     p += 8;
-    ks_store(p, 8, h->max_timestamp);
+    ks_store(p, 8, v_max_timestamp);
     p += 8;
-    ks_store(p, 8, h->producer_id);
+    ks_store(p, 8, v_producer_id);
     p += 8;
-    if (KS_UNLIKELY(h->producer_epoch < INT64_C(-32768) || h->producer_epoch > INT64_C(32767)))
-        return KS_RANGE;
-    ks_store(p, 2, h->producer_epoch);
+    ks_store(p, 2, v_producer_epoch);
     p += 2;
-    if (KS_UNLIKELY(h->base_sequence < INT64_C(-2147483648) || h->base_sequence > INT64_C(2147483647)))
-        return KS_RANGE;
-    ks_store(p, 4, h->base_sequence);
+    ks_store(p, 4, v_base_sequence);
     p += 4;
-    if (KS_UNLIKELY(h->num_records < INT64_C(-2147483648) || h->num_records > INT64_C(2147483647)))
-        return KS_RANGE;
-    if (KS_UNLIKELY(!(h->num_records >= 0)))
-        return KS_RANGE;
-    ks_store(p, 4, h->num_records);
+    ks_store(p, 4, v_num_records);
     p += 4;
     ks_store(body + 5, 4, (int64_t)ks_crc32c(body + 9, size - 9));
     return KS_OK;
@@ -646,9 +670,19 @@ static int encode_legacy_message(const int64_t *header, const ks_in *in,
     for (int64_t row = first; row < first + rows; row++) {
         int64_t size = 0;
         const int64_t v_magic = h->magic;
-        if (KS_UNLIKELY(v_magic < INT64_C(-128) || v_magic > INT64_C(127)))
+        if (KS_UNLIKELY(!(v_magic >= INT64_C(-128) && v_magic <= INT64_C(127))))
             return KS_RANGE;
         if (KS_UNLIKELY(!(v_magic == 0 || v_magic == 1)))
+            return KS_RANGE;
+        size += 1;
+        const int64_t v_attributes_reserved = h->attributes_reserved;
+        if (KS_UNLIKELY(!(v_attributes_reserved >= INT64_C(0) && v_attributes_reserved <= INT64_C(15))))
+            return KS_RANGE;
+        const int64_t v_attributes_timestamp_type = h->attributes_timestamp_type;
+        if (KS_UNLIKELY(!(v_attributes_timestamp_type >= INT64_C(0) && v_attributes_timestamp_type <= INT64_C(1))))
+            return KS_RANGE;
+        const int64_t v_attributes_compression = h->attributes_compression;
+        if (KS_UNLIKELY(!(v_attributes_compression >= INT64_C(0) && v_attributes_compression <= INT64_C(7))))
             return KS_RANGE;
         size += 1;
         const int64_t v_timestamp = in->integers[1] ? in->integers[1][row] : h->timestamp;
@@ -657,7 +691,7 @@ static int encode_legacy_message(const int64_t *header, const ks_in *in,
         const uint8_t *const b_key = ks_get(&in->bytes[0], row, &n_key);
         (void)b_key;
         const int64_t l_key = n_key + 0;
-        if (KS_UNLIKELY(l_key < INT64_C(-2147483648) || l_key > INT64_C(2147483647)))
+        if (KS_UNLIKELY(!(l_key >= INT64_C(-2147483648) && l_key <= INT64_C(2147483647))))
             return KS_RANGE;
         size += 4;
         size += n_key > 0 ? n_key : 0;
@@ -665,11 +699,11 @@ static int encode_legacy_message(const int64_t *header, const ks_in *in,
         const uint8_t *const b_value = ks_get(&in->bytes[1], row, &n_value);
         (void)b_value;
         const int64_t l_value = n_value + 0;
-        if (KS_UNLIKELY(l_value < INT64_C(-2147483648) || l_value > INT64_C(2147483647)))
+        if (KS_UNLIKELY(!(l_value >= INT64_C(-2147483648) && l_value <= INT64_C(2147483647))))
             return KS_RANGE;
         size += 4;
         size += n_value > 0 ? n_value : 0;
-        size += 5;
+        size += 4;
         if (end - p < size + 12)
             return KS_GROW;
         const int64_t f_base_offset = in->integers[0] ? in->integers[0][row] : h->offset;
@@ -686,13 +720,7 @@ static int encode_legacy_message(const int64_t *header, const ks_in *in,
         p += 4;
         ks_store(p, 1, v_magic);
         p += 1;
-        if (h->attributes_reserved < 0 || h->attributes_reserved > INT64_C(15))
-            return KS_RANGE;
-        if (h->attributes_timestamp_type < 0 || h->attributes_timestamp_type > INT64_C(1))
-            return KS_RANGE;
-        if (h->attributes_compression < 0 || h->attributes_compression > INT64_C(7))
-            return KS_RANGE;
-        ks_store(p, 1, ((((((0) << 4 | h->attributes_reserved)) << 1 | h->attributes_timestamp_type)) << 3 | h->attributes_compression));
+        ks_store(p, 1, ((v_attributes_reserved) << 1 | v_attributes_timestamp_type) << 3 | v_attributes_compression);
         p += 1;
         if (v_magic == 1) {
             ks_store(p, 8, v_timestamp);

@@ -318,8 +318,8 @@ def new_file_of_messages(files: Files) -> None:
 
 def new_file_like_a_segment(files: Files) -> None:
     """A second format of entries that choose their kind by a byte at a fixed place."""
-    files["message_set"] = _file(
-        "message_set",
+    files["envelopes"] = _file(
+        "envelopes",
         {"id": "entries", "type": "sized_message", "repeat": "eos"},
         sized_message=structure(
             integer("len_message", "s4", valid={"min": 5}) | {"-derive": "len(message)"},

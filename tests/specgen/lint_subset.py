@@ -192,8 +192,8 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         "        if: epoch > crc\n",
         [
             f"{MESSAGE}/seq/5: S8: if: may test whether the size of a nullable payload is "
-            "negative, or an earlier field with valid: against numbers, nothing else; "
-            "make a type of its own",
+            "negative, or a parameter or an earlier field with valid: against numbers, nothing "
+            "else; make a type of its own",
         ],
     ),
     (

@@ -24,10 +24,6 @@ from tests.specgen.edits import SPEC, Edit, Tree, edit_spec, imported, make_tree
 from tools.specgen.lint.rules import lint
 from tools.specgen.loader import load
 
-NOT_YET = {
-    "gated_header_fields", "structure_in_record", "array_in_record", "entry_field",
-    "snapshot_versions_gated",
-}  # fmt: skip
 WARNINGS = ["-std=gnu99", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
 
 
@@ -70,9 +66,7 @@ def codecs(tree: Tree) -> list[Codec]:
 
 
 @pytest.mark.parametrize("edit", CHANGES, ids=lambda edit: edit.name)
-def test_edit(edit: Edit, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    if edit.name in NOT_YET:
-        request.applymarker(pytest.mark.xfail(strict=True))
+def test_edit(edit: Edit, tmp_path: Path) -> None:
     shutil.copytree(SPEC, tmp_path / "linted")
     edit_spec(tmp_path / "linted", edit)
     assert lint(load(tmp_path / "linted")) == []

@@ -5,9 +5,10 @@ Text becomes a tree of frozen dataclasses, which emitters translate and the lint
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedInput
 
@@ -201,3 +202,27 @@ def walk(expression: Expression) -> Iterator[Expression]:
 def names(expression: Expression) -> frozenset[str]:
     """Every plain name that the expression mentions, special ones included."""
     return frozenset(node.id for node in walk(expression) if isinstance(node, Name))
+
+
+def dotted(expression: Expression) -> Iterator[str]:
+    """Dotted names in an expression, ``batch.attributes.compression``."""
+    for node in walk(expression):
+        parts: list[str] = []
+        inner: Expression = node
+        while isinstance(inner, Attribute):
+            parts.insert(0, inner.name)
+            inner = inner.value
+        if isinstance(inner, Name):
+            yield ".".join([inner.id, *parts])
+
+
+def rename(expression: Expression, make: Callable[[str], Expression]) -> Expression:
+    """The expression with something else in place of each plain name."""
+    if isinstance(expression, Name):
+        return make(expression.id)
+    changed: dict[str, Any] = {
+        field.name: rename(part, make)
+        for field in fields(expression)
+        if isinstance(part := getattr(expression, field.name), Expression)
+    }
+    return replace(expression, **changed) if changed else expression

@@ -11,10 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from tools.specgen.expression import Attribute, Expression, Name
+from tools.specgen.expression import (
+    Attribute,
+    Binary,
+    Expression,
+    Name,
+    dotted,
+    rename,
+)
 from tools.specgen.facts.fields import is_bytes, is_integer
 from tools.specgen.model import (
     BitsType,
+    Derive,
     DeriveFunction,
     Field,
     IntegerType,
@@ -68,7 +76,7 @@ def members(model: Model, type_: Type) -> tuple[Member, ...]:
     Of a byte string these are its ``position`` and its ``size``, which is -1 for null.
     """
     found = [Member(p.id, type_) for p in type_.parameters if isinstance(p.type, IntegerType)]
-    found += _field_members(model, type_, "", None)
+    found += _field_members(model, type_, type_, None, None)
     found += [
         Member(instance.id, type_, instance.condition, instance)
         for instance in type_.value_instances
@@ -77,23 +85,29 @@ def members(model: Model, type_: Type) -> tuple[Member, ...]:
 
 
 def _field_members(
-    model: Model, type_: Type, prefix: str, condition: Expression | None
+    model: Model, owner: Type, type_: Type, outer: Expression | None, condition: Expression | None
 ) -> list[Member]:
+    """Members of ``type_``, which ``owner`` has at the path ``outer``, if that is not itself."""
     found = []
     for field in type_.fields:
-        path = prefix + field.id
-        when = field.condition or condition
+        here = Name(field.id) if outer is None else Attribute(outer, field.id)
+        path = next(dotted(here))
+        own = field.condition
+        if own is not None and outer is not None:
+            own = rename(own, lambda name: Attribute(outer, name))
+        when = own if condition is None or own is None else Binary("and", condition, own)
+        when = when or condition
         if is_integer(model, field):
             kind = field.type
             bits = 8 * kind.size if isinstance(kind, IntegerType) else 0
             bits = kind.width if isinstance(kind, BitsType) else bits
-            found.append(Member(path, type_, when, bits=bits))
+            found.append(Member(path, owner, when, bits=bits))
         elif is_bytes(model, field):
-            found += [Member(f"{path}.{part}", type_, when) for part in ("position", "size")]
+            found += [Member(f"{path}.{part}", owner, when) for part in ("position", "size")]
         elif isinstance(field.type, TypeReference) and field.repeat is None:
             inner = model.type(field.type)
             if not inner.is_transparent:
-                found += _field_members(model, inner, f"{path}.", when)
+                found += _field_members(model, owner, inner, here, when)
     return found
 
 
@@ -220,7 +234,7 @@ def _record_set(model: Model, kind: Type, count: Field) -> Type | None:
 
 
 def segments(model: Model) -> tuple[Segment, ...]:
-    """All types that repeat length-framed choices up to their end."""
+    """All types that repeat length-framed choices up to their end; those with batches first."""
     found = []
     for type_ in model.all_types():
         if len(type_.fields) != 1 or not isinstance(type_.fields[0].type, TypeReference):
@@ -229,7 +243,24 @@ def segments(model: Model) -> tuple[Segment, ...]:
         if repeat is None or not repeat.eos:
             continue
         entry = model.type(type_.fields[0].type)
-        bodies = [f for f in entry.fields if isinstance(f.type, TypeReference) and f.type.size]
-        if bodies and any(model.type(f.type).is_choice for f in bodies):  # type: ignore[arg-type]
+        if _frames_choice(model, entry):
             found.append(Segment(model, type_))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda segment: not segment.batches))
+
+
+def _frames_choice(model: Model, entry: Type) -> bool:
+    """Whether a type ends in a choice by a number at a fixed place, whose size stands before it."""
+    body = entry.fields[-1] if entry.fields else None
+    if body is None or not isinstance(body.type, TypeReference) or body.repeat is not None:
+        return False
+    choice = model.type(body.type)
+    switch = choice.fields[0].type if choice.is_choice else None
+    return (
+        isinstance(switch, SwitchType)
+        and [Name(peek.id) for peek in choice.peek_instances] == [switch.on]
+        and any(
+            field.derive == Derive(DeriveFunction.LEN, body.id, plus=field.derive.plus)
+            for field in entry.fields
+            if field.derive is not None
+        )
+    )

@@ -140,8 +140,9 @@ def _s8_optional(type_: Type) -> Iterator[Problem]:
             yield Problem(
                 field.location,
                 "S8",
-                "if: may test whether the size of a nullable payload is negative, or an earlier "
-                "field with valid: against numbers, nothing else; make a type of its own",
+                "if: may test whether the size of a nullable payload is negative, or a parameter "
+                "or an earlier field with valid: against numbers, nothing else; make a type of its "
+                "own",
             )
         for other in type_.fields:
             for key, expression in expressions(other):
@@ -169,7 +170,9 @@ def _is_version_test(type_: Type, condition: Expression) -> bool:
             return _is_version_test(type_, left) and _is_version_test(type_, right)
         case Binary("==" | "!=" | "<" | "<=" | ">" | ">=", Name(name), right):
             field = type_.field_by_id.get(name)
-            return field is not None and field.valid is not None and literal(right) is not None
+            known = field is not None and field.valid is not None
+            known |= any(parameter.id == name for parameter in type_.parameters)
+            return known and literal(right) is not None
     return False
 
 

@@ -43,20 +43,27 @@ def record_columns(segment: Segment) -> tuple[Column, ...]:
     return tuple(found.values())
 
 
-def _columns_of(model: Model, record: Type) -> tuple[Column, ...]:
-    """What one record gives: value instances, numbers, byte strings, lists of structures."""
-    found = [Column(instance.id, INTEGER) for instance in record.value_instances]
-    for field in record.fields:
+def _columns_of(
+    model: Model, type_: Type, prefix: str = "", list_path: str | None = None
+) -> list[Column]:
+    """What one record gives: value instances, numbers, byte strings, lists of structures.
+
+    Fields of structures without a size of their own stand under their dotted ids.
+    """
+    found = []
+    if not prefix:
+        found += [Column(instance.id, INTEGER) for instance in type_.value_instances]
+    for field in type_.fields:
+        path = prefix + field.id
         if is_integer(model, field):
-            found.append(Column(field.id, INTEGER))
+            found.append(Column(path, INTEGER, list_path))
         elif is_bytes(model, field) and field.repeat is None:
-            found.append(Column(field.id, bytes_kind(model, field)))
-        elif field.repeat is not None and isinstance(field.type, TypeReference):
-            found.append(Column(field.id, LIST))
-            for inner in resolved(model, field.type).fields:
-                path = f"{field.id}.{inner.id}"
-                if is_integer(model, inner):
-                    found.append(Column(path, INTEGER, field.id))
-                elif is_bytes(model, inner):
-                    found.append(Column(path, bytes_kind(model, inner), field.id))
-    return tuple(found)
+            found.append(Column(path, bytes_kind(model, field), list_path))
+        elif isinstance(field.type, TypeReference):
+            if field.repeat is not None and list_path is None:
+                found.append(Column(path, LIST))
+                inner = resolved(model, field.type)
+                found += _columns_of(model, inner, f"{path}.", path)
+            elif field.repeat is None and not model.type(field.type).is_transparent:
+                found += _columns_of(model, model.type(field.type), f"{path}.", list_path)
+    return found

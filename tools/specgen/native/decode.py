@@ -15,7 +15,7 @@ from tools.specgen.native.columns import (
     c_name,
     record_columns,
 )
-from tools.specgen.native.expressions import CTranslator
+from tools.specgen.native.expressions import CTranslator, Unsupported
 from tools.specgen.native.headers import structure_name
 from tools.specgen.native.walk import Scope, Walk, dependencies
 from tools.specgen.writer import CodeWriter
@@ -62,6 +62,7 @@ class RecordDecoder(Walk):
         self._row = ""
         self._list = ""
         self._have: set[str] = set()
+        self._stored: set[str] = set()
         self._raw = {c.path for c in self.numbers.records if c.kind == INTEGER}
 
     def emit(self) -> None:
@@ -149,10 +150,11 @@ class RecordDecoder(Walk):
     def on_read(self, scope: Scope, ids: tuple[str, ...]) -> None:
         if not self._row or scope.type.is_frame or scope.type.scalar:
             return
-        for item in ids:
-            path = scope.prefix + item
-            if path in self._raw and item in scope.names:
-                self._store(path, scope.names[item], "extra && ")
+        for path, value in list(scope.names.items()):
+            column = scope.prefix + path
+            if path.split(".")[0] in ids and column in self._raw and column not in self._stored:
+                self._stored.add(column)
+                self._store(column, value, "extra && ")
         if scope.prefix:
             return
         translator = self.translator(scope)
@@ -160,7 +162,7 @@ class RecordDecoder(Walk):
             if instance.id in self._have or not self._known(scope, dependencies(instance.value)):
                 continue
             if instance.condition is not None:
-                raise ValueError(f"{instance.location}: a column may not have a condition")
+                raise Unsupported(f"{instance.location}: a column may not have a condition")
             text = translator.text(instance.value)
             scope.names[instance.id] = f"v_{instance.id}"
             self.out.line(f"const int64_t v_{instance.id} = {text};")
@@ -177,14 +179,14 @@ class RecordDecoder(Walk):
             self.out.line(f"{column}[{self._row}] = {value};")
 
     def on_array(self, scope: Scope, field: Field) -> None:
-        assert isinstance(field.type, TypeReference)
         assert field.repeat is not None
-        if field.repeat.count is None:
-            raise ValueError(f"{field.location}: C reads arrays by their count")
+        if field.repeat.count is None or not isinstance(field.type, TypeReference):
+            raise Unsupported(f"{field.location}: C reads counted arrays of structures")
         count = self.translator(scope).text(field.repeat.count)
         least = minimum_size(self.model, self.model.type(field.type))
         if self._row:
-            self._items(scope, field, field.type, count, least)
+            with self.out.block("{", "}"):
+                self._items(scope, field, field.type, count, least)
         else:
             self._rows(scope, field, field.type, count, least)
 
@@ -208,7 +210,7 @@ class RecordDecoder(Walk):
         self, scope: Scope, field: Field, reference: TypeReference, count: str, least: int
     ) -> None:
         if scope.prefix:
-            raise ValueError(f"{field.location}: columns have no lists of lists")
+            raise Unsupported(f"{field.location}: columns have no lists of lists")
         out, column = self.out, f"c_{c_name(field.id)}"
         self._have.add(field.id)
         out.line(f"const int64_t items = {count};")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tools.specgen.facts.segments import Batch, Segment, members, resolved, segments
@@ -14,10 +17,19 @@ from tools.specgen.native.decode import (
     emit_message_columns,
     used_members,
 )
-from tools.specgen.native.encode_entries import MessageEncoder, emit_finish, has_finish, header_size
+from tools.specgen.native.encode_entries import HeaderEncoder, MessageEncoder, header_size
 from tools.specgen.native.encode_records import RecordEncoder
 from tools.specgen.native.entries import EntryEmitter
-from tools.specgen.native.headers import emit_entry, emit_reader, emit_structure, structure_name
+from tools.specgen.native.expressions import Unsupported
+from tools.specgen.native.headers import (
+    FRAME_HEAD,
+    emit_entry,
+    emit_frame_structure,
+    emit_reader,
+    emit_structure,
+    reader_head,
+    structure_name,
+)
 from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
 
@@ -25,21 +37,26 @@ TEMPLATES = Path(__file__).with_name("c")
 
 
 def emit(model: Model) -> list[Output]:
-    """Two fixed headers, the codec of the one segment type, and the arrays of all files."""
-    found = [segment for segment in segments(model) if segment.batches]
-    if len(found) != 1:
-        raise ValueError(f"the native codec needs one segment with record sets, not {len(found)}")
+    """Two fixed headers, the codec of the log, and the arrays of all files."""
     every = tuple(spec.id for spec in model.specs)
     fixed = [
         Output(f"native/{name}", every, (TEMPLATES / name).read_text(encoding="utf-8"))
         for name in ("abi.h", "runtime.h")
     ]
-    segment = found[0]
-    return [
-        *fixed,
-        Output("native/segment.c", (segment.type.spec_id,), _Module(segment).text()),
-        Output("native/arrays.c", every, arrays.text(model)),
+    log = [
+        Output("native/segment.c", (segment.type.spec_id,), _Module(segment).text())
+        for segment in segments(model)[:1]
     ]
+    return [*fixed, *log, Output("native/arrays.c", every, arrays.text(model))]
+
+
+_ENCODE_HEAD = """\
+static int encode_{}(const int64_t *header, const ks_in *in, int64_t first,
+        int64_t rows, uint8_t *out, int64_t capacity, int64_t *used)"""
+_DECODE_HEAD = """\
+KS_INLINE int decode_{}(const {} *header, const ks_buffer *buffer,
+        int64_t start, int64_t size, int32_t number, ks_out *out, const int layout,
+        const int extra, int64_t *position)"""
 
 
 class _Module:
@@ -50,6 +67,8 @@ class _Module:
         self.model = segment.model
         self.numbers = Numbers(segment)
         self.out = CodeWriter()
+        self.decoded: set[str] = set()
+        self.finished: set[str] = set()
 
     def text(self) -> str:
         out = self.out
@@ -58,21 +77,63 @@ class _Module:
         out.line()
         for kind in self.segment.kinds:
             emit_structure(self.model, kind, out)
-            emit_reader(self.model, kind, out)
-        emit_entry(self.segment, out)
+            self._unit(
+                lambda part, kind=kind: emit_reader(self.model, kind, part),  # type: ignore[misc]
+                reader_head(kind),
+                "NULL",
+            )
+        emit_frame_structure(self.segment, out)
+        self._unit(lambda part: emit_entry(self.segment, part), FRAME_HEAD, "KS_IRREGULAR")
         for batch in self.segment.batches:
-            RecordDecoder(self.segment, batch, self.numbers, out).emit()
-            self._dispatch(batch)
-            RecordEncoder(self.segment, batch, self.numbers, out).emit()
-            if has_finish(self.model, batch):
-                emit_finish(self.segment, batch, out)
+            self._batch(batch)
         for kind in self.segment.messages:
             emit_message_columns(self.segment, kind, self.numbers, out)
-            MessageEncoder(self.segment, kind, self.numbers, out).emit()
+            self._unit(
+                lambda part, kind=kind: MessageEncoder(  # type: ignore[misc]
+                    self.segment, kind, self.numbers, part
+                ).emit(),
+                _ENCODE_HEAD.format(kind.name),
+                "KS_RANGE",
+            )
         EntryEmitter(self.segment, self.numbers, out).emit()
         self._decode()
         self._tables()
         return out.text()
+
+    def _unit(self, emit: Callable[[CodeWriter], None], head: str, refusal: str) -> bool:
+        """Write a function, or one that refuses everything where C is not made for its shape."""
+        part = CodeWriter()
+        try:
+            emit(part)
+        except Unsupported as reason:
+            self.out.line(f"/* {reason}: left to the Python codec. */")
+            with self.out.block(f"{head}\n{{", "}"):
+                for name in re.findall(r"(\w+)[,)]", head):
+                    self.out.line(f"(void){name};")
+                self.out.line(f"return {refusal};")
+            self.out.line()
+            return False
+        self.out.lines(*part.text().rstrip("\n").split("\n"), "")
+        return True
+
+    def _batch(self, batch: Batch) -> None:
+        name, finish = batch.record_set.name, CodeWriter()
+        structure = structure_name(batch.type)
+
+        def decode(part: CodeWriter) -> None:
+            RecordDecoder(self.segment, batch, self.numbers, part).emit()
+
+        def encode(part: CodeWriter) -> None:
+            RecordEncoder(self.segment, batch, self.numbers, part).emit()
+
+        if self._unit(decode, _DECODE_HEAD.format(name, structure), "KS_IRREGULAR"):
+            self.decoded.add(batch.type.key)
+        self._dispatch(batch)
+        self._unit(encode, _ENCODE_HEAD.format(name), "KS_RANGE")
+        with suppress(Unsupported):
+            HeaderEncoder(self.segment, batch, finish).emit()
+            self.finished.add(batch.type.key)
+            self.out.lines(*finish.text().rstrip("\n").split("\n"), "")
 
     def _dispatch(self, batch: Batch) -> None:
         """One copy of the loop for each layout, with and without the rarely wanted columns."""
@@ -156,13 +217,15 @@ class _Module:
 
     def _kind(self, kind: Type, batch: Batch | None) -> None:
         count = len(members(self.model, kind))
-        used = used_members(self.segment, batch) if batch else (1 << count) - 1
+        used = (1 << count) - 1
+        if batch is not None and kind.key in self.decoded:
+            used = used_members(self.segment, batch)
         parts = [f'"{kind.key}"', str(count), f"names_{kind.name}", f"UINT64_C({hex(used)})"]
         if batch is None:
             parts += ["0", "0", "NULL", f"encode_{kind.name}", "NULL"]
         else:
             name = batch.record_set.name
-            own = has_finish(self.model, batch)
+            own = kind.key in self.finished
             size = header_size(self.segment, batch) if own else 0
             finish = f"finish_{kind.name}" if own else "NULL"
             parts += ["1", str(size), f"payload_{name}"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tools.specgen.expression import Attribute, Binary, Expression, Name, Ternary
 from tools.specgen.facts.segments import Batch, Segment, resolved
@@ -10,7 +11,7 @@ from tools.specgen.model import Field, Type, TypeReference
 from tools.specgen.native.columns import c_name
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.encode_fields import RANGE, FieldWriter
-from tools.specgen.native.expressions import CTranslator
+from tools.specgen.native.expressions import Unsupported
 from tools.specgen.native.headers import structure_name
 from tools.specgen.writer import CodeWriter
 
@@ -38,7 +39,7 @@ class RecordEncoder(FieldWriter):
     """``encode_<record set>``: records from columns, the size of each first."""
 
     def __init__(self, segment: Segment, batch: Batch, numbers: Numbers, out: CodeWriter) -> None:
-        super().__init__(segment.model, out, self._source)
+        super().__init__(segment.model, out)
         self.segment, self.batch, self.numbers = segment, batch, numbers
         reference = batch.items.type
         assert isinstance(reference, TypeReference)
@@ -49,23 +50,25 @@ class RecordEncoder(FieldWriter):
         """The place of a byte column."""
         return self.numbers[path]
 
-    def _resolve(self, path: str) -> str:
-        parameter = f"{self.record.parameters[0].id}." if self.record.parameters else "."
-        if path.startswith(parameter):
-            return f"h->{c_name(path.removeprefix(parameter))}"
-        return f"v_{c_name(path)}"
+    def resolve(self, path: str) -> str:
+        """A field of the header that the records have as parameter, else of the record."""
+        for parameter in self.record.parameters:
+            if path.startswith(f"{parameter.id}."):
+                return f"h->{c_name(path.removeprefix(f'{parameter.id}.'))}"
+        return super().resolve(path)
 
-    def _source(self, type_: Type, field: Field, prefix: str) -> str:
+    def source(self, type_: Type, field: Field, prefix: str) -> str:
         """A column of the field, else the column that it can be computed from, else its default."""
         default = field.default.value if field.default else field.constant
         text = str(default) if isinstance(default, int) else "0"
-        row = "item" if prefix else "row"
-        found = inverse(type_, field)
+        row = "item" if self._in_array else "row"
+        found = inverse(type_, field) if type_ == self.record else None
         if found is not None:
             instance, base = found
             number = self.numbers[instance]
-            translator = CTranslator(self.model, type_, self._resolve)
-            value = f"ks_sub(in->integers[{number}][{row}], {translator.text(base)})"
+            value = (
+                f"ks_sub(in->integers[{number}][{row}], {self._translator(type_, '').text(base)})"
+            )
             text = f"in->integers[{number}] ? {value} : {text}"
         number = self.numbers[prefix + field.id]
         return f"in->integers[{number}] ? in->integers[{number}][{row}] : {text}"
@@ -99,41 +102,54 @@ class RecordEncoder(FieldWriter):
             out.line(f"const int64_t n_{name} = o_{name} ? o_{name}[row + 1] - o_{name}[row] : 0;")
             with out.block(f"if (n_{name} < 0)"):
                 out.line(RANGE)
-        self.gather(self.record, "", "row", self._resolve)
+        self.gather(self.record)
         for field in arrays:
             with self._loop(field):
-                self.gather(self._item(field), f"{field.id}.", "item", self._resolve)
+                self.gather(self._item(field), f"{field.id}.", "item")
         if self.frame.is_frame:
             self._frame()
         with out.block("if (end - p < size)"):
             out.lines("return KS_GROW;")
         if self.frame.is_frame:
             self._put(self.frame.fields[0], "l_frame")
-        self.write(self.record, "", self._resolve, self._write_items)
+        self.write(self.record)
 
     def _frame(self) -> None:
         length = self.frame.fields[0]
         assert length.derive is not None
         self.out.line(f"const int64_t l_frame = size + {length.derive.plus};")
-        self._range(length, "l_frame")
-        self._add(length, "l_frame", None, None)
+        self._check_length(self.frame, length, "l_frame", "")
+        self._add(self.frame, length, "l_frame", "")
 
     def _item(self, field: Field) -> Type:
         assert isinstance(field.type, TypeReference)
-        return self.model.type(field.type)
+        inner = self.model.type(field.type)
+        if inner.parameters or inner.is_transparent:
+            raise Unsupported(f"{field.location}: C writes arrays of structures without parameters")
+        return inner
 
-    def _loop(self, field: Field) -> AbstractContextManager[None]:
+    _in_array = False
+
+    @contextmanager
+    def _loop(self, field: Field) -> Iterator[None]:
         name = c_name(field.id)
         first = f"int64_t item = n_{name} ? o_{name}[row] : 0, stop = item + n_{name}"
-        return self.out.block(f"for ({first}; item < stop; item++) {{", "}")
+        self._in_array = True
+        with self.out.block(f"for ({first}; item < stop; item++) {{", "}"):
+            yield
+        self._in_array = False
 
-    def _write_items(self, field: Field) -> None:
+    def write_array(self, field: Field) -> None:
+        """The items of an array, from their columns again."""
+        if self._in_array:
+            raise Unsupported(f"{field.location}: columns have no lists of lists")
         with self._loop(field):
             inner = self._item(field)
             quiet = CodeWriter()
             again = RecordEncoder(self.segment, self.batch, self.numbers, quiet)
-            again.gather(inner, f"{field.id}.", "item", self._resolve)
+            again._in_array = True
+            again.gather(inner, f"{field.id}.", "item")
             lines = quiet.text().split("\n")
             # Sizes and ranges were settled in the first pass.
             self.out.lines(*[line for line in lines if line.startswith(("int64_t", "const"))])
-            self.write(inner, f"{field.id}.", self._resolve)
+            self.write(inner, f"{field.id}.")

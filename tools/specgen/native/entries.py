@@ -27,8 +27,6 @@ class EntryEmitter:
     def _scan(self) -> None:
         out = self.out
         names = self.segment.scan_columns
-        if len(names) > 64:
-            raise ValueError("a scan has 64 columns at most")
         out.line("int ks_scan(const uint8_t *bytes, int64_t start, int64_t end, int64_t *columns,")
         with out.block(
             "            int64_t capacity, uint64_t *present, int64_t *count,\n"

@@ -16,11 +16,15 @@ from tools.specgen.expression import (
     Ternary,
     Unary,
 )
-from tools.specgen.model import Field, Model, Type, Valid
+from tools.specgen.model import Field, Model, PeekInstance, Type
 
 _FUNCTIONS = {"+": "ks_add", "-": "ks_sub", "*": "ks_mul", "<<": "ks_shl", ">>": "ks_shr"}
 _OPERATORS = {"and": "&&", "or": "||"}
 _LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
+
+
+class Unsupported(Exception):  # noqa: N818 - nothing is wrong: another codec does it
+    """The C core is not made for this shape; the Python codec reads and writes it."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class CTranslator:
                 return f"({self.position} >= {self.end})"
             case Name() | Attribute():
                 return self._name(expression)
-        raise ValueError(f"{self.type.location}: C has no translation of {expression}")
+        raise Unsupported(f"{self.type.location}: C has no translation of {expression}")
 
     def _name(self, expression: Expression) -> str:
         parts: list[str] = []
@@ -86,7 +90,7 @@ class CTranslator:
             parts.insert(0, node.name)
             node = node.value
         if not isinstance(node, Name):
-            raise ValueError(f"{self.type.location}: C has no translation of {expression}")
+            raise Unsupported(f"{self.type.location}: C has no translation of {expression}")
         if node.id == "_" and parts in ([], ["value"]):
             return self.value
         parts.insert(0, node.id)
@@ -107,8 +111,9 @@ def bare(text: str) -> str:
     return text[1:-1]
 
 
-def checks(translator: CTranslator, valid: Valid | None) -> list[str]:
-    """Conditions that must hold for the value ``translator.value``."""
+def checks(translator: CTranslator, node: Field | PeekInstance) -> list[str]:
+    """Conditions that must hold for the value ``translator.value`` of a field."""
+    valid = node.valid
     if valid is None:
         return []
     value = translator.value
@@ -123,12 +128,7 @@ def checks(translator: CTranslator, valid: Valid | None) -> list[str]:
         found.append(" || ".join(f"{value} == {translator.text(e)}" for e in valid.any_of))
     if valid.expression is not None:
         found.append(translator.text(valid.expression))
+    if valid.in_enum and node.enum is not None:
+        members = translator.model.enum(translator.type.spec_id, node.enum).values
+        found.append(" || ".join(f"{value} == {item.value}" for item in members))
     return found
-
-
-def enum_check(model: Model, type_: Type, field: Field, value: str) -> list[str]:
-    """The condition that the value is one of the enumeration."""
-    if field.valid is None or not field.valid.in_enum or field.enum is None:
-        return []
-    values = model.enum(type_.spec_id, field.enum).values
-    return [" || ".join(f"{value} == {item.value}" for item in values)]

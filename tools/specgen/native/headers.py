@@ -21,11 +21,11 @@ class _HeaderWalk(Walk):
     """Reads a structure into ``h``; byte strings leave position and size."""
 
     def place(self, scope: Scope, path: str) -> str:
-        scope.names[path] = f"h->{c_name(path)}"
+        scope.names[path] = f"h->{c_name(scope.prefix + path)}"
         return scope.names[path]
 
     def on_bytes(self, scope: Scope, field: Field, start: str, size: str) -> None:
-        name = c_name(field.id)
+        name = c_name(scope.prefix + field.id)
         self.out.line(f"h->{name}_position = {start} - base;")
         self.out.line(f"h->{name}_size = {size} < 0 ? -1 : {size};")
 
@@ -42,10 +42,7 @@ def emit_structure(model: Model, type_: Type, out: CodeWriter) -> None:
 def emit_reader(model: Model, type_: Type, out: CodeWriter) -> None:
     """``read_<type>``: everything of a message or batch; NULL where it is irregular."""
     parameters = [p.id for p in type_.parameters if isinstance(p.type, IntegerType)]
-    out.line(f"static const uint8_t *read_{type_.name}(const uint8_t *p, const uint8_t *end,")
-    given = "".join(f", int64_t {name}" for name in parameters)
-    tail = f"const uint8_t *base{given}, {structure_name(type_)} *h)"
-    with out.block(f"        {tail}\n{{", "}"):
+    with out.block(f"{reader_head(type_)}\n{{", "}"):
         scope = Scope(type_)
         for name in parameters:
             out.line(f"h->{name} = {name};")
@@ -57,9 +54,20 @@ def emit_reader(model: Model, type_: Type, out: CodeWriter) -> None:
     out.line()
 
 
+def reader_head(type_: Type) -> str:
+    """The declaration of ``read_<type>``."""
+    given = "".join(
+        f", int64_t {p.id}" for p in type_.parameters if isinstance(p.type, IntegerType)
+    )
+    return (
+        f"static const uint8_t *read_{type_.name}(const uint8_t *p, const uint8_t *end,\n"
+        f"        const uint8_t *base{given}, {structure_name(type_)} *h)"
+    )
+
+
 def _emit_meaning(model: Model, type_: Type, scope: Scope, out: CodeWriter) -> None:
     """Value instances, and which of the members are there."""
-    translator = CTranslator(model, type_, lambda path: scope.names[path])
+    translator = Walk(model, out).translator(scope)
     out.line("h->present = 0;")
     for number, member in enumerate(members(model, type_)):
         bit = f"UINT64_C(1) << {number}"
@@ -78,19 +86,24 @@ def _emit_meaning(model: Model, type_: Type, scope: Scope, out: CodeWriter) -> N
             out.line(f"h->present |= {bit};")
 
 
-def emit_entry(segment: Segment, out: CodeWriter) -> None:
-    """``read_entry``: the framing of one entry and what chooses its kind."""
-    model, entry = segment.model, segment.entry
+FRAME_HEAD = "static int read_frame(const uint8_t *p, const uint8_t *end, struct frame *h)"
+
+
+def emit_frame_structure(segment: Segment, out: CodeWriter) -> None:
+    """What is known of an entry before its kind is."""
     with out.block("struct frame {", "};"):
-        for member in members(model, entry):
+        for member in members(segment.model, segment.entry):
             out.line(f"int64_t {member.identifier};")
         out.line("int64_t selector;")
         out.line("const uint8_t *body;")
         out.line("const uint8_t *end;")
     out.line()
-    with out.block(
-        "static int read_frame(const uint8_t *p, const uint8_t *end, struct frame *h)\n{", "}"
-    ):
+
+
+def emit_entry(segment: Segment, out: CodeWriter) -> None:
+    """``read_frame``: the framing of one entry and what chooses its kind."""
+    model, entry = segment.model, segment.entry
+    with out.block(f"{FRAME_HEAD}\n{{", "}"):
         walk = _HeaderWalk(model, out)
         scope = Scope(entry)
         before = entry.fields[: entry.fields.index(segment.body)]
@@ -127,7 +140,7 @@ def _emit_peek(segment: Segment, size: str, out: CodeWriter) -> None:
     sign = "s" if peek.type.signed else "u"
     out.line(f"h->selector = ks_{sign}{peek.type.size}(p + {start});")
     translator = CTranslator(segment.model, segment.choice, str, "h->selector")
-    for condition in checks(translator, peek.valid):
+    for condition in checks(translator, peek):
         with out.block(f"if (!({condition}))"):
             out.line("return KS_IRREGULAR;")
 

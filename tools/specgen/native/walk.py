@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tools.specgen.expression import Attribute, Expression, Name, names, walk
+from tools.specgen.expression import Expression, Name, names, walk
 from tools.specgen.facts.fields import is_bytes, is_integer, scalar_of
 from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.model import (
@@ -19,7 +19,7 @@ from tools.specgen.model import (
     TypeReference,
 )
 from tools.specgen.native.columns import c_name
-from tools.specgen.native.expressions import CTranslator, bare, checks, enum_check
+from tools.specgen.native.expressions import CTranslator, Unsupported, bare, checks
 from tools.specgen.writer import CodeWriter
 
 
@@ -74,14 +74,14 @@ class Walk:
 
     def on_array(self, scope: Scope, field: Field) -> None:
         """An array of structures begins."""
-        raise ValueError(f"{field.location}: an array has no place here")
+        raise Unsupported(f"{field.location}: an array has no place here")
 
     def translator(self, scope: Scope, value: str = "_") -> CTranslator:
         """Translates expressions of the structure."""
 
         def resolve(path: str) -> str:
             if path not in scope.names:
-                raise ValueError(f"{scope.type.location}: {path} is not known here")
+                raise Unsupported(f"{scope.type.location}: {path} is not known here")
             return scope.names[path]
 
         return CTranslator(self.model, scope.type, resolve, value, "p", scope.end)
@@ -161,7 +161,7 @@ class Walk:
         elif isinstance(item.type, BytesType):
             self._read_bytes(scope, plain, condition)
         else:
-            raise ValueError(f"{item.location}: cannot read an optional structure")
+            raise Unsupported(f"{item.location}: cannot read an optional structure")
 
     def _read_number(self, scope: Scope, item: Field, target: str) -> None:
         scalar = scalar_of(self.model, item)
@@ -193,7 +193,7 @@ class Walk:
         elif isinstance(item.type, TypeReference):
             self._read_structure(scope, item, item.type)
         else:
-            raise ValueError(f"{item.location}: C cannot read it")
+            raise Unsupported(f"{item.location}: C cannot read it")
 
     def _read_bytes(self, scope: Scope, item: Field, condition: str | None) -> None:
         """A byte string with its size in front, of a size that is known, or up to the end."""
@@ -264,7 +264,7 @@ class Walk:
         if isinstance(parameter.type, IntegerType):
             return {parameter.id: self.translator(scope).text(argument)}
         if not isinstance(argument, Name):
-            raise ValueError(f"{scope.type.location}: an argument must be a plain name")
+            raise Unsupported(f"{scope.type.location}: an argument must be a plain name")
         start = f"{argument.id}."
         return {
             f"{parameter.id}.{path.removeprefix(start)}": text
@@ -280,9 +280,7 @@ class Walk:
             known = scope.names.items()
             below = {k.removeprefix(start): v for k, v in known if k.startswith(start)}
             inner = Scope(owner, names=below, end=scope.end)
-        conditions = checks(self.translator(inner, value), item.valid)
-        conditions += enum_check(self.model, owner, item, value)
-        for condition in conditions:
+        for condition in checks(self.translator(inner, value), item):
             with self.out.block(f"if (KS_UNLIKELY(!({condition})))"):
                 self.out.line(self.fail)
 
@@ -290,18 +288,6 @@ class Walk:
 def dependencies(expression: Expression) -> frozenset[str]:
     """First ids of everything that an expression mentions."""
     return frozenset(node.id for node in walk(expression) if isinstance(node, Name))
-
-
-def dotted(expression: Expression) -> Iterator[str]:
-    """Dotted names in an expression, ``batch.attributes.compression``."""
-    for node in walk(expression):
-        parts: list[str] = []
-        inner: Expression = node
-        while isinstance(inner, Attribute):
-            parts.insert(0, inner.name)
-            inner = inner.value
-        if isinstance(inner, Name):
-            yield ".".join([inner.id, *parts])
 
 
 def _integer(kind: IntegerType, at: str) -> str:

@@ -70,7 +70,7 @@ def emit(model: Model) -> list[Output]:
     """The module; none without a segment."""
     return [
         Output("python/headers.py", (segment.type.spec_id,), _Module(segment).text())
-        for segment in [segment for segment in segments(model) if segment.batches][:1]
+        for segment in segments(model)[:1]
     ]
 
 

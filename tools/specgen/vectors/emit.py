@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tools.specgen.evaluate import evaluate, literal, satisfies
-from tools.specgen.expression import Name, names
+from tools.specgen.expression import Binary, Name, names, walk
 from tools.specgen.facts.fields import source
 from tools.specgen.facts.ranges import allowed_values
 from tools.specgen.model import (
@@ -100,7 +100,7 @@ class _Vectors:
         if on is None:
             version = self._version()
             if version is None:
-                yield "", parameters, {}
+                yield from self._versions_from_outside(parameters)
             else:
                 for number in sorted(allowed_values(version.valid) or {}, reverse=True):
                     yield f"{version.id}_{number}.", parameters, {version.id: number}
@@ -115,6 +115,24 @@ class _Vectors:
                 yield f"{name}_{case}.", chosen, {}
             else:
                 yield f"{name}_{case}.", parameters, {name: case}
+
+    def _versions_from_outside(
+        self, parameters: list[Any]
+    ) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
+        """Each number that a condition compares a parameter with, and the one before it."""
+        numbers: dict[int, set[int]] = {}
+        for item in self._type.fields:
+            for node in walk(item.condition) if item.condition is not None else ():
+                for place, parameter in enumerate(self._type.parameters):
+                    if isinstance(node, Binary) and node.left == Name(parameter.id):
+                        number = literal(node.right) or 0
+                        numbers.setdefault(place, set()).update((number - 1, number))
+        if not numbers:
+            yield "", parameters, {}
+        for place, found in numbers.items():
+            for number in sorted(found, reverse=True):
+                chosen = [number if n == place else p for n, p in enumerate(parameters)]
+                yield f"{self._type.parameters[place].id}_{number}.", chosen, {}
 
     def _version(self) -> Field | None:
         """The field that decides which others there are."""

@@ -127,6 +127,14 @@ class Structure:
         for node in self.nodes:
             node.move(distance)
 
+    def start_of(self, name: str) -> int:
+        """Where a field begins, or would begin if it is absent."""
+        ids = [field.id for field in self.type.fields]
+        following = ids[ids.index(name) :]
+        return next(
+            (node.start for node in self.nodes if node.field.id in following), len(self.data)
+        )
+
     def node(self, name: str) -> Node:
         """The node of a field."""
         return next(node for node in self.nodes if node.field.id == name)
@@ -383,7 +391,7 @@ class Builder:
             if derive is None or not derive.function.is_checksum:
                 continue
             if node.field.id not in chosen:
-                covered = structure.data[structure.node(derive.first).start :]
+                covered = structure.data[structure.start_of(derive.first) :]
                 node.value = checksum(derive.function, covered)
                 node.data = self.encode(node.field, node.value)
                 structure.scope[node.field.id] = node.value
