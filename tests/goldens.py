@@ -119,6 +119,11 @@ def partitions(version: str) -> list[Path]:
     return sorted({path.parent for path in (GOLDEN / version / "logs").glob("*/*.log")})
 
 
+def label(path: Path) -> str:
+    """Return the name of a test case: the version and the partition that ``path`` is."""
+    return f"{path.parts[-3]}-{path.name}"
+
+
 @cache
 def dumps(version: str) -> dict[str, str]:
     """What that version's own dump tool says, by path below ``logs``."""

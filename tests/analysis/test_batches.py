@@ -18,6 +18,7 @@ from tests.analysis.forge import (
     write_segment,
 )
 from tests.log.forge import GZIP, LOG_APPEND_TIME, batch, legacy, record, wrapper
+from tests.loops import each
 
 
 @pytest.mark.parametrize(
@@ -169,7 +170,7 @@ def test_a_bomb_is_a_finding_at_the_bound(tmp_path: Path) -> None:
 LEADER_EPOCH = range(12, 16)  # which the checksum does not cover
 
 
-@pytest.mark.parametrize("position", [i for i in range(8, len(GOOD)) if i not in LEADER_EPOCH])
+@each("position", [i for i in range(8, len(GOOD)) if i not in LEADER_EPOCH])
 @pytest.mark.parametrize("bit", [0, 7])
 def test_no_flipped_bit_behind_the_offset_goes_unseen(
     tmp_path: Path, position: int, bit: int
@@ -179,7 +180,7 @@ def test_no_flipped_bit_behind_the_offset_goes_unseen(
     assert not verify_log(tmp_path, bytes(data)).clean
 
 
-@pytest.mark.parametrize("size", range(1, len(GOOD + NEXT)))
+@each("size", range(1, len(GOOD + NEXT)))
 def test_no_cut_goes_unseen(tmp_path: Path, size: int) -> None:
     report = verify_log(tmp_path, (GOOD + NEXT)[:size])
     assert report.clean is (size == len(GOOD))

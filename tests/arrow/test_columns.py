@@ -13,6 +13,7 @@ from kafkaspec.codecs import codec_names
 from kafkaspec.log.columnar import Layout
 from tests import goldens
 from tests.arrow import forge
+from tests.loops import each
 
 pa = pytest.importorskip("pyarrow")
 
@@ -81,7 +82,7 @@ def plain(table: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@pytest.mark.parametrize("directory", DIRECTORIES, ids=str)
+@each("directory", DIRECTORIES)
 def test_golden_segments(directory: goldens.Directory, codec: str) -> None:
     for golden in directory.files:
         if golden.path.stat().st_size:
@@ -234,7 +235,7 @@ def test_views_point_into_the_file(tmp_path: Path) -> None:
     assert batch["value"].to_pylist() == [record.value for record in made]
 
 
-@pytest.mark.parametrize("golden", GOLDENS[:: max(1, len(GOLDENS) // 40)], ids=str)
+@each("golden", GOLDENS[:: max(1, len(GOLDENS) // 40)])
 def test_tables_of_headers(golden: goldens.Golden) -> None:
     for codec in CODECS:
         with ks.Segment(golden.path, codec=codec) as segment:

@@ -18,6 +18,7 @@ from kafkaspec.log.segment import Segment
 from tests.cli.helpers import golden, lines, run
 from tests.goldens import GOLDEN, VERSIONS, compacted, files, produced
 from tests.log.forge import batch, legacy, record
+from tests.loops import each
 
 FIELDS = [
     "file",
@@ -87,10 +88,9 @@ def test_records_are_those_that_producers_sent(version: str, form: str) -> None:
             assert found.get(partition, []) == expected, partition
 
 
-@pytest.mark.parametrize(
+@each(
     "log",
     [item for item in files(".log") if item.version in ("2.8.2", "3.9.2", "4.3.1")],
-    ids=str,
 )
 def test_batches_are_those_of_the_dump_tool(log: Any) -> None:
     result = run("dump", "--batches", "--format", "json", log.path)

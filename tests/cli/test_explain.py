@@ -13,6 +13,7 @@ from kafkaspec.log.segment import Segment
 from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import VERSIONS, files
 from tests.log.forge import batch, record
+from tests.loops import each
 
 
 def leaves(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -35,7 +36,7 @@ def covered(fields: list[dict[str, Any]]) -> bytes:
     return bytes(out)
 
 
-@pytest.mark.parametrize("log", files(".log")[::23], ids=str)
+@each("log", files(".log")[::23])
 def test_the_fields_cover_every_byte_of_the_first_batch(log: Any) -> None:
     with Segment(log.path) as segment:
         first = next(iter(segment.batches()), None)

@@ -6,10 +6,9 @@ import random
 import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.cli.helpers import fingerprint, run
 from tests.goldens import VERSIONS, partitions
+from tests.loops import each
 
 COMMANDS = (
     ["verify", "--codec", "all"],
@@ -42,7 +41,7 @@ def damage(data: bytearray, chance: random.Random) -> bytearray:
     return data
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_damaged_partitions(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     source = chance.choice(partitions(chance.choice(VERSIONS)))

@@ -34,6 +34,7 @@ from tests.codecs.construct_cases import (
     refusal,
 )
 from tests.goldens import VERSIONS, Directory, Golden, directories, files
+from tests.loops import each
 
 
 @pytest.mark.parametrize("data", ENTRIES.values(), ids=ENTRIES)
@@ -236,7 +237,7 @@ def test_misuse_is_not_called_bad_data() -> None:
         CODEC.parse("recordbatch.entry", b"", 1)
 
 
-@pytest.mark.parametrize("directory", directories(".log"), ids=str)
+@each("directory", directories(".log"))
 def test_segments_of_real_brokers(directory: Directory) -> None:
     """Entries come back byte for byte, checksums that the broker computed included."""
     for golden in directory.files:

@@ -15,6 +15,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests import goldens
 from tests.codecs.native_cases import NAMES, golden_segments, integers, records
+from tests.loops import each
 
 pytest.importorskip("kafkaspec._native", reason="the extension was not built")
 
@@ -54,7 +55,7 @@ def _read(data: bytes, layout: Layout, chunk_bytes: int, rescue: Any = None) -> 
     return found
 
 
-@pytest.mark.parametrize("golden", list(golden_segments()), ids=str)
+@each("golden", golden_segments())
 def test_golden_segments(golden: goldens.Golden) -> None:
     data = golden.path.read_bytes()
     expected = _expected(golden.path)

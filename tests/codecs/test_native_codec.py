@@ -36,6 +36,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests import goldens
 from tests.codecs.native_cases import decode, golden_segments
+from tests.loops import each
 
 native = pytest.importorskip("kafkaspec._native", reason="the extension was not built")
 
@@ -296,7 +297,7 @@ def test_columns_that_lie_are_refused() -> None:
 # -- scans and indexes ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("golden", list(golden_segments()), ids=str)
+@each("golden", golden_segments())
 def test_scan_of_golden_segments(golden: goldens.Golden) -> None:
     data = golden.path.read_bytes()
     segment = Segment(golden.path, codec=REFERENCE)

@@ -11,6 +11,7 @@ from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.log.segment import Segment
 from tests import goldens
 from tests.codecs.native_cases import decode, golden_segments, integers, records
+from tests.loops import each
 
 native = pytest.importorskip("kafkaspec._native", reason="the extension was not built")
 
@@ -39,14 +40,14 @@ def _batches(golden: goldens.Golden) -> list[tuple[Any, tuple[Any, ...], list[in
     return found
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("golden", list(golden_segments()), ids=str)
-def test_golden_segments(golden: goldens.Golden, layout: Layout) -> None:
+@each("golden", golden_segments())
+def test_golden_segments(golden: goldens.Golden) -> None:
     for _, sources, item, expected in _batches(golden):
-        status, columns = decode(CORE, sources, [item], layout)
-        assert status == native.OK
-        assert columns.filled == len(expected)
-        assert records(columns.result(), len(expected), layout, sources) == expected
+        for layout in LAYOUTS:
+            status, columns = decode(CORE, sources, [item], layout)
+            assert status == native.OK
+            assert columns.filled == len(expected)
+            assert records(columns.result(), len(expected), layout, sources) == expected, layout
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

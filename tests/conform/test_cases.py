@@ -19,6 +19,7 @@ from kafkaspec.conformance.protocol import ANSWERS, Failure, Hello, Kind, encode
 from kafkaspec.conformance.runner import Outcome, Run
 from kafkaspec.conformance.vectors import vector_cases
 from tests.goldens import FULL, GOLDEN, VERSIONS, files, produced, release
+from tests.loops import each
 
 VECTORS = list(vector_cases())
 _DUMPS_SNAPSHOTS = (3, 3)
@@ -107,7 +108,7 @@ def perfect(case: Case) -> dict[str, Any]:
             return {"value": value, "end": end}
 
 
-@pytest.mark.parametrize("case", VECTORS[::7], ids=lambda case: case.id)
+@each("case", VECTORS[::7], lambda case: case.id)
 def test_a_case_is_passed_by_its_answer_and_by_no_other(case: Case) -> None:
     answer = perfect(case)
     assert case.expected.failure(answer, case.kind) is None

@@ -21,6 +21,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.goldens import Directory, directories, files
 from tests.log import forge
+from tests.loops import each
 
 CODECS = [get_codec(name) for name in codec_names()]
 MANY = settings(max_examples=300, deadline=None)
@@ -218,7 +219,7 @@ SMALL = [golden for golden in files(".log") if golden.path.stat().st_size < 4000
 SOME = SMALL[:: max(1, len(SMALL) // 60)]
 
 
-@pytest.mark.parametrize("golden", SOME, ids=str)
+@each("golden", SOME)
 def test_golden_logs_with_flipped_bits(golden: Any) -> None:
     data = golden.path.read_bytes()
     step = max(1, len(data) // 40)
@@ -228,7 +229,7 @@ def test_golden_logs_with_flipped_bits(golden: Any) -> None:
         agree(bytes(broken))
 
 
-@pytest.mark.parametrize("directory", directories(".log", ".checkpoint"), ids=str)
+@each("directory", directories(".log", ".checkpoint"))
 def test_golden_logs_are_the_same_to_all_codecs(directory: Directory) -> None:
     """Batches field by field, record sets and control records, not only what users see."""
     for golden in directory.files:

@@ -16,6 +16,7 @@ from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 from kafkaspec.layout import Kind
 from kafkaspec.log.segment import Segment
 from tests.goldens import MATRIX, Golden, files
+from tests.loops import each
 
 KRAFT = [
     golden
@@ -101,7 +102,7 @@ def check_producer_snapshot(golden: Golden, codec: Codec) -> None:
             assert optional(value) == expected[name], name
 
 
-@pytest.mark.parametrize("golden", KRAFT, ids=str)
+@each("golden", KRAFT)
 def test_kraft_control_records(golden: Golden, codec: Codec) -> None:
     """Every field of every body, as JSON."""
     said = [

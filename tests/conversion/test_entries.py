@@ -20,6 +20,7 @@ from tests.conversion.helpers import (
 )
 from tests.goldens import GOLDEN, Golden, files, produced
 from tests.log import forge
+from tests.loops import each
 
 VERSIONS = ("0.8.2.2", "0.10.2.2", "2.8.2", "4.3.1")
 """One for each way in which batches look; all of them would take long."""
@@ -40,7 +41,7 @@ def one_log(version: str, partition: str) -> bytes:
     return b"".join(path.read_bytes() for path in paths)
 
 
-@pytest.mark.parametrize("golden", LOGS, ids=str)
+@each("golden", LOGS)
 def test_every_golden_keeps_its_records_in_every_magic_and_compression(golden: Golden) -> None:
     data = golden.path.read_bytes()
     everything, plain = all_records(data), data_records(data)
@@ -77,7 +78,7 @@ def _shape(batch: Any) -> tuple[Any, ...]:
     return (batch.magic, batch.message.attributes, batch.last_offset, inner, frame)
 
 
-@pytest.mark.parametrize("golden", LOGS, ids=str)
+@each("golden", LOGS)
 def test_nothing_asked_for_is_the_same_bytes(golden: Golden) -> None:
     data = golden.path.read_bytes()
     assert converted_bytes(data) == data

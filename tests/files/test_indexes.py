@@ -12,6 +12,7 @@ from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from tests.goldens import VERSIONS, Golden, files
+from tests.loops import each
 
 OFFSETS = [(3, 100), (9, 400), (12, 900)]
 TIMES = [(1000, 2), (1500, 9), (1700, 12)]
@@ -144,7 +145,7 @@ def test_time_lookup(rest: bytes, tmp_path: Path, codec: Codec) -> None:
     assert [offset(timestamp) for timestamp in (1700, 2**62)] == [112] * 2
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@each("version", VERSIONS)
 def test_offset_lookups_in_golden_indexes(version: str, codec: Codec) -> None:
     for golden in files(".index", version=version):
         check_offset_lookups(golden, codec)

@@ -13,14 +13,11 @@ from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
-from tests.goldens import GOLDEN, VERSIONS, partitions
+from tests.goldens import GOLDEN, VERSIONS, label, partitions
 from tests.log import forge
+from tests.loops import each
 
-DIRECTORIES = [
-    pytest.param(path, id=f"{version}-{path.name}")
-    for version in VERSIONS
-    for path in partitions(version)
-]
+DIRECTORIES = [path for version in VERSIONS for path in partitions(version)]
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ def answer(found: Found) -> tuple[int | None, Record | None]:
 # -- golden logs against brute force -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("directory", DIRECTORIES)
+@each("directory", DIRECTORIES, label)
 def test_by_offset_in_a_segment(directory: Path) -> None:
     for segment in Partition(directory).segments:
         seen = read(segment)
@@ -69,7 +66,7 @@ def test_by_offset_in_a_segment(directory: Path) -> None:
             assert answer(segment.find(offset=offset, use_index=False)) == expected
 
 
-@pytest.mark.parametrize("directory", DIRECTORIES)
+@each("directory", DIRECTORIES, label)
 def test_by_timestamp_in_a_segment(directory: Path) -> None:
     for segment in Partition(directory).segments:
         seen = read(segment)
@@ -83,7 +80,7 @@ def test_by_timestamp_in_a_segment(directory: Path) -> None:
                 )
 
 
-@pytest.mark.parametrize("directory", DIRECTORIES)
+@each("directory", DIRECTORIES, label)
 def test_by_offset_in_a_partition(directory: Path) -> None:
     partition = Partition(directory)
     seen = [(segment.path, item) for segment in partition.segments for item in read(segment)]
@@ -97,7 +94,7 @@ def test_by_offset_in_a_partition(directory: Path) -> None:
             assert place == expected
 
 
-@pytest.mark.parametrize("directory", DIRECTORIES)
+@each("directory", DIRECTORIES, label)
 def test_plain_by_timestamp_in_a_partition(directory: Path) -> None:
     """The first data record of the log with that timestamp or a later one."""
     partition = Partition(directory)
@@ -118,7 +115,7 @@ def test_plain_by_timestamp_in_a_partition(directory: Path) -> None:
             assert (found.how, found.record) == ("plain", expected)
 
 
-@pytest.mark.parametrize("directory", DIRECTORIES)
+@each("directory", DIRECTORIES, label)
 def test_records_from_an_offset_on(directory: Path) -> None:
     partition = Partition(directory)
     everything = list(partition.records(control=True))

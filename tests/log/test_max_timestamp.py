@@ -16,12 +16,13 @@ from kafkaspec.conformance.dump_text import snapshot_lines
 from kafkaspec.files import names
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from tests.goldens import GOLDEN, VERSIONS, Golden, partitions
+from tests.goldens import GOLDEN, VERSIONS, Golden, label, partitions
 from tests.log import forge
 from tests.log.test_lookup import data_batch, emptied, read, time_entry, two_segments
+from tests.loops import each
 
 DIRECTORIES = [
-    pytest.param(path, id=f"{version}-{path.name}")
+    path
     for version in VERSIONS
     # 0.10.0 has times and no time index: a broker since then makes an empty one beside the index,
     # and asks the file for its time.
@@ -57,7 +58,7 @@ def transactional(offset: int, producer: int = 7, timestamp: int = 1000) -> byte
 # -- golden logs against reading everything -------------------------------------------------------
 
 
-@pytest.mark.parametrize("directory", DIRECTORIES)
+@each("directory", DIRECTORIES, label)
 def test_golden_logs(directory: Path) -> None:
     partition = Partition(directory)
     largest, batches = -1, None
@@ -169,7 +170,7 @@ def test_one_question_at_a_time(tmp_path: Path) -> None:
 # -- the last stable offset -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("directory", DIRECTORIES)
+@each("directory", DIRECTORIES, label)
 def test_open_transactions_are_those_of_the_dump_tool(directory: Path, tmp_path: Path) -> None:
     partition = Partition(directory)
     paths = partition.snapshot_paths

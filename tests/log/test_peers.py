@@ -29,6 +29,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.goldens import Directory, directories
 from tests.log.strategies import CODECS, records
+from tests.loops import each
 
 IDS = {name: number for number, name in enumerate(CODECS)}
 AIOKAFKA_LACKS = (0, "lz4")
@@ -198,7 +199,7 @@ def test_we_read_their_messages(magic: int, compression: str, builder: Any, code
 # -- golden files --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("directory", directories(".log"), ids=str)
+@each("directory", directories(".log"))
 def test_kafka_python_reads_the_same_from_golden_files(directory: Directory) -> None:
     for golden in directory.files:
         data = golden.path.read_bytes()

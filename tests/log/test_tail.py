@@ -12,6 +12,7 @@ from kafkaspec.errors import CorruptError, KafkaSpecError, Reason, TruncatedErro
 from kafkaspec.log.entries import Tail
 from kafkaspec.log.segment import Segment
 from tests.log import forge
+from tests.loops import each
 
 FIRST = forge.batch(0, [forge.record(0, b"a")])
 SECOND = forge.batch(1, [forge.record(0, b"b" * 40)])
@@ -35,7 +36,7 @@ def test_a_whole_log_has_no_tail(codec: Codec) -> None:
     assert segment.tail is None
 
 
-@pytest.mark.parametrize("left", range(1, 18))
+@each("left", range(1, 18))
 def test_17_bytes_or_fewer_end_the_log_whatever_they_are(left: int, codec: Codec) -> None:
     for junk in (SECOND[:left], bytes(left), b"\xff" * left):
         segment = Segment(FIRST + junk, codec=codec)
@@ -43,14 +44,14 @@ def test_17_bytes_or_fewer_end_the_log_whatever_they_are(left: int, codec: Codec
         assert segment.tail == Tail(len(FIRST), left, "short")
 
 
-@pytest.mark.parametrize("left", range(18, len(SECOND)))
+@each("left", range(18, len(SECOND)))
 def test_an_entry_that_reaches_beyond_the_end_ends_the_log(left: int, codec: Codec) -> None:
     segment = Segment(FIRST + SECOND[:left], codec=codec)
     assert offsets(segment) == [0]
     assert segment.tail == Tail(len(FIRST), left, "torn")
 
 
-@pytest.mark.parametrize("left", range(1, len(SECOND)))
+@each("left", range(1, len(SECOND)))
 def test_the_same_is_an_error_on_demand(left: int, codec: Codec) -> None:
     segment = Segment(FIRST + SECOND[:left], codec=codec, tail="error", name="x.log")
     with pytest.raises(TruncatedError) as caught:

@@ -85,8 +85,13 @@ def _imports(tree: ast.Module, own: str, path: Path, names: set[str]) -> Iterato
                 module = ".".join(filter(None, [*above, module]))
             for alias in node.names:
                 inner = f"{module}.{alias.name}"
-                found = (inner, None) if inner in names else (module, alias.name)
-                yield Import(*found, node.lineno, deferred)
+                is_module = inner in names
+                yield Import(
+                    inner if is_module else module,
+                    None if is_module else alias.name,
+                    node.lineno,
+                    deferred,
+                )
 
 
 def _walk(node: ast.AST, inside: bool) -> Iterator[tuple[ast.AST, bool]]:

@@ -15,6 +15,7 @@ import pytest
 
 from kafkaspec.codecs import Codec, codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
+from tests.loops import each
 
 FOLDER = Path(__file__).parents[2] / "generated" / "vectors"
 VECTORS: list[dict[str, Any]] = [
@@ -67,7 +68,7 @@ def test_there_are_vectors_of_every_kind() -> None:
     assert len(names) == len(set(names)) > 500
 
 
-@pytest.mark.parametrize("vector", ACCEPTED, ids=name)
+@each("vector", ACCEPTED, name)
 def test_accepted(codec: Codec, vector: dict[str, Any]) -> None:
     value, end = parse(codec, vector)
     assert end == vector["end"]
@@ -78,7 +79,7 @@ def test_accepted(codec: Codec, vector: dict[str, Any]) -> None:
         assert plain(getattr(value, instance)) == expected, instance
 
 
-@pytest.mark.parametrize("vector", REJECTED, ids=name)
+@each("vector", REJECTED, name)
 def test_rejected(codec: Codec, vector: dict[str, Any]) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         parse(codec, vector)
@@ -87,7 +88,7 @@ def test_rejected(codec: Codec, vector: dict[str, Any]) -> None:
     assert found == (vector["reason"], vector["path"], vector["offset"]), vector["why"]
 
 
-@pytest.mark.parametrize("vector", REJECTED, ids=name)
+@each("vector", REJECTED, name)
 def test_rejected_inside_of_a_larger_buffer(codec: Codec, vector: dict[str, Any]) -> None:
     """The bytes around the given part are not looked at, and offsets count from the buffer."""
     data = b"\x55" * 5 + bytes.fromhex(vector["hex"]) + b"\x01" * 40
@@ -100,7 +101,7 @@ def test_rejected_inside_of_a_larger_buffer(codec: Codec, vector: dict[str, Any]
     assert found == (reason, vector["path"], vector["offset"] + 5), vector["why"]
 
 
-@pytest.mark.parametrize("vector", CANONICAL, ids=name)
+@each("vector", CANONICAL, name)
 def test_canonical_bytes_are_written_again(codec: Codec, vector: dict[str, Any]) -> None:
     value, end = parse(codec, vector)
     written = codec.serialize(vector["type"], value, parameters=parameters(codec, vector))

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-import pytest
-
 import kafkaspec as ks
+from tests import goldens
+from tests.loops import each
 from tests.writing.golden_settings import (
     index_interval,
     is_modern,
@@ -64,7 +64,7 @@ def legacy() -> list[Path]:
     ]
 
 
-@pytest.mark.parametrize("path", legacy(), ids=lambda path: f"{path.parts[-3]}-{path.name}")
+@each("path", legacy(), goldens.label)
 def test_the_requests_of_a_producer(path: Path, tmp_path: Path) -> None:
     version = path.parts[-3]
     entries = messages(path)

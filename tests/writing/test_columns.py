@@ -18,6 +18,7 @@ from kafkaspec.model import Record
 from kafkaspec.writing.profiles import PROFILES
 from tests.goldens import Directory, directories
 from tests.log import strategies
+from tests.loops import each
 
 SETTINGS = settings(
     deadline=None,
@@ -154,7 +155,7 @@ APPENDED = [
 ]
 
 
-@pytest.mark.parametrize("golden", APPENDED, ids=str)
+@each("golden", APPENDED)
 def test_append_times_of_brokers_are_written_again(tmp_path: Path, golden: Directory) -> None:
     names = [*NAMES, "timestamp_type"]
     source = ks.Partition(golden.files[0].path.parent)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import kafkaspec as ks
 from kafkaspec.files.checkpoints import partition_metadata
 from kafkaspec.files.snapshots import ProducerSnapshot
 from tests import goldens
+from tests.loops import each
 from tests.writing.golden_settings import (
     index_interval,
     is_modern,
@@ -53,10 +52,10 @@ def same(name: str, theirs: Path, ours: Path) -> bool:
     return (theirs / name).read_bytes() == (ours / name).read_bytes()
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [path for path in written() if is_modern(path)],
-    ids=lambda path: f"{path.parts[-3]}-{path.name}",
+    goldens.label,
 )
 def test_a_partition_of_batches_comes_out_as_the_broker_left_it(path: Path, tmp_path: Path) -> None:
     metadata = path / "partition.metadata"

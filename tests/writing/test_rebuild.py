@@ -15,6 +15,7 @@ from kafkaspec.writing import comparison
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile, Recovery
 from tests import goldens
+from tests.loops import each
 from tests.writing.golden_settings import index_interval, is_modern, numbers, partitions
 
 PER_BATCH = (3, 9, 1)
@@ -45,10 +46,10 @@ def unequal(files: list[RebuiltFile]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("rule", ["recovery", "append"])
-@pytest.mark.parametrize(
+@each(
     "path",
     [path for path in partitions() if numbers(path.parts[-3]) >= PER_BATCH],
-    ids=lambda path: f"{path.parts[-3]}-{path.name}",
+    goldens.label,
 )
 def test_indexes_from_3_9_1_on_are_those_of_the_broker(path: Path, rule: str) -> None:
     report = rebuild(path, rule)
@@ -61,7 +62,7 @@ def test_indexes_from_3_9_1_on_are_those_of_the_broker(path: Path, rule: str) ->
         assert gone or file.comparison is Comparison.EQUAL
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         path
@@ -69,7 +70,7 @@ def test_indexes_from_3_9_1_on_are_those_of_the_broker(path: Path, rule: str) ->
         if path.name not in goldens.compacted(path.parts[-3])
         and (path.name != METADATA or numbers(path.parts[-3]) >= PER_BATCH)
     ],
-    ids=lambda path: f"{path.parts[-3]}-{path.name}",
+    goldens.label,
 )
 def test_a_leader_of_any_version_made_the_same_of_batches(path: Path) -> None:
     """Each batch was one append, so that nothing is unknown."""

@@ -13,6 +13,7 @@ from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
 from tests.files.checkpoints.hostile import parsed
 from tests.goldens import Golden, named
+from tests.loops import each
 
 LEADER_EPOCHS = named(names.LEADER_EPOCHS)
 OFFSETS = [golden for name in names.OFFSET_CHECKPOINTS for golden in named(name)]
@@ -22,7 +23,7 @@ INT = st.integers(-(2**31), 2**31 - 1)
 LONG = st.integers(-(2**63), 2**63 - 1)
 
 
-@pytest.mark.parametrize("golden", LEADER_EPOCHS, ids=str)
+@each("golden", LEADER_EPOCHS)
 def test_a_leader_epoch_checkpoint_of_a_broker_is_written_the_same(golden: Golden) -> None:
     data = golden.path.read_bytes()
     entries = leader_epoch_checkpoint.read(golden.path)
@@ -97,7 +98,7 @@ def test_hostile_bytes_raise_our_error_or_nothing(data: bytes) -> None:
         assert leader_epoch_checkpoint.parse(leader_epoch_checkpoint.serialize(entries)) == entries
 
 
-@pytest.mark.parametrize("golden", OFFSETS, ids=str)
+@each("golden", OFFSETS)
 def test_an_offset_checkpoint_of_a_broker_is_written_the_same(golden: Golden) -> None:
     data = golden.path.read_bytes()
     entries = offset_checkpoint.read(golden.path)

@@ -13,11 +13,12 @@ from kafkaspec.files.checkpoints import kafka_uuid, partition_metadata
 from kafkaspec.files.checkpoints.partition_metadata import PartitionMetadata
 from tests.files.checkpoints.hostile import parsed
 from tests.goldens import Golden, named
+from tests.loops import each
 
 ID = "r4MPr70ORhKk-8BRYZqAwQ"
 
 
-@pytest.mark.parametrize("golden", named("partition.metadata"), ids=str)
+@each("golden", named("partition.metadata"))
 def test_the_file_of_a_broker_is_written_the_same(golden: Golden) -> None:
     data = golden.path.read_bytes()
     found = partition_metadata.read(golden.path)
