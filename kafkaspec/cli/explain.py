@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafkaspec.cli.options import format_option
+from kafkaspec.cli.options import CodecName, format_option
+from kafkaspec.codecs import codec_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +20,8 @@ Output of --format json, one object a field: section, path, start, end, bits
 (null, or the first bit and the one behind the last, from the highest bit of
 the byte at start), hex, value (bytes as {"hex": "..."}), name (of the value,
 where the specification has one), kafka_name, doc, spec, error. Exit codes:
-0 explained, 1 some field cannot be what the specification says, 2 wrong usage
-or unreadable.
+0 explained, 1 some field cannot be what the specification says (or a codec
+of --codec disagrees), 2 wrong usage or unreadable.
 """
 
 
@@ -42,6 +43,32 @@ or unreadable.
     metavar="N",
     help="Records, or entries of a checkpoint, that are shown; 0 for all.",
 )
+@click.option(
+    "--as",
+    "type_name",
+    metavar="TYPE",
+    help="Read the file as this type of the specification: index.time_index, message_set ...",
+)
+@click.option(
+    "--parameter",
+    "parameters",
+    type=int,
+    multiple=True,
+    metavar="N",
+    help="With --as: a parameter of the type. The name of an index says its base offset.",
+)
+@click.option(
+    "--size",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --as: bytes that are read from --position on; all by default.",
+)
+@click.option(
+    "--codec",
+    type=CodecName("all"),
+    metavar="NAME",
+    help="With --as: a codec that must read the same, or all.",
+)
 @click.option("--full", is_flag=True, help="All bytes of long keys and values.")
 @format_option
 @click.pass_context
@@ -51,6 +78,10 @@ def explain_command(
     offset: int | None,
     position: int | None,
     max_records: int,
+    type_name: str | None,
+    parameters: tuple[int, ...],
+    size: int | None,
+    codec: str | None,
     full: bool,
     output_format: str,
 ) -> None:
@@ -59,13 +90,27 @@ def explain_command(
     FILE is a segment or a KRaft snapshot; of an index the entry at --position is shown, of a
     producer snapshot or a text file all. Names, places and meanings of binary files come from the
     specification, by way of the official Kaitai Struct compiler. Records of a compressed batch are
-    shown over the decompressed bytes.
+    shown over the decompressed bytes. With --as, FILE may be any file.
     """
     from kafkaspec.cli.exits import CLEAN, FINDINGS
 
     if offset is not None and position is not None:
         raise click.UsageError("give either --offset or --position")
-    sections = list(_sections(file, offset, position, max_records))
+    disagree: list[str] = []
+    if type_name is None:
+        if parameters or size is not None or codec is not None:
+            raise click.UsageError("--parameter, --size and --codec go with --as")
+        sections = list(_sections(file, offset, position, max_records))
+    else:
+        from kafkaspec.cli.explain_type import explain_type, type_named
+
+        if offset is not None:
+            raise click.UsageError("--as takes --position, not --offset")
+        chosen = codec_names() if codec == "all" else [codec] if codec else []
+        key = type_named(type_name)
+        sections, disagree = explain_type(file, key, parameters, position or 0, size, chosen)
+        for line in disagree:
+            click.echo(f"kafkaspec: {file}: {line}", err=True)
     if output_format == "json":
         from kafkaspec.cli.explain_text import json_lines
 
@@ -78,7 +123,7 @@ def explain_command(
         console = stdout_console()
         for section in sections:
             print_section(section, console, full=full)
-    broken = any(field.error for section in sections for field in section.fields)
+    broken = disagree or any(field.error for section in sections for field in section.fields)
     ctx.exit(FINDINGS if broken else CLEAN)
 
 

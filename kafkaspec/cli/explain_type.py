@@ -1,0 +1,141 @@
+"""``explain --as``: bytes of a file read as one type of the specification."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.cli.explain_data import Section
+from kafkaspec.codecs import Origin, get_codec
+from kafkaspec.codecs.references.kaitai import KaitaiCodec
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.files import names
+from kafkaspec.io.local import Source
+
+MOST: Final = 16 << 20
+"""Bytes that are explained at once: every field of them is an object."""
+
+_INDEXES: Final = (names.OFFSET_INDEX, names.TIME_INDEX)
+
+
+def type_named(text: str) -> str:
+    """Return the key of the type that ``text`` names: ``index.time_index``, or ``time_index``.
+
+    Raises:
+        UsageError: there is none, or several; the message lists them.
+    """
+    found = [key for key in LAYOUTS if text in (key, key.partition(".")[2])]
+    root = f"{text}.{text}"
+    if root in LAYOUTS:
+        return root
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise click.UsageError(f"there are several types {text}: {', '.join(found)}")
+    close = difflib.get_close_matches(text, [*LAYOUTS, *_short()], n=1)
+    hint = f"; did you mean {close[0]}?" if close else "."
+    listed = "\n".join(f"  {', '.join(keys)}" for keys in _by_file().values())
+    raise click.UsageError(f"there is no type {text}{hint} The specification has\n{listed}")
+
+
+def _short() -> list[str]:
+    return [key.partition(".")[2] for key in LAYOUTS]
+
+
+def _by_file() -> dict[str, list[str]]:
+    files: dict[str, list[str]] = {}
+    for key in LAYOUTS:
+        files.setdefault(key.partition(".")[0], []).append(key)
+    return files
+
+
+def explain_type(
+    path: Path,
+    type_key: str,
+    given: Sequence[int],
+    position: int,
+    size: int | None,
+    codecs: Sequence[str],
+) -> tuple[list[Section], list[str]]:
+    """Read the bytes of a file as a type.
+
+    Args:
+        path: of the file.
+        type_key: of the type.
+        given: its parameters.
+        position: where it begins.
+        size: bytes that it may take, None for all up to the end of the file.
+        codecs: that read the same bytes and must agree.
+
+    Returns:
+        What to show, and one line for each codec that disagrees.
+
+    Raises:
+        UsageError: the parameters are not those of the type, or there are too many bytes.
+        KafkaSpecError: the file cannot be read, or has no such byte.
+    """
+    parameters = _parameters(path, type_key, given)
+    with Source(path) as source:
+        left = source.size - position
+        if left < 0:
+            detail = f"byte {position} is not in the file, which has {source.size}"
+            raise make_error(Reason.INVALID_VALUE, detail, file=str(path))
+        wanted = left if size is None else min(size, left)
+        if wanted > MOST:
+            raise click.UsageError(
+                f"{wanted} bytes are too many; choose some with --position and --size"
+            )
+        data = bytes(source.buffer[position : position + wanted])
+    kaitai = KaitaiCodec()
+    origin = Origin(str(path), position)
+    fields = kaitai.positions(type_key, data, parameters=parameters, origin=origin)
+    end = max((field.end for field in fields), default=position)
+    more = position + len(data) - end
+    broken = any(field.error for field in fields)
+    note = f"{more} more bytes follow" if more and not broken else ""
+    title = f"{type_key} at byte {position}, {end - position} bytes"
+    sections = [Section(title, data, position, fields, note)]
+    expected = _outcome(kaitai, type_key, data, parameters)
+    disagree = []
+    for name in codecs:
+        found = _outcome(get_codec(name), type_key, data, parameters)
+        same = found == expected
+        sections.append(Section("", b"", 0, [], f"{name} {'agrees' if same else 'DISAGREES'}"))
+        if not same:
+            disagree.append(f"{name} reads something else: {found[1]}")
+    return sections, disagree
+
+
+def _outcome(
+    codec: Any, type_key: str, data: bytes, parameters: tuple[int, ...]
+) -> tuple[Any, Any]:
+    """Return what a codec reads and where that ends, or why it reads nothing."""
+    try:
+        value, end = codec.parse(type_key, data, parameters=parameters)
+    except KafkaSpecError as error:
+        return None, (error.reason, error.path, error.offset, error.spec)
+    return value, end
+
+
+def _parameters(path: Path, type_key: str, given: Sequence[int]) -> tuple[int, ...]:
+    """Return the parameters of a type, from the name of the file where it says them."""
+    wanted = LAYOUTS[type_key].parameters
+    structure = next((kind for _, kind in wanted if kind), None)
+    if structure is not None:
+        raise click.UsageError(
+            f"{type_key} needs a {structure}, which cannot be given here; explain what holds both"
+        )
+    ids = [name for name, _ in wanted]
+    if not given and ids == ["base_offset"]:
+        name = names.parse_segment(path.name)
+        if name is not None and name.kind in _INDEXES:
+            return (name.base_offset,)
+    if len(given) != len(ids):
+        needs = f"the parameters {', '.join(ids)}" if ids else "no parameters"
+        raise click.UsageError(f"{type_key} has {needs}: give --parameter N for each, in order")
+    return tuple(given)
