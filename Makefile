@@ -52,11 +52,11 @@ bench-spark:  ## Compare the data source with Spark's Parquet and Kafka sources 
 
 fuzz:  ## Fuzz the native core with sanitizers (SECONDS=600; needs clang with libFuzzer)
 	@tools/setup/venv.sh $(VENV) construct,test
-	$(BIN)/python native/fuzz/run.py --seconds $(or $(SECONDS),600)
+	$(BIN)/python -m tools.native.fuzz.run --seconds $(or $(SECONDS),600)
 
 sanitize:  ## Run tests on a build with address and undefined-behaviour sanitizers (ALL=1: all of them)
 	@tools/setup/venv.sh $(VENV) construct,test
-	$(BIN)/python native/sanitize.py $(if $(ALL),tests)
+	$(BIN)/python -m tools.native.sanitize $(if $(ALL),tests)
 
 conformance:  ## Run the conformance kit on our codecs, clients, Java and JavaScript; write the page (OPTIONS=--check)
 	@tools/setup/venv.sh $(VENV) construct,test

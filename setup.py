@@ -1,21 +1,46 @@
 """What pyproject.toml cannot say: packages that generated/ is mapped to, and an extension in C.
 
-Where there is no C compiler the installation succeeds without it, and the ``python`` codec serves.
+Where there is no C compiler the installation succeeds without it, and the ``python`` codec serves;
+CI=true and KAFKASPEC_NATIVE=required make it a failure.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from setuptools import Extension, find_namespace_packages, setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.editable_wheel import editable_wheel
 
-ROOT = Path(__file__).parent
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))
+
+from kafkaspec.extension import FLAGS, GLUE, MACRO, fingerprint, sources  # noqa: E402
+
 PACKAGE = "kafkaspec._generated"
-CORE = "generated/native"
-GLUE = "kafkaspec/codecs/native"
+CORE = ROOT / "generated" / "native"
+REQUIRED = "KAFKASPEC_NATIVE"
+"""The environment variable that makes the extension required, as CI=true does."""
+
+
+class BuildExt(build_ext):
+    """Compiles the extension; for developers, C that does not compile is an error."""
+
+    def build_extension(self, ext: Extension) -> None:
+        wanted = os.environ.get("CI") == "true" or os.environ.get(REQUIRED) == "required"
+        ext.optional = not (wanted or (self.editable_mode and self.has_compiler()))
+        super().build_extension(ext)
+
+    def has_compiler(self) -> bool:
+        """Whether there is all that a compilation needs, so that a failure is that of the C."""
+        command = getattr(self.compiler, "compiler", ["cl"])  # MSVC has no such list
+        return shutil.which(command[0]) is not None and any(
+            (Path(folder) / "Python.h").exists() for folder in self.include_dirs
+        )
 
 
 class EditableWheel(editable_wheel):
@@ -41,17 +66,13 @@ def link_types(package: Path) -> None:
         link.symlink_to(os.path.relpath(ROOT / "generated", package))
 
 
-def files(pattern: str) -> list[str]:
-    """The generated core and the glue, relative to the project as setuptools wants it."""
-    return [
-        path.relative_to(ROOT).as_posix()
-        for folder in (CORE, GLUE)
-        for path in sorted((ROOT / folder).glob(pattern))
-    ]
+def relative(paths: Iterable[Path]) -> list[str]:
+    """Return the paths as setuptools wants them: relative to the project."""
+    return [path.relative_to(ROOT).as_posix() for path in paths]
 
 
 setup(
-    cmdclass={"editable_wheel": EditableWheel},
+    cmdclass={"build_ext": BuildExt, "editable_wheel": EditableWheel},
     package_dir={PACKAGE: "generated"},
     packages=[
         *find_namespace_packages(include=["kafkaspec*", "pyspark_kafkasegment"]),
@@ -60,11 +81,11 @@ setup(
     ext_modules=[
         Extension(
             "kafkaspec._native",
-            sources=files("*.c"),
-            depends=files("*.h"),
-            include_dirs=[CORE, GLUE],
-            # -O3 duplicates the loops that the generator has specialised already, and is slower.
-            extra_compile_args=[] if sys.platform == "win32" else ["-std=gnu99", "-O2"],
+            sources=relative(sources(CORE, "*.c")),
+            depends=relative(sources(CORE, "*.h")),
+            include_dirs=relative([CORE, GLUE]),
+            define_macros=[(MACRO, fingerprint(CORE))],
+            extra_compile_args=list(FLAGS),
             py_limited_api=True,
             optional=True,
         )

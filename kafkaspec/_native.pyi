@@ -5,6 +5,8 @@ from typing import Any, Generic, Self, TypeVar
 
 from typing_extensions import Buffer
 
+SPECIFICATION: str
+SOURCES: str
 OK: int
 IRREGULAR: int
 CHECKSUM: int

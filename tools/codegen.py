@@ -17,6 +17,7 @@ import click
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tools.native.build import BuildError, NoCompilerError, rebuild  # noqa: E402
 from tools.specgen import driver  # noqa: E402
 from tools.specgen.kaitai.emit import CompilerMissing  # noqa: E402
 from tools.specgen.lint.rules import lint  # noqa: E402
@@ -72,13 +73,27 @@ def main(
         sys.exit(1)
 
 
+def _rebuild() -> int:
+    """Bring the extension up to date; 1 where the generated C does not compile."""
+    try:
+        if rebuild():
+            click.echo("rebuilt the extension kafkaspec._native")
+    except NoCompilerError as error:
+        click.echo(f"{error}; the extension kafkaspec._native is not rebuilt", err=True)
+        return 1 if os.environ.get("CI") == "true" else 0
+    except BuildError as error:
+        click.echo(f"{error}\nthe C in generated/native does not compile", err=True)
+        return 1
+    return 0
+
+
 def _generate(check: bool, targets: tuple[str, ...], spec: Path, output: Path) -> int:
     def use(fresh: dict[str, Path]) -> int:
         if check:
             return _report(driver.compare(fresh, output, targets))
         for line in driver.write(fresh, output, targets) or ["unchanged"]:
             click.echo(line)
-        return 0
+        return _rebuild() if output == ROOT / "generated" else 0
 
     try:
         return driver.run_in_temporary(spec, targets, use)

@@ -19,6 +19,9 @@ from . import (
     varint,
 )
 
+SPECIFICATION = "aaff9ba55bf16ec812907ada5d6e0fdcc282ea62ebf0d126145fa2e8918e5e0f"
+"""SHA-256 of the specification that all generated code is made from."""
+
 LAYOUTS: dict[str, TypeLayout] = {
     layout.key: layout
     for module in (
@@ -64,46 +67,6 @@ ENUMS: dict[str, dict[int, tuple[str, str]]] = {
 """Names and meanings of enumerated values, by key of the enumeration."""
 
 ENTRY_KINDS: dict[str, dict[int, EntryKind]] = {
-    "message_set.framed_message": {
-        0: EntryKind(
-            magic=0,
-            key="message_set.message_v0",
-            record_set="",
-            record="message_set.message_v0",
-            count="",
-            payload="",
-            header=frozenset({"crc", "magic", "payload"}),
-            fields=frozenset({"crc", "magic", "payload"}),
-        ),
-        1: EntryKind(
-            magic=1,
-            key="message_set.message_v1",
-            record_set="",
-            record="message_set.message_v1",
-            count="",
-            payload="",
-            header=frozenset(
-                {
-                    "attributes",
-                    "attributes.compression",
-                    "attributes.reserved",
-                    "crc",
-                    "magic",
-                    "payload",
-                }
-            ),
-            fields=frozenset(
-                {
-                    "attributes",
-                    "attributes.compression",
-                    "attributes.reserved",
-                    "crc",
-                    "magic",
-                    "payload",
-                }
-            ),
-        ),
-    },
     "recordbatch.entry": {
         0: EntryKind(
             magic=0,
@@ -227,6 +190,46 @@ ENTRY_KINDS: dict[str, dict[int, EntryKind]] = {
                     "timestamp",
                     "timestamp_delta",
                     "value",
+                }
+            ),
+        ),
+    },
+    "message_set.framed_message": {
+        0: EntryKind(
+            magic=0,
+            key="message_set.message_v0",
+            record_set="",
+            record="message_set.message_v0",
+            count="",
+            payload="",
+            header=frozenset({"crc", "magic", "payload"}),
+            fields=frozenset({"crc", "magic", "payload"}),
+        ),
+        1: EntryKind(
+            magic=1,
+            key="message_set.message_v1",
+            record_set="",
+            record="message_set.message_v1",
+            count="",
+            payload="",
+            header=frozenset(
+                {
+                    "attributes",
+                    "attributes.compression",
+                    "attributes.reserved",
+                    "crc",
+                    "magic",
+                    "payload",
+                }
+            ),
+            fields=frozenset(
+                {
+                    "attributes",
+                    "attributes.compression",
+                    "attributes.reserved",
+                    "crc",
+                    "magic",
+                    "payload",
                 }
             ),
         ),

@@ -14,6 +14,9 @@
 
 #include <stdint.h>
 
+/* The specification that the core is made from; the generated layout holds the same hash. */
+#define KS_SPECIFICATION "aaff9ba55bf16ec812907ada5d6e0fdcc282ea62ebf0d126145fa2e8918e5e0f"
+
 /* Results. */
 enum {
     KS_OK = 0,

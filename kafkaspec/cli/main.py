@@ -30,6 +30,7 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         from kafkaspec.errors import KafkaSpecError
+        from kafkaspec.extension import StaleExtensionError
 
         try:
             result = super().invoke(ctx)
@@ -42,7 +43,7 @@ class _Commands(click.Group):
             # raise once more when the interpreter flushes it, so it goes nowhere.
             _silence_stdout()
             ctx.exit(0)
-        except OSError as error:
+        except (OSError, StaleExtensionError) as error:
             click.echo(f"kafkaspec: {error}", err=True)
             ctx.exit(USAGE)
         except KeyboardInterrupt:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkaspec.codecs.native.build import NoCompilerError, build
+from tools.native.build import NoCompilerError, build
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,7 +29,9 @@ def _wheel(tmp_path: Path, compiler: str) -> tuple[str, list[str]]:
         if (ROOT / name).exists():
             shutil.copy(ROOT / name, source / name)
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), "."]
-    environment = os.environ | ({"CC": compiler} if compiler else {})
+    # As a user has it: CI=true would make the extension required.
+    environment = {key: value for key, value in os.environ.items() if key != "CI"}
+    environment |= {"CC": compiler} if compiler else {}
     done = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True)
     if "No matching distribution" in done.stderr or "No module named pip" in done.stderr:
         pytest.skip("pip cannot fetch setuptools")

@@ -24,13 +24,13 @@ import pytest
 from kafkaspec.checksum import crc32, crc32c
 from kafkaspec.codecs.base import Codec
 from kafkaspec.codecs.native import NativeCodec
-from kafkaspec.codecs.native.build import NoCompilerError, build
 from kafkaspec.codecs.native.columns import ColumnSet, Layout
 from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.codecs.references.construct import ConstructCodec
 from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason
+from tools.native.build import NoCompilerError, build
 from tools.specgen import driver
 from tools.specgen.kaitai.emit import CompilerMissing
 from tools.specgen.lint.rules import lint

@@ -11,6 +11,7 @@ from tests.structure.source import CODE, ROOT, Module, circles, modules
 LAYERS = (
     (
         "kafkaspec.errors",
+        "kafkaspec.extension",
         "kafkaspec.checksum",
         "kafkaspec.layout",
         "kafkaspec.model",

@@ -12,7 +12,8 @@ class Output:
     Attributes:
         path: relative to ``generated/``, with forward slashes.
         sources: ids of the specifications that it is made from; the driver adds what they import.
-        text: content without the header.
+        text: content without the header; ``@SPECIFICATION@`` in it becomes the hash that the header
+            names.
     """
 
     path: str

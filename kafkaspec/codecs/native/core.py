@@ -7,9 +7,11 @@ from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from kafkaspec.extension import StaleExtensionError, fingerprint
 from kafkaspec.model import Record
 
 DEFAULT_PACKAGE = "kafkaspec._generated"
@@ -154,5 +156,25 @@ def load_core(package: str = DEFAULT_PACKAGE) -> Core:
 
     Raises:
         ImportError: it was not built; the installation found no C compiler.
+        StaleExtensionError: it was not built from the code that is here.
     """
-    return Core(import_module(_module_name(package)))
+    module = import_module(_module_name(package))
+    _refuse_stale(module, package)
+    return Core(module)
+
+
+def _refuse_stale(module: ModuleType, package: str) -> None:
+    """Compare the hashes that the extension holds with those of what it must have been made of."""
+    made = tuple(getattr(module, name, "unknown") for name in ("SPECIFICATION", "SOURCES"))
+    core = Path(import_module(package).__path__[0]) / "native"
+    # A wheel brings the extension without the generated C.
+    sources = fingerprint(core) if core.is_dir() else made[1]
+    here = (import_module(f"{package}.layout").SPECIFICATION, sources)
+    if made == here:
+        return
+    what = "specification" if made[0] != here[0] else "C sources"
+    old, new = next(pair for pair in zip(made, here, strict=True) if pair[0] != pair[1])
+    raise StaleExtensionError(
+        f"{module.__name__} is stale: it was built from the {what} with the hash {old}, and those "
+        f"of {package} have {new} ({module.__file__}); run make generate, or pip install -e ."
+    )

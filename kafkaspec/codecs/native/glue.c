@@ -236,6 +236,12 @@ static int add(PyObject *module, const char *name, PyObject *value)
     return status;
 }
 
+#ifndef KS_SOURCES
+#error "KS_SOURCES is to be the hash of all sources; see kafkaspec/extension.py"
+#endif
+#define TEXT_OF(macro) #macro
+#define TEXT(macro) TEXT_OF(macro)
+
 static int prepare(PyObject *module)
 {
     static const struct {
@@ -263,6 +269,9 @@ static int prepare(PyObject *module)
         add(module, "SCAN", names_tuple(ks_scan_names, ks_scan_count)) < 0)
         return -1;
     if (add(module, "Records", glue_records_type(module)) < 0)
+        return -1;
+    if (PyModule_AddStringConstant(module, "SPECIFICATION", KS_SPECIFICATION) < 0 ||
+        PyModule_AddStringConstant(module, "SOURCES", TEXT(KS_SOURCES)) < 0)
         return -1;
     const char *kernels[8];
     const int found = ks_crc_kernels();

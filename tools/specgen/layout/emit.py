@@ -197,6 +197,9 @@ def _package(model: Model) -> Output:
     for spec in model.specs:
         out.line(f"from . import {spec.id}")
     out.line()
+    out.line('SPECIFICATION = "@SPECIFICATION@"')
+    out.line('"""SHA-256 of the specification that all generated code is made from."""')
+    out.line()
     with out.block("LAYOUTS: dict[str, TypeLayout] = {", "}"):
         out.line("layout.key: layout")
         out.line(f"for module in ({', '.join(spec.id for spec in model.specs)},)")

@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 
+/* The specification that the core is made from; the generated layout holds the same hash. */
+#define KS_SPECIFICATION "@SPECIFICATION@"
+
 /* Results. */
 enum {
     KS_OK = 0,

@@ -1,6 +1,6 @@
 """Builds the fuzz target and runs it for a while: libFuzzer, address and undefined sanitizers.
 
-    python native/fuzz/run.py [--seconds N] [--keep DIRECTORY] [--seeds-only]
+    python -m tools.native.fuzz.run [--seconds N] [--keep DIRECTORY] [--seeds-only]
 
 Seeds are the golden segments, cut to batches, and their payloads after decompression; words of the
 dictionary come from the specification. Needs clang with libFuzzer (Debian: ``clang`` and
@@ -16,14 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.log.segment import Segment
+
+ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
 SANITIZERS = "fuzzer,address,undefined"
-sys.path.insert(0, str(ROOT))
-
-from kafkaspec._generated.layout import LAYOUTS  # noqa: E402
-from kafkaspec.codecs.python import PythonCodec  # noqa: E402
-from kafkaspec.log.segment import Segment  # noqa: E402
 
 
 def compile_target(into: Path) -> Path:

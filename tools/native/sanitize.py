@@ -1,7 +1,7 @@
 """Builds the extension with address and undefined-behaviour sanitizers and runs tests on it.
 
-    python native/sanitize.py                        what uses the extension most, for CI
-    python native/sanitize.py tests [OPTION ...]     the whole suite, or what else pytest takes
+    python -m tools.native.sanitize                      what uses the extension most, for CI
+    python -m tools.native.sanitize tests [OPTION ...]   the whole suite, or what else pytest takes
 
 The whole suite takes some 25 minutes of a core under the sanitizers, most of it in tests of the
 other codecs, and all of tests/arrow and tests/log more than the five that CI has for it, so that CI
@@ -17,11 +17,12 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tools.native.build import NAME, build
+
+ROOT = Path(__file__).resolve().parents[2]
 TESTS = (
     "tests/codecs/test_native_codec.py",
     "tests/codecs/test_native_columns.py",
@@ -36,18 +37,10 @@ LEFT_OUT = "not kafka and not address_space"
 """Marks: Kafka's own readers have tests of their own, and no limit on the address space leaves a
 sanitizer the terabytes that it takes."""
 IGNORED = shutil.ignore_patterns("__pycache__", "*.so", ".git", ".*_cache", ".venv*", "build")
-FLAGS = (
-    "-std=gnu99", "-O1", "-g", "-fno-omit-frame-pointer", "-fPIC", "-shared",
+OPTIONS = (
+    "-O1", "-g", "-fno-omit-frame-pointer",
     "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined",
 )  # fmt: skip
-
-
-def compile_extension(target: Path) -> None:
-    """The extension with its sanitizers; raises ``CalledProcessError`` if it does not compile."""
-    folders = [ROOT / "generated/native", ROOT / "kafkaspec/codecs/native"]
-    sources = [str(path) for folder in folders for path in sorted(folder.glob("*.c"))]
-    includes = [f"-I{folder}" for folder in (*folders, sysconfig.get_path("include"))]
-    subprocess.run(["gcc", *FLAGS, *includes, *sources, "-o", str(target)], check=True)
 
 
 def runtime() -> str:
@@ -63,7 +56,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="kafkaspec-sanitize-") as directory:
         copy = Path(directory)
         shutil.copytree(ROOT, copy, symlinks=True, dirs_exist_ok=True, ignore=IGNORED)
-        compile_extension(copy / "kafkaspec" / "_native.abi3.so")
+        os.environ["CC"] = "gcc"  # whose runtime is loaded below
+        build(copy / "generated", copy / "kafkaspec" / NAME, OPTIONS)
         environment = os.environ | {
             "LD_PRELOAD": runtime(),
             # Python keeps memory for good, and mimics of malloc confuse the leak check.

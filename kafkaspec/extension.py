@@ -1,0 +1,35 @@
+"""The C that the extension ``_native`` is made of, and the proof that it was made of that.
+
+setup.py reads this module too, so that it imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+GLUE = Path(__file__).parent / "codecs" / "native"
+FLAGS = () if sys.platform == "win32" else ("-std=gnu99", "-O2")
+"""Not -O3: it duplicates the loops that the generator has specialised already, and is slower."""
+MACRO = "KS_SOURCES"
+"""The macro that gives the fingerprint to the compiler."""
+
+
+class StaleExtensionError(RuntimeError):
+    """The extension was made from another specification, or from other C."""
+
+
+def sources(core: Path, pattern: str = "*.[ch]") -> list[Path]:
+    """Return the files of a generated core and of the glue around it, in a fixed order."""
+    return [*sorted(core.glob(pattern)), *sorted(GLUE.glob(pattern))]
+
+
+def fingerprint(core: Path) -> str:
+    """Return a hash of all C that an extension is made of."""
+    digest = sha256()
+    for path in sources(core):
+        content = path.read_bytes()
+        digest.update(f"{path.name} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
