@@ -20,8 +20,8 @@ from kafkaspec.arrow.schema import TIMESTAMP_TYPES
 from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP
-from kafkaspec.log.encoding import NONE, batch_entry, encode
+from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE
+from kafkaspec.log.encoding import batch_entry, encode
 from kafkaspec.model import Record
 
 COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", "timestamp_type")

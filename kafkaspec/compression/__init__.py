@@ -10,23 +10,28 @@ The libraries are loaded when a codec is used for the first time: importing this
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.compression.refusal import RefusalError, too_large
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.layout.kinds import KINDS
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 __all__ = [
     "DEFAULT_MAX_OUTPUT",
+    "NAMES",
     "CompressionType",
     "Into",
     "compress",
     "decompress",
     "into",
+    "is_allowed",
     "name",
 ]
 
@@ -39,8 +44,8 @@ before it compresses it, so real payloads are a few MiB; 256 MiB leaves room for
 raised the limit to 100 MiB and more. Kafka itself has no bound.
 """
 
-_ZSTD_MIN_MAGIC: Final = 2  # KIP-110: older formats reject zstd, whoever wrote it
-
+NAMES: Final = tuple(kind.name.lower() for kind in CompressionType)
+"""Names of all codecs by id, ``none`` first, as Kafka's configuration has them."""
 
 Into = Callable[[memoryview, memoryview], int]
 """See ``into``."""
@@ -54,12 +59,6 @@ class _Codec(Protocol):
     def compress(self, data: memoryview, *, magic: int, level: int | None) -> bytes: ...
 
 
-_MODULES: Final = {
-    CompressionType.GZIP: "gzip",
-    CompressionType.SNAPPY: "snappy",
-    CompressionType.LZ4: "lz4",
-    CompressionType.ZSTD: "zstd",
-}
 _KINDS: Final = {int(kind): kind for kind in CompressionType}
 _loaded: dict[CompressionType, _Codec] = {}
 
@@ -119,7 +118,7 @@ def into(codec: int, magic: int) -> Into:
         magic: of the batches or wrapper messages that hold the payloads.
     """
     kind = _KINDS.get(codec, CompressionType.NONE)
-    if kind is CompressionType.NONE or (kind is CompressionType.ZSTD and magic < _ZSTD_MIN_MAGIC):
+    if kind is CompressionType.NONE or not is_allowed(kind, magic):
         return _refuse
     return _load(kind).decompress_into
 
@@ -161,10 +160,23 @@ def _known(codec: int) -> CompressionType:
     return kind
 
 
+def is_allowed(codec: int, magic: int) -> bool:
+    """Tell whether entries of a magic may hold payloads of a codec that there is a module for.
+
+    KIP-110: messages and wrappers reject zstd, whoever wrote it.
+    """
+    kind = _KINDS.get(codec)
+    if kind is CompressionType.ZSTD and not KINDS[magic].has_record_sets:
+        return False
+    return kind is CompressionType.NONE or (kind is not None and _module(kind) is not None)
+
+
 def _allowed(codec: int, magic: int) -> CompressionType:
     kind = _known(codec)
-    if kind is CompressionType.ZSTD and magic < _ZSTD_MIN_MAGIC:
-        raise _unsupported(f"zstd is not allowed in magic {magic}")
+    if not is_allowed(kind, magic):
+        if _module(kind) is None:
+            raise _unsupported(f"{kind.name.lower()} cannot be read or written yet")
+        raise _unsupported(f"{kind.name.lower()} is not allowed in magic {magic}")
     return kind
 
 
@@ -175,6 +187,13 @@ def _unsupported(detail: str) -> KafkaSpecError:
 def _load(kind: CompressionType) -> _Codec:
     codec = _loaded.get(kind)
     if codec is None:
-        codec = cast(_Codec, import_module(f"{__name__}.{_MODULES[kind]}"))
+        codec = cast(_Codec, import_module(f"{__name__}.{_module(kind)}"))
         _loaded[kind] = codec
     return codec
+
+
+@cache
+def _module(kind: CompressionType) -> str | None:
+    """Return the module of a codec, which has its name; None until somebody writes one."""
+    module = kind.name.lower()
+    return module if find_spec(f"{__name__}.{module}") else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
-from kafkaspec.log.encoding import NONE
+from kafkaspec.log.batch import NONE
 
 OffsetChoice = Literal["keep", "shift", "renumber"]
 """``keep``: as they are. ``shift``: all by the same number, so that gaps stay. ``renumber``: one

@@ -21,8 +21,8 @@ from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.conversion.columns import Slice
 from kafkaspec.conversion.offsets import sequence_after
 from kafkaspec.layout.framing import ENTRY
-from kafkaspec.log.batch import NO_TIMESTAMP
-from kafkaspec.log.encoding import NONE, batch_entry
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE
+from kafkaspec.log.encoding import batch_entry
 from kafkaspec.model import Record
 
 RECORD_OVERHEAD: Final = 21

@@ -26,8 +26,7 @@ from kafkaspec.conversion.offsets import Offsets, check_rising, sequence_after
 from kafkaspec.conversion.runs import Runs
 from kafkaspec.conversion.transactions import Outcome, Transactions
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
-from kafkaspec.log.encoding import NONE
+from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, NONE, Batch
 from kafkaspec.model import Record
 
 _DEFAULT = 2

@@ -15,8 +15,7 @@ from kafkaspec.conversion.drafts import MOST_DELTA, RECORD_OVERHEAD, Draft, Trai
 from kafkaspec.conversion.header import put_offset
 from kafkaspec.conversion.losses import Loss, Losses
 from kafkaspec.conversion.offsets import Offsets
-from kafkaspec.log.batch import NO_TIMESTAMP, Batch
-from kafkaspec.log.encoding import NONE
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
 
 RUN_BYTES: Final = 1 << 20
 """Entries are looked at in pieces of so many bytes."""

@@ -5,25 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal
+from typing import Any, Final, Literal
 
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import (
     CompressionType,
     Entry,
-    LegacyMessage,
-    RecordBatch,
     TimestampType,
 )
 from kafkaspec.checksum import crc32, crc32c
 from kafkaspec.codecs import Buffer, Codec, Origin
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.layout.framing import (
-    FRAMING,
-    MESSAGE_PATH,
-    field_of,
-)
+from kafkaspec.layout import Checksum, EntryKind
+from kafkaspec.layout.framing import FRAMING, MESSAGE_PATH, field_of
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Record
 
@@ -33,6 +29,9 @@ CrcPolicy = Literal["error", "flag", "ignore"]
 CREATE_TIME: Final = "CreateTime"
 LOG_APPEND_TIME: Final = "LogAppendTime"
 NO_TIMESTAMP_TYPE: Final = "NoTimestampType"
+
+NONE: Final = -1
+"""No producer, no sequence number, no leader epoch."""
 
 NO_TIMESTAMP: Final = -1
 """A timestamp that is not there, as Kafka reports it."""
@@ -66,21 +65,19 @@ class Batch(ABC):
     is called; nothing of that is kept.
 
     Attributes:
+        kind: what its format has, as the specification says.
         position: byte offset of the entry in the file.
         size: bytes of the entry, its offset and size fields included.
         message: the parsed header, of the typed model.
     """
 
-    __slots__ = ("_bytes", "_context", "_crc_valid", "message", "position", "size")
+    __slots__ = ("_bytes", "_context", "_crc_valid", "kind", "message", "position", "size")
 
-    type_key: ClassVar[str]
-    payload_path: ClassVar[str]
-    payload_field: ClassVar[str]
-
-    message: LegacyMessage | RecordBatch
+    message: Any
 
     def __init__(self, entry: Entry, position: int, data: memoryview, context: Context) -> None:
         self.message = entry.message
+        self.kind: EntryKind = KINDS[self.message.magic]
         self.position = position
         self.size = len(data)
         self._bytes = data
@@ -106,13 +103,19 @@ class Batch(ABC):
 
     @property
     def magic(self) -> int:
-        """Format: 0, 1 or 2."""
-        return self.message.magic
+        """Number of the format: 0, 1 or 2. What that means is asked of ``kind``."""
+        return self.kind.magic
+
+    @property
+    def is_wrapper(self) -> bool:
+        """Whether it is a compressed message, which holds other entries."""
+        return self.is_compressed and not self.kind.has_record_sets
 
     @property
     def compression(self) -> int:
         """Id of the codec as stored, 0 to 7; ids from 5 on mean nothing."""
-        return self.message.attributes.compression
+        compression: int = self.message.attributes.compression
+        return compression
 
     @property
     def compression_name(self) -> str:
@@ -221,8 +224,7 @@ class Batch(ABC):
     @property
     def crc(self) -> int:
         """The stored checksum: CRC-32 of magic 0 and 1, CRC-32C of magic 2."""
-        stored = self.message.crc
-        assert stored is not None  # parsers set it
+        stored: int = getattr(self.message, self._checksum.field)
         return stored
 
     @property
@@ -235,14 +237,18 @@ class Batch(ABC):
 
     def computed_crc(self) -> int:
         """The checksum of the bytes as they are."""
-        checksum = LAYOUTS[self.type_key].checksum
-        assert checksum is not None
+        checksum = self._checksum
         return _CHECKSUMS[checksum.algorithm](self._bytes[FRAMING + checksum.start :])
+
+    @property
+    def _checksum(self) -> Checksum:
+        checksum = LAYOUTS[self.kind.key].checksum
+        assert checksum is not None  # the linter sees to it
+        return checksum
 
     def crc_error(self) -> KafkaSpecError:
         """The error that says that the checksum does not match."""
-        checksum = LAYOUTS[self.type_key].checksum
-        assert checksum is not None
+        checksum = self._checksum
         return make_error(
             Reason.CHECKSUM_MISMATCH,
             f"stored {checksum.algorithm} is {self.crc:#010x},"
@@ -250,10 +256,20 @@ class Batch(ABC):
             file=self.file,
             offset=self.position + FRAMING + checksum.position,
             path=f"{MESSAGE_PATH}/{checksum.field}",
-            spec=field_of(self.type_key, checksum.field).location,
+            spec=field_of(self.kind.key, checksum.field).location,
         )
 
     # -- records ----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def payload_field(self) -> str:
+        """Id of the field that holds what may be compressed."""
+
+    @property
+    def payload_path(self) -> str:
+        """Path of that field in the data."""
+        return f"{MESSAGE_PATH}/{self.payload_field}"
 
     @property
     @abstractmethod
@@ -331,7 +347,7 @@ class Batch(ABC):
             file=self.file,
             offset=self.payload_position,
             path=self.payload_path,
-            spec=field_of(self.type_key, self.payload_field).location,
+            spec=field_of(self.kind.key, self.payload_field).location,
         )
 
     def __repr__(self) -> str:

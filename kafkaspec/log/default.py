@@ -1,29 +1,22 @@
-"""Record batches of magic 2."""
+"""Entries that hold records of their own: record batches of magic 2, and what follows it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec._generated.python.model.recordbatch import Record as SpecRecord
-from kafkaspec._generated.python.model.recordbatch import RecordBatch, RecordSet
-from kafkaspec.codecs import Buffer
-from kafkaspec.layout.framing import RECORD_BATCH, RECORD_SET, RECORDS_PATH
-from kafkaspec.log.batch import Batch
-from kafkaspec.model import Record
+from kafkaspec._generated.python.model.recordbatch import RecordBatch
+from kafkaspec.layout.kinds import record_classes
+from kafkaspec.log.batch import NONE, Batch
+from kafkaspec.model import Buffer, Record
 
 
 class DefaultBatch(Batch):
-    """A record batch of magic 2 (Kafka: ``DefaultRecordBatch``)."""
+    """A record batch (Kafka: ``DefaultRecordBatch``)."""
 
     __slots__ = ()
 
-    type_key = RECORD_BATCH
-    payload_path = RECORDS_PATH
-    payload_field = LAYOUTS[RECORD_BATCH].fields[-1].id
-
     message: RecordBatch
+    """A later format has a class of its own, with the same fields as far as it has them."""
 
     @property
     def base_offset(self) -> int:
@@ -47,41 +40,49 @@ class DefaultBatch(Batch):
 
     @property
     def delete_horizon(self) -> int | None:
-        return self.message.delete_horizon
+        return self.message.delete_horizon if self.kind.has_delete_horizons else None
 
     @property
     def partition_leader_epoch(self) -> int:
-        return self.message.partition_leader_epoch
+        return self.message.partition_leader_epoch if self.kind.has_leader_epochs else NONE
 
     @property
     def producer_id(self) -> int:
-        return self.message.producer_id
+        return self.message.producer_id if self.kind.has_producers else NONE
 
     @property
     def producer_epoch(self) -> int:
-        return self.message.producer_epoch
+        return self.message.producer_epoch if self.kind.has_producers else NONE
 
     @property
     def base_sequence(self) -> int:
-        return self.message.base_sequence
+        return self.message.base_sequence if self.kind.has_producers else NONE
 
     @property
     def last_sequence(self) -> int:
-        return self.message.last_sequence
+        return self.message.last_sequence if self.kind.has_producers else NONE
 
     @property
     def is_transactional(self) -> bool:
-        return self.message.attributes.is_transactional
+        return self.kind.has_transactions and self.message.attributes.is_transactional
 
     @property
     def is_control(self) -> bool:
-        return self.message.attributes.is_control
+        return self.kind.has_transactions and self.message.attributes.is_control
 
     def sequence(self, offset: int) -> int:
-        record = SpecRecord(
-            batch=self.message, timestamp_delta=0, offset_delta=offset - self.message.base_offset
-        )
-        return record.sequence
+        if not self.kind.has_producers:
+            return NONE
+        classes = record_classes(self.message)
+        record: Any = object.__new__(classes.record)  # fields without default do not matter
+        setattr(record, classes.parameter, self.message)
+        record.offset_delta = offset - self.message.base_offset
+        sequence: int = record.sequence
+        return sequence
+
+    @property
+    def payload_field(self) -> str:
+        return self.kind.payload
 
     @property
     def payload(self) -> Buffer:
@@ -98,18 +99,23 @@ class DefaultBatch(Batch):
         payload = self.decompressed(max_output)
         return self._context.codec.decode_records(self.message, payload, origin=self._origin)
 
-    def record_set(self, max_output: int | None = None) -> RecordSet:
-        """The records as the specification has them, with deltas and attributes.
+    def record_set(self, max_output: int | None = None) -> Any:
+        """Return the records as the specification has them, with deltas and attributes.
+
+        Returns:
+            A ``RecordSet`` of the typed model, or that of a later format.
 
         Raises:
             KafkaSpecError: the payload cannot be read. The CRC is not looked at.
         """
         if self.message.num_records == 0:
-            return RecordSet(batch=self.message, records=[])
-        payload = self.decompressed(max_output)
-        parameters: Sequence[Any] = (self.message,)
-        record_set: RecordSet
+            classes = record_classes(self.message)
+            return classes.record_set(**{classes.parameter: self.message, "records": []})
         record_set, _ = self._context.codec.parse(
-            RECORD_SET, payload, parameters=parameters, complete=True, origin=self._origin
+            self.kind.record_set,
+            self.decompressed(max_output),
+            parameters=(self.message,),
+            complete=True,
+            origin=self._origin,
         )
         return record_set

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import (
-    BatchAttributes,
     CompressionType,
     Entry,
-    LegacyAttributes,
     LegacyMessage,
-    RecordBatch,
     TimestampType,
 )
 from kafkaspec.codecs import Buffer, Codec, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import ENTRY
-from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, CrcPolicy
+from kafkaspec.layout.kinds import CURRENT, kind_of, new_message, require_kind
+from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE, CrcPolicy
+from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
-
-NONE: Final = -1
-"""No producer, no sequence number, no leader epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +30,23 @@ class Options:
     """What ``encode`` was told, but the records."""
 
     codec: Codec
-    magic: int
+    kind: EntryKind
     compression: CompressionType
     level: int | None
     base_offset: int
     last_offset: int
     append_time: bool
     max_timestamp: int
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    transactional: bool
-    control: bool
-    partition_leader_epoch: int
     delete_horizon: int | None
+    header: Mapping[str, Any]
+    """Fields of the header that are not their default, by name."""
+    fields: Sequence[Mapping[str, Any]] | None
 
 
 def encode(
     records: Iterable[Record],
     *,
-    magic: int = 2,
+    magic: int = CURRENT,
     compression: str = "none",
     level: int | None = None,
     base_offset: int | None = None,
@@ -66,17 +60,19 @@ def encode(
     control: bool = False,
     partition_leader_epoch: int = NONE,
     delete_horizon: int | None = None,
+    header: Mapping[str, Any] | None = None,
+    fields: Iterable[Mapping[str, Any]] | None = None,
     codec: Codec | str | None = None,
 ) -> bytes:
-    """Write records as one batch of magic 2, or as messages of magic 0 or 1.
+    """Write records as one batch, or as messages of magic 0 or 1.
 
     Magic 0 and 1 give one entry a record, or one wrapper if compressed. Times are in ms since the
     Unix epoch.
 
     Args:
         records: what to write, in the order in which they shall lie there.
-        magic: 0, 1 or 2.
-        compression: ``none``, ``gzip``, ``snappy``, ``lz4`` or ``zstd``.
+        magic: one of ``kafkaspec.layout.kinds.MAGICS``: 0, 1 or 2.
+        compression: one of ``kafkaspec.compression.NAMES``: ``none``, ``gzip`` and so on.
         level: of the compression (KIP-390); Kafka's default if None.
         base_offset: what offsets of the batch count from; the offset of the first record if None.
             A batch without records needs it.
@@ -93,6 +89,10 @@ def encode(
         control: whether they are control records.
         partition_leader_epoch: epoch of the leader, -1 unknown.
         delete_horizon: when tombstones and markers may be removed (KIP-534).
+        header: values for fields of the header that no other argument sets, by their dotted name
+            in the specification, such as ``attributes.reserved``.
+        fields: for each record, values for fields that ``Record`` does not have, such as
+            ``attributes``.
         codec: name or instance; the default codec if None.
 
     Returns:
@@ -104,38 +104,46 @@ def encode(
         UnsupportedError: zstd below magic 2.
         ValueError: no such magic, compression, timestamp type or codec.
     """
-    if magic not in (0, 1, 2):
-        raise ValueError(f"no magic {magic!r}; there are 0, 1, 2")
+    kind = require_kind(magic)
     if timestamp_type not in (CREATE_TIME, LOG_APPEND_TIME):
         raise ValueError(f"no timestamp type {timestamp_type!r}")
-    if compression.upper() not in CompressionType.__members__:
+    if compression not in compressions.NAMES:
         raise ValueError(f"no compression {compression!r}")
     items = list(records)
-    if not items and base_offset is None and magic == 2:
+    if not items and base_offset is None and kind.has_record_sets:
         raise _refuse("a batch without records needs a base offset")
     first = items[0].offset if items else 0
     last = items[-1].offset if items else first if base_offset is None else base_offset
     append_time = timestamp_type == LOG_APPEND_TIME
+    given: dict[str, Any] = {
+        names.PRODUCER_ID: producer_id,
+        names.PRODUCER_EPOCH: producer_epoch,
+        names.BASE_SEQUENCE: base_sequence,
+        names.LEADER_EPOCH: partition_leader_epoch,
+    }
+    own = {name: value for name, value in given.items() if value != NONE}
+    flags = {
+        names.IS_TRANSACTIONAL: transactional,
+        names.IS_CONTROL: control,
+        names.HAS_DELETE_HORIZON: delete_horizon is not None,
+    }
+    own |= {name: True for name, value in flags.items() if value}
     options = Options(
         codec=codec if isinstance(codec, Codec) else get_codec(codec),
-        magic=magic,
+        kind=kind,
         compression=CompressionType[compression.upper()],
         level=level,
         base_offset=first if base_offset is None else base_offset,
         last_offset=last if last_offset is None else last_offset,
         append_time=append_time,
         max_timestamp=_largest(items, append_time) if max_timestamp is None else max_timestamp,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        transactional=transactional,
-        control=control,
-        partition_leader_epoch=partition_leader_epoch,
         delete_horizon=delete_horizon,
+        header={**own, **(header or {})},
+        fields=None if fields is None else list(fields),
     )
-    if magic == 2:
+    if kind.has_record_sets:
         return _batch(items, options)
-    _refuse_what_legacy_lacks(items, options, last_offset)
+    _refuse_what_messages_lack(items, options, last_offset)
     return _wrapper(items, options) if options.compression else _messages(items, options)
 
 
@@ -167,34 +175,29 @@ def _batch(records: Sequence[Record], options: Options) -> bytes:
     base_timestamp = records[0].timestamp if records else NO_TIMESTAMP
     if options.delete_horizon is not None:
         base_timestamp = options.delete_horizon
-    batch = RecordBatch(
-        base_offset=options.base_offset,
-        partition_leader_epoch=options.partition_leader_epoch,
-        attributes=BatchAttributes(
-            has_delete_horizon=options.delete_horizon is not None,
-            is_control=options.control,
-            is_transactional=options.transactional,
-            timestamp_type=_timestamp_type(options),
-            compression=compression,
-        ),
-        last_offset_delta=options.last_offset - options.base_offset,
-        base_timestamp=base_timestamp,
-        max_timestamp=options.max_timestamp,
-        producer_id=options.producer_id,
-        producer_epoch=options.producer_epoch,
-        base_sequence=options.base_sequence,
-        num_records=len(records),
-        records=b"",
+    batch = new_message(
+        options.kind,
+        {
+            **options.header,
+            names.BASE_OFFSET: options.base_offset,
+            names.TIMESTAMP_TYPE: _timestamp_type(options),
+            names.COMPRESSION: compression,
+            names.LAST_OFFSET_DELTA: options.last_offset - options.base_offset,
+            names.BASE_TIMESTAMP: base_timestamp,
+            names.MAX_TIMESTAMP: options.max_timestamp,
+            options.kind.count: len(records),
+            options.kind.payload: b"",
+        },
     )
-    payload = options.codec.encode_records(batch, records)
+    payload = options.codec.encode_records(batch, records, options.fields)
     return batch_entry(batch, payload, options.codec, options.level)
 
 
-def batch_entry(batch: RecordBatch, records: bytes, codec: Codec, level: int | None) -> bytes:
-    """The entry of a batch.
+def batch_entry(batch: Any, records: bytes, codec: Codec, level: int | None) -> bytes:
+    """Return the entry of a batch.
 
     Args:
-        batch: its header, with the compression that the records shall have.
+        batch: its header, of the typed model, with the compression that the records shall have.
         records: its records, not compressed.
         codec: that writes.
         level: of the compression, None for Kafka's default.
@@ -204,14 +207,15 @@ def batch_entry(batch: RecordBatch, records: bytes, codec: Codec, level: int | N
     """
     compression = batch.attributes.compression
     if compression:
-        records = compressions.compress(compression, records, magic=2, level=level)
-    batch.records = records
+        records = compressions.compress(compression, records, magic=batch.magic, level=level)
+    setattr(batch, kind_of(batch).payload, records)
     return codec.serialize(ENTRY, Entry(base_offset=batch.base_offset, message=batch))
 
 
 def _messages(records: Sequence[Record], options: Options) -> bytes:
+    template = _template(options, _timestamp_type(options), CompressionType.NONE)
     return b"".join(
-        _message(options, record.offset, _own_timestamp(record, options), record)
+        _message(template, options, record.offset, _own_timestamp(record, options), record)
         for record in records
     )
 
@@ -225,38 +229,47 @@ def _wrapper(records: Sequence[Record], options: Options) -> bytes:
         raise _refuse("a compressed message must hold at least one message")
     last = records[-1].offset
     # Kafka adds nothing to inner offsets if the wrapper has offset 0.
-    base = options.base_offset if options.magic and last else 0
-    if options.magic and last and base < 0:
+    relative = has_relative_offsets(options.kind) and last != 0
+    base = options.base_offset if relative else 0
+    if relative and base < 0:
         raise _refuse(f"record {records[0].offset}: relative offsets need a base of 0 or more")
+    # Brokers stamp the wrapper in place and leave what is in it as the producer wrote it.
+    template = _template(options, TimestampType.CREATE_TIME, CompressionType.NONE)
     inner = b"".join(
-        _message(options, record.offset - base, record.timestamp, record, inner=True)
+        _message(template, options, record.offset - base, record.timestamp, record)
         for record in records
     )
     payload = compressions.compress(
-        options.compression, inner, magic=options.magic, level=options.level
+        options.compression, inner, magic=options.kind.magic, level=options.level
     )
     wrapper = Record(last, options.max_timestamp, None, payload)
-    return _message(options, last, options.max_timestamp, wrapper, wraps=True)
+    template = _template(options, _timestamp_type(options), options.compression)
+    return _message(template, options, last, options.max_timestamp, wrapper)
+
+
+def _template(
+    options: Options, timestamp_type: TimestampType, compression: CompressionType
+) -> LegacyMessage:
+    """Return a message that lacks what each record has."""
+    message: LegacyMessage = new_message(
+        options.kind,
+        {
+            **options.header,
+            names.OFFSET: 0,
+            names.TIMESTAMP_TYPE: timestamp_type,
+            names.COMPRESSION: compression,
+        },
+    )
+    return message
 
 
 def _message(
-    options: Options,
-    offset: int,
-    timestamp: int,
-    record: Record,
-    *,
-    inner: bool = False,
-    wraps: bool = False,
+    template: LegacyMessage, options: Options, offset: int, timestamp: int, record: Record
 ) -> bytes:
-    message = LegacyMessage(
+    message = replace(
+        template,
         offset=offset,
-        magic=options.magic,
-        attributes=LegacyAttributes(
-            # Brokers stamp the wrapper in place and leave what is in it as the producer wrote it.
-            timestamp_type=TimestampType.CREATE_TIME if inner else _timestamp_type(options),
-            compression=options.compression if wraps else CompressionType.NONE,
-        ),
-        timestamp=timestamp if options.magic else None,
+        timestamp=timestamp if options.kind.has_timestamps else None,
         key=record.key,
         value=record.value,
     )
@@ -278,29 +291,25 @@ def _largest(records: Sequence[Record], append_time: bool) -> int:
     return max(times, default=NO_TIMESTAMP)
 
 
-def _refuse_what_legacy_lacks(
+def _refuse_what_messages_lack(
     records: Sequence[Record], options: Options, last_offset: int | None
 ) -> None:
-    """Magic 0 and 1 have no place for much of what a batch holds."""
-    foreign = {
-        "producer_id": options.producer_id != NONE,
-        "producer_epoch": options.producer_epoch != NONE,
-        "base_sequence": options.base_sequence != NONE,
-        "transactional": options.transactional,
-        "control": options.control,
-        "partition_leader_epoch": options.partition_leader_epoch != NONE,
-        "delete_horizon": options.delete_horizon is not None,
+    """Refuse what one message has no place for, and say so of the option and not of a record."""
+    kind = options.kind
+    foreign = [name for name in options.header if name not in kind.header]
+    lacking = {
         "last_offset": last_offset is not None,
-        "LogAppendTime": options.magic == 0 and options.append_time,
+        "LogAppendTime": options.append_time and not kind.has_timestamps,
+        "fields of records": options.fields is not None,
     }
-    for name, given in foreign.items():
-        if given:
-            raise _refuse(f"magic {options.magic} has no place for {name}")
+    foreign += [name for name, given in lacking.items() if given]
+    if foreign:
+        raise _refuse(f"magic {kind.magic} has no place for {', '.join(foreign)}")
     for record in records:
-        if record.headers:
-            raise _refuse(f"record {record.offset}: magic {options.magic} has no headers")
-        if options.magic == 0 and record.timestamp != NO_TIMESTAMP:
-            raise _refuse(f"record {record.offset}: magic 0 has no timestamps")
+        if record.headers and not kind.has_headers:
+            raise _refuse(f"record {record.offset}: magic {kind.magic} has no headers")
+        if record.timestamp != NO_TIMESTAMP and not kind.has_timestamps:
+            raise _refuse(f"record {record.offset}: magic {kind.magic} has no timestamps")
 
 
 def _refuse(detail: str) -> KafkaSpecError:

@@ -30,8 +30,10 @@ from kafkaspec.layout.framing import (
     MINIMUM_MESSAGE,
     message_size,
 )
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch, Context, CrcPolicy
-from kafkaspec.log.kinds import batch_class
+from kafkaspec.log.default import DefaultBatch
+from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.model import Buffer
 
 TailPolicy = Literal["stop", "error"]
@@ -262,7 +264,7 @@ class Entries(FilesBeside):
             if stop and size == 0 and self._is_zero(cursor, position):
                 return Tail(position, left, "zeros"), None
             return error, None
-        kind = batch_class(entry.message)
+        kind = DefaultBatch if KINDS[entry.message.magic].has_record_sets else LegacyBatch
         return kind(entry, position, buffer[at:end], self._context), start + end
 
     def _is_zero(self, cursor: Cursor, position: int) -> bool:

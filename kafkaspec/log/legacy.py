@@ -18,11 +18,12 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec._generated.python.model.recordbatch import Entry, LegacyMessage, RecordBatch
+from kafkaspec._generated.python.model.recordbatch import Entry, LegacyMessage
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.checksum import crc32
 from kafkaspec.codecs import Buffer
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
+from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import (
     ENTRY,
     FRAMING,
@@ -32,6 +33,7 @@ from kafkaspec.layout.framing import (
     field_of,
     field_position,
 )
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import (
     LOG_APPEND_TIME,
     NO_TIMESTAMP,
@@ -41,10 +43,15 @@ from kafkaspec.log.batch import (
 )
 from kafkaspec.model import Record
 
-MAGIC_0: Final = 0
-"""No timestamps, absolute inner offsets."""
-
 _LAYOUT: Final = LAYOUTS[LEGACY_MESSAGE]
+
+
+def has_relative_offsets(kind: EntryKind) -> bool:
+    """Tell whether offsets inside of a wrapper count from the wrapper.
+
+    They do in formats with timestamps: 0.10 brought both (KIP-31 and KIP-32).
+    """
+    return kind.has_timestamps
 
 
 class InnerMessage(NamedTuple):
@@ -79,10 +86,6 @@ class LegacyBatch(Batch):
 
     __slots__ = ("_base_offset", "_num_records")
 
-    type_key = LEGACY_MESSAGE
-    payload_path = VALUE_PATH
-    payload_field = "value"
-
     message: LegacyMessage
 
     def __init__(self, entry: Entry, position: int, data: memoryview, context: Context) -> None:
@@ -107,12 +110,16 @@ class LegacyBatch(Batch):
 
     @property
     def timestamp_type(self) -> str:
-        return NO_TIMESTAMP_TYPE if self.magic == MAGIC_0 else super().timestamp_type
+        return super().timestamp_type if self.kind.has_timestamps else NO_TIMESTAMP_TYPE
 
     @property
     def max_timestamp(self) -> int:
         timestamp = self.message.timestamp
         return NO_TIMESTAMP if timestamp is None else timestamp
+
+    @property
+    def payload_field(self) -> str:
+        return names.VALUE
 
     @property
     def payload(self) -> Buffer | None:
@@ -171,7 +178,7 @@ class LegacyBatch(Batch):
                 )
             except TruncatedError:  # dropped in silence, as Kafka does (Q13)
                 break
-            if isinstance(entry.message, RecordBatch):
+            if KINDS[entry.message.magic].has_record_sets:
                 raise self._foreign_magic(entry.message.magic, position)
             stored = InnerMessage(
                 entry.base_offset, entry.message, position, payload[position:after]
@@ -189,7 +196,7 @@ class LegacyBatch(Batch):
 
     def _shift(self, last_inner: int) -> int:
         """What is added to each stored inner offset."""
-        if self.magic == MAGIC_0 or self.last_offset == 0:
+        if not has_relative_offsets(self.kind) or self.last_offset == 0:
             return 0
         if self.last_offset < last_inner:
             raise self.error(

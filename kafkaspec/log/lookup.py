@@ -288,7 +288,7 @@ def find_max_timestamp(
         scanned += 1
         if batch.max_timestamp != wanted.timestamp:
             continue
-        records = () if batch.magic == 0 else batch.records()
+        records = batch.records() if batch.kind.has_timestamps else ()
         record = next((item for item in records if item.timestamp == wanted.timestamp), None)
         if record is not None:
             found = replace(found, batch=batch, record=record)
