@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from importlib import import_module
@@ -95,29 +95,47 @@ def new_message(kind: EntryKind, values: Mapping[str, Any]) -> Any:
         KafkaSpecError: ``unencodable``: a value that the format has no place for, or a field
             without default that nobody gave. The text names it.
     """
-    foreign = sorted(name for name in values if name not in kind.header)
+    return _maker(kind.magic, kind.key, tuple(values))(values)
+
+
+_Maker = Callable[[Mapping[str, Any]], Any]
+
+
+@cache
+def _maker(magic: int, type_key: str, given: tuple[str, ...]) -> _Maker:
+    """Return what makes a message of values with these names, in this order."""
+    foreign = sorted(name for name in given if name not in KINDS[magic].header)
     if foreign:
-        raise _refuse(f"magic {kind.magic} has no place for {', '.join(foreign)}")
-    return _new(kind.key, {**values, names.MAGIC: kind.magic}, kind)
+        raise _refuse(f"magic {magic} has no place for {', '.join(foreign)}")
+    return _maker_of(type_key, {name: name for name in given}, magic)
 
 
-def _new(type_key: str, values: Mapping[str, Any], kind: EntryKind) -> Any:
+def _maker_of(type_key: str, given: Mapping[str, str], magic: int) -> _Maker:
     made_of = _class(PACKAGE, type_key)
     accepted = {field.name for field in fields(made_of) if field.init}
-    own = {name: value for name, value in values.items() if name in accepted}
+    direct = [(field, name) for field, name in given.items() if field in accepted]
+    parts: list[tuple[str, _Maker]] = []
     for field in LAYOUTS[type_key].fields:
         inner = {
-            name.removeprefix(f"{field.id}."): value
-            for name, value in values.items()
-            if name.startswith(f"{field.id}.")
+            path.removeprefix(f"{field.id}."): name
+            for path, name in given.items()
+            if path.startswith(f"{field.id}.")
         }
         if inner and field.kind is Kind.TYPE:
-            own[field.id] = _new(field.type, inner, kind)
-    missing = required(made_of) - own.keys()
+            parts.append((field.id, _maker_of(field.type, inner, magic)))
+    constant = {names.MAGIC: magic} if names.MAGIC in accepted else {}
+    missing = required(made_of) - {name for name, _ in (*direct, *parts)} - constant.keys()
     if missing:
         wanted = ", ".join(sorted(missing))
-        raise _refuse(f"magic {kind.magic} needs a value for {wanted}: there is no default")
-    return made_of(**own)
+        raise _refuse(f"magic {magic} needs a value for {wanted}: there is no default")
+
+    def make(values: Mapping[str, Any]) -> Any:
+        own = {field: values[name] for field, name in direct}
+        for field, part in parts:
+            own[field] = part(values)
+        return made_of(**(own | constant))
+
+    return make
 
 
 def required(made_of: type[Any]) -> frozenset[str]:
