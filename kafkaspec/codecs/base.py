@@ -237,7 +237,8 @@ class Codec(ABC):
                 timestamps count from is taken from it.
             records: what to write, in the order in which they shall lie there.
             fields: of each record, the fields that ``Record`` does not have, by their ids. What
-                is not given has the default of the specification.
+                is not given has the default of the specification. ``headers`` of the typed model
+                take the place of those of the record, for a format that has more in them.
 
         Raises:
             KafkaSpecError: reason ``unencodable``.
@@ -266,7 +267,7 @@ class Codec(ABC):
                     classes.header(**{header_key: _header_key(record, key), header_value: value})
                     for key, value in record.headers
                 ]
-            made.append(classes.record(**values, **own))
+            made.append(classes.record(**(values | dict(own))))
         record_set = classes.record_set(**{classes.parameter: batch, "records": made})
         return self.serialize(kind.record_set, record_set, parameters=(batch,))
 
