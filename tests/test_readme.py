@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.pages import LINKED, PAGES, README, ROOT, Block, blocks, name
+from tools import api
 
 _LATE = "failed to connect back"
 _STARTS = 5
@@ -30,6 +31,7 @@ for page, line, text in json.load(sys.stdin):
     exec(compile("\\n" * (line - 1) + text, page, "exec"), {"__name__": "__main__"})
 """
 _EXIT_CODE = re.compile(r"# exit code (\d)")
+_README_LINES = 150
 _LINK = re.compile(r"\]\((?!https?://)([^)\s]+)\)")
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
@@ -109,6 +111,10 @@ def test_programs(shown: list[Block], environment: dict[str, str], tmp_path: Pat
     assert done.returncode == 0, done.stderr
 
 
+def test_readme_is_a_front_page() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= _README_LINES
+
+
 def test_the_make_targets_exist() -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in LINKED)
     targets = set(re.findall(r"^(?:\$ )?make ([a-z-]+)|`make ([a-z-]+)", text, re.MULTILINE))
@@ -152,3 +158,7 @@ def test_every_page_can_be_reached(page: Path) -> None:
                 (here.parent / link.partition("#")[0]).resolve() if link[0] != "#" else here
             )
     assert page in linked
+
+
+def test_the_page_about_the_api_is_made_from_its_docstrings() -> None:
+    assert api.PAGE.read_text(encoding="utf-8") == api.page()

@@ -80,7 +80,7 @@ class LogOrder:
 
     Args:
         group_offsets: whether it is a partition of ``__consumer_offsets``. Brokers up to 3.9 write
-            every batch of offsets in a transaction with sequence 0 (``GroupMetadataManager``).
+            every batch of offsets in a transaction with sequence 0 (quirk Q34).
 
     Attributes:
         last_offset: last offset seen, None before the first batch.
@@ -238,7 +238,7 @@ class LogOrder:
     def end_transaction(
         self, batch: Batch, aborts: bool, file: str
     ) -> tuple[AbortedTransaction | None, list[Finding]]:
-        """Note a transaction marker.
+        """Note a transaction marker, whose producer epoch need not be that of the data (quirk Q33).
 
         Returns:
             The transaction, if it was aborted and records of it were seen; and findings.

@@ -1,8 +1,8 @@
 """Compressed payloads as Kafka reads and writes them, with a hard bound on every output.
 
 A payload is accepted exactly when Kafka's own reader takes it (``org.apache.kafka.common.compress``
-with the libraries below it); the module of each codec names the quirks. What is written has the
-framing that Kafka's producer writes, block sizes and header bytes included.
+with the libraries below it); the module of each codec names the quirks (Q11, Q12). What is written
+has the framing that Kafka's producer writes, block sizes and header bytes included.
 
 The libraries are loaded when a codec is used for the first time: importing this package is cheap.
 """

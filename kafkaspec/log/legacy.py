@@ -7,8 +7,8 @@ The rules are those of Kafka's own iterator (``AbstractLegacyRecordBatch.DeepRec
   are relative, and the wrapper has the absolute offset of the last one; a wrapper with offset 0
   leaves them as they are, since old librdkafka wrote absolute ones there.
 * The layout and the timestamp follow the magic of each inner message, which need not be that of
-  the wrapper (KAFKA-4298). With LogAppendTime the time of the wrapper is that of every inner
-  message that has one; what inner attributes say of the time is not looked at.
+  the wrapper (KAFKA-4298, quirk Q21). With LogAppendTime the time of the wrapper is that of every
+  inner message that has one; what inner attributes say of the time is not looked at.
 * An inner entry that is cut or reaches beyond the end is dropped in silence, and what was in front
   of it becomes the last one (quirk Q13).
 """
