@@ -7,24 +7,24 @@
 from __future__ import annotations
 
 from construct import (  # type: ignore[import-untyped]
+    Array,
+    Bytes,
     Default,
     Int16sb,
     Int16ub,
     Int32sb,
     Int64sb,
+    Rebuild,
+    Switch,
     this,
 )
 
 from kafkaspec.codecs.references.construct.runtime import (
-    Choice,
     Count,
-    Derived,
-    ExactBytes,
-    Field,
-    Items,
     Named,
     RemainingBytes,
     Structure,
+    Valid,
     remaining_,
     value_,
 )
@@ -33,182 +33,180 @@ from ..python.model.control_record import ControlRecordType
 from . import flexible, varint
 
 control_record_key = Structure(
-    "control_record.ksy#/types/control_record_key",
+    "control_record.control_record_key",
     # Written as 0. Readers take any later version for 0.
-    "version" / Field(Default(Int16sb, 0), value_ >= 0),
+    "version" / Default(Valid(Int16sb, value_ >= 0), 0),
     # What the record is. Readers skip types that they do not know.
-    "type" / Field(Named(Int16sb, ControlRecordType)),
+    "type" / Named(Int16sb, ControlRecordType),
     # Bytes behind are ignored.
-    "unused" / Field(Default(RemainingBytes, b"")),
+    "unused" / Default(RemainingBytes, b""),
 )
 """What kind of control record it is, in the key of the record."""
 
 end_transaction_marker = Structure(
-    "control_record.ksy#/types/end_transaction_marker",
+    "control_record.end_transaction_marker",
     # Written as 0. Readers take any later version for 0.
-    "version" / Field(Default(Int16sb, 0), value_ >= 0),
+    "version" / Default(Valid(Int16sb, value_ >= 0), 0),
     # Epoch of the transaction coordinator that wrote the marker.
-    "coordinator_epoch" / Field(Int32sb),
+    "coordinator_epoch" / Int32sb,
     # Bytes behind are ignored.
-    "unused" / Field(Default(RemainingBytes, b"")),
+    "unused" / Default(RemainingBytes, b""),
 )
 """Value of ABORT and COMMIT."""
 
 voter = Structure(
-    "control_record.ksy#/types/voter",
+    "control_record.voter",
     # Node id.
-    "voter_id" / Field(Int32sb),
-    "tagged_fields" / Field(Default(flexible.tagged_fields, {})),
+    "voter_id" / Int32sb,
+    "tagged_fields" / flexible.tagged_fields,
 )
 """A voter of the KRaft quorum in version 0 of LEADER_CHANGE."""
 
 leader_change_message = Structure(
-    "control_record.ksy#/types/leader_change_message",
+    "control_record.leader_change_message",
     # Version of the message. Kafka decodes all of them as 0.
-    "version" / Field(Default(Int16sb, 0)),
+    "version" / Default(Int16sb, 0),
     # Node id of the leader.
-    "leader_id" / Field(Int32sb),
+    "leader_id" / Int32sb,
     # Number of voters plus one.
     "num_voters"
-    / Derived(
+    / Rebuild(
+        Valid(varint.unsigned_varint32, (value_ >= 1) & ((value_ - 1) <= remaining_)),
         Count("voters", plus=1),
-        Field(varint.unsigned_varint32, (value_ >= 1) & ((value_ - 1) <= remaining_)),
     ),
     # Voters at the time of the election.
-    "voters" / Items(Field(voter), this.num_voters - 1),
+    "voters" / Array(this.num_voters - 1, voter),
     # Number of granting voters plus one.
     "num_granting_voters"
-    / Derived(
+    / Rebuild(
+        Valid(varint.unsigned_varint32, (value_ >= 1) & ((value_ - 1) <= remaining_)),
         Count("granting_voters", plus=1),
-        Field(varint.unsigned_varint32, (value_ >= 1) & ((value_ - 1) <= remaining_)),
     ),
     # Voters that voted for the leader.
-    "granting_voters" / Items(Field(voter), this.num_granting_voters - 1),
-    "tagged_fields" / Field(Default(flexible.tagged_fields, {})),
+    "granting_voters" / Array(this.num_granting_voters - 1, voter),
+    "tagged_fields" / flexible.tagged_fields,
     # Bytes behind are ignored.
-    "unused" / Field(Default(RemainingBytes, b"")),
+    "unused" / Default(RemainingBytes, b""),
 )
 """Value of LEADER_CHANGE, the first record of a KRaft leader. Version 0:
 no broker has written another.
 """
 
 snapshot_header_record = Structure(
-    "control_record.ksy#/types/snapshot_header_record",
+    "control_record.snapshot_header_record",
     # Version of the record.
-    "version" / Field(Default(Int16sb, 0)),
+    "version" / Default(Int16sb, 0),
     # Append time of the last record in the snapshot, in milliseconds since the Unix epoch.
-    "last_contained_log_timestamp" / Field(Int64sb),
-    "tagged_fields" / Field(Default(flexible.tagged_fields, {})),
+    "last_contained_log_timestamp" / Int64sb,
+    "tagged_fields" / flexible.tagged_fields,
     # Bytes behind are ignored.
-    "unused" / Field(Default(RemainingBytes, b"")),
+    "unused" / Default(RemainingBytes, b""),
 )
 """Value of SNAPSHOT_HEADER, the first record of a KRaft snapshot."""
 
 snapshot_footer_record = Structure(
-    "control_record.ksy#/types/snapshot_footer_record",
+    "control_record.snapshot_footer_record",
     # Version of the record.
-    "version" / Field(Default(Int16sb, 0)),
-    "tagged_fields" / Field(Default(flexible.tagged_fields, {})),
+    "version" / Default(Int16sb, 0),
+    "tagged_fields" / flexible.tagged_fields,
     # Bytes behind are ignored.
-    "unused" / Field(Default(RemainingBytes, b"")),
+    "unused" / Default(RemainingBytes, b""),
 )
 """Value of SNAPSHOT_FOOTER, the last record of a KRaft snapshot."""
 
 kraft_version_record = Structure(
-    "control_record.ksy#/types/kraft_version_record",
+    "control_record.kraft_version_record",
     # Version of the record.
-    "version" / Field(Default(Int16sb, 0)),
+    "version" / Default(Int16sb, 0),
     # Level of `kraft.version`; from 1 on voters can change at run time.
-    "kraft_version" / Field(Int16sb),
-    "tagged_fields" / Field(Default(flexible.tagged_fields, {})),
+    "kraft_version" / Int16sb,
+    "tagged_fields" / flexible.tagged_fields,
     # Bytes behind are ignored.
-    "unused" / Field(Default(RemainingBytes, b"")),
+    "unused" / Default(RemainingBytes, b""),
 )
 """Value of KRAFT_VERSION, which turns on a feature level. Since 3.8."""
 
 endpoint = Structure(
-    "control_record.ksy#/types/endpoint",
+    "control_record.endpoint",
     # Name of the listener.
-    "name" / Field(flexible.compact_string),
+    "name" / flexible.compact_string,
     # Host name.
-    "host" / Field(flexible.compact_string),
+    "host" / flexible.compact_string,
     # TCP port.
-    "port" / Field(Int16ub),
-    "tagged_fields" / Field(Default(flexible.tagged_fields, {})),
+    "port" / Int16ub,
+    "tagged_fields" / flexible.tagged_fields,
 )
 """An address of a voter."""
 
 kraft_version_range = Structure(
-    "control_record.ksy#/types/kraft_version_range",
+    "control_record.kraft_version_range",
     # Lowest supported level.
-    "min_supported_version" / Field(Int16sb),
+    "min_supported_version" / Int16sb,
     # Highest supported level.
-    "max_supported_version" / Field(Int16sb),
-    "tagged_fields" / Field(Default(flexible.tagged_fields, {})),
+    "max_supported_version" / Int16sb,
+    "tagged_fields" / flexible.tagged_fields,
 )
 """Range of `kraft.version` levels that a voter supports."""
 
 registered_voter = Structure(
-    "control_record.ksy#/types/registered_voter",
+    "control_record.registered_voter",
     # Node id.
-    "voter_id" / Field(Int32sb),
+    "voter_id" / Int32sb,
     # UUID of the directory of the metadata log, high byte first.
-    "voter_directory_id" / Field(ExactBytes(16)),
+    "voter_directory_id" / Bytes(16),
     # Number of endpoints plus one.
     "num_endpoints"
-    / Derived(
+    / Rebuild(
+        Valid(varint.unsigned_varint32, (value_ >= 1) & ((value_ - 1) <= remaining_)),
         Count("endpoints", plus=1),
-        Field(varint.unsigned_varint32, (value_ >= 1) & ((value_ - 1) <= remaining_)),
     ),
     # Addresses of the node.
-    "endpoints" / Items(Field(endpoint), this.num_endpoints - 1),
-    "kraft_version_feature" / Field(kraft_version_range),
-    "tagged_fields" / Field(Default(flexible.tagged_fields, {})),
+    "endpoints" / Array(this.num_endpoints - 1, endpoint),
+    "kraft_version_feature" / kraft_version_range,
+    "tagged_fields" / flexible.tagged_fields,
 )
 """A voter with its directory, addresses and versions."""
 
 voters_record = Structure(
-    "control_record.ksy#/types/voters_record",
+    "control_record.voters_record",
     # Version of the record.
-    "version" / Field(Default(Int16sb, 0)),
+    "version" / Default(Int16sb, 0),
     # Number of voters plus one.
     "num_voters"
-    / Derived(
+    / Rebuild(
+        Valid(varint.unsigned_varint32, (value_ >= 1) & ((value_ - 1) <= remaining_)),
         Count("voters", plus=1),
-        Field(varint.unsigned_varint32, (value_ >= 1) & ((value_ - 1) <= remaining_)),
     ),
     # The voters with their addresses.
-    "voters" / Items(Field(registered_voter), this.num_voters - 1),
-    "tagged_fields" / Field(Default(flexible.tagged_fields, {})),
+    "voters" / Array(this.num_voters - 1, registered_voter),
+    "tagged_fields" / flexible.tagged_fields,
     # Bytes behind are ignored.
-    "unused" / Field(Default(RemainingBytes, b"")),
+    "unused" / Default(RemainingBytes, b""),
 )
 """Value of KRAFT_VOTERS, the set of voters. Since 3.8."""
 
 unknown_control_record = Structure(
-    "control_record.ksy#/types/unknown_control_record",
+    "control_record.unknown_control_record",
     # The value as it stands.
-    "data" / Field(RemainingBytes),
+    "data" / RemainingBytes,
 )
 """Value of a type that is not described here."""
 
 control_record_value = Structure(
-    "control_record.ksy#/types/control_record_value",
+    "control_record.control_record_value",
     "body"
-    / Field(
-        Choice(
-            this._params.record_type,
-            {
-                0: end_transaction_marker,
-                1: end_transaction_marker,
-                2: leader_change_message,
-                3: snapshot_header_record,
-                4: snapshot_footer_record,
-                5: kraft_version_record,
-                6: voters_record,
-            },
-            default=unknown_control_record,
-        )
+    / Switch(
+        this._.record_type,
+        {
+            0: end_transaction_marker,
+            1: end_transaction_marker,
+            2: leader_change_message,
+            3: snapshot_header_record,
+            4: snapshot_footer_record,
+            5: kraft_version_record,
+            6: voters_record,
+        },
+        default=unknown_control_record,
     ),
     parameters=("record_type",),
 )
@@ -220,8 +218,8 @@ Parameters, by name: ``control_record_value.parse(data, record_type=...)``.
 """
 
 control_record = Structure(
-    "control_record.ksy#/",
-    "key" / Field(control_record_key),
+    "control_record.control_record",
+    "key" / control_record_key,
 )
 """Records of a batch with the control attribute. The key says what the record
 is; the type of the key decides how its value reads. ABORT and COMMIT stand

@@ -7,55 +7,60 @@
 from __future__ import annotations
 
 from construct import (  # type: ignore[import-untyped]
+    Array,
+    Bytes,
     Default,
+    ExprAdapter,
+    GreedyBytes,
+    Prefixed,
+    Rebuild,
+    obj_,
     this,
 )
 
 from kafkaspec.codecs.references.construct.runtime import (
     Count,
-    Derived,
-    ExactBytes,
-    Field,
-    Items,
-    Length,
-    SizedBytes,
     Structure,
+    Valid,
     remaining_,
     value_,
 )
 
 from . import varint
 
-compact_string = SizedBytes(
-    varint.unsigned_varint32, plus=1, valid=(value_ >= 1) & (value_ <= 32768)
+compact_string = Prefixed(
+    ExprAdapter(
+        Valid(varint.unsigned_varint32, (value_ >= 1) & (value_ <= 32768)), obj_ - 1, obj_ + 1
+    ),
+    GreedyBytes,
 )
 """UTF-8 text that may not be null."""
 
 tagged_field = Structure(
-    "flexible.ksy#/types/tagged_field",
+    "flexible.tagged_field",
     # Number of the field in its schema.
-    "tag" / Field(varint.unsigned_varint32),
+    "tag" / varint.unsigned_varint32,
     # Bytes of the field.
-    "len_data" / Derived(Length("data"), Field(varint.unsigned_varint32, value_ >= 0)),
-    "data" / Field(ExactBytes(this.len_data)),
+    "len_data" / Rebuild(Valid(varint.unsigned_varint32, value_ >= 0), Count("data")),
+    "data" / Bytes(this.len_data),
 )
 """One tagged field, its content not interpreted."""
 
 tagged_fields = Structure(
-    "flexible.ksy#/types/tagged_fields",
+    "flexible.tagged_fields",
     # Number of tagged fields.
     "num_fields"
-    / Derived(
-        Count("fields"), Field(varint.unsigned_varint32, (value_ >= 0) & (value_ <= remaining_))
+    / Rebuild(
+        Valid(varint.unsigned_varint32, (value_ >= 0) & (value_ <= remaining_)), Count("fields")
     ),
-    "fields" / Default(Items(Field(tagged_field), this.num_fields), []),
+    "fields" / Default(Array(this.num_fields, tagged_field), []),
 )
 """Tagged fields of a structure, ascending by tag. Readers skip tags that
 they do not know.
 """
 
 flexible = Structure(
-    "flexible.ksy#/",
+    "flexible.flexible",
 )
 """Types that Kafka's message generator uses in flexible versions of its
 schemas (KIP-482): sizes are unsigned varints counted from one, and every

@@ -7,31 +7,30 @@
 from __future__ import annotations
 
 from construct import (  # type: ignore[import-untyped]
-    Computed,
     Int32sb,
     Int64sb,
     this,
 )
 
 from kafkaspec.codecs.references.construct.runtime import (
-    Field,
-    Items,
+    Instance,
     Structure,
+    ToEnd,
     With,
     int64_,
 )
 
 offset_index_entry = Structure(
-    "index.ksy#/types/offset_index_entry",
+    "index.offset_index_entry",
     # Offset of the entry minus the base offset of the segment. Since 2.0.0 it is the last
     # offset of the append that is indexed, before that the first; from 3.9.1 and 4.0 on it is
     # the last offset of the batch. Nothing in the file says which. Kafka does not check that it
     # is positive.
-    "relative_offset" / Field(Int32sb),
+    "relative_offset" / Int32sb,
     # Byte position of the batch in the `.log` file.
-    "position" / Field(Int32sb),
+    "position" / Int32sb,
     # Absolute offset.
-    "offset" / Computed(int64_(this._params.base_offset + this.relative_offset)),
+    "offset" / Instance(int64_(this._.base_offset + this.relative_offset)),
     parameters=("base_offset",),
 )
 """A batch that starts at `position`. Entries are strictly increasing in
@@ -43,8 +42,8 @@ Parameters, by name: ``offset_index_entry.parse(data, base_offset=...)``.
 """
 
 offset_index = Structure(
-    "index.ksy#/types/offset_index",
-    "entries" / Items(Field(With(offset_index_entry, base_offset=this._params.base_offset))),
+    "index.offset_index",
+    "entries" / ToEnd(With(offset_index_entry, base_offset=this._.base_offset)),
     parameters=("base_offset",),
 )
 """All entries of an `.index` file, preallocated zeros included.
@@ -55,14 +54,14 @@ Parameters, by name: ``offset_index.parse(data, base_offset=...)``.
 """
 
 time_index_entry = Structure(
-    "index.ksy#/types/time_index_entry",
+    "index.time_index_entry",
     # Largest timestamp of the segment up to that moment, in milliseconds since the Unix epoch.
-    "timestamp" / Field(Int64sb),
+    "timestamp" / Int64sb,
     # Offset that holds the timestamp, minus the base offset of the segment. Up to 3.6 it can be
     # the offset of the record itself, from 3.7 on it is the last offset of its batch.
-    "relative_offset" / Field(Int32sb),
+    "relative_offset" / Int32sb,
     # Absolute offset.
-    "offset" / Computed(int64_(this._params.base_offset + this.relative_offset)),
+    "offset" / Instance(int64_(this._.base_offset + this.relative_offset)),
     parameters=("base_offset",),
 )
 """Every record with a timestamp above `timestamp` has an offset above
@@ -74,8 +73,8 @@ Parameters, by name: ``time_index_entry.parse(data, base_offset=...)``.
 """
 
 time_index = Structure(
-    "index.ksy#/types/time_index",
-    "entries" / Items(Field(With(time_index_entry, base_offset=this._params.base_offset))),
+    "index.time_index",
+    "entries" / ToEnd(With(time_index_entry, base_offset=this._.base_offset)),
     parameters=("base_offset",),
 )
 """All entries of a `.timeindex` file, preallocated zeros included.
@@ -86,8 +85,8 @@ Parameters, by name: ``time_index.parse(data, base_offset=...)``.
 """
 
 index = Structure(
-    "index.ksy#/",
-    "offset_index" / Field(With(offset_index, base_offset=0)),
+    "index.index",
+    "offset_index" / With(offset_index, base_offset=0),
 )
 """Two sparse indexes lie beside each log segment and share its name: `.index`
 maps offsets to byte positions, `.timeindex` maps timestamps to offsets.

@@ -8,88 +8,93 @@ from __future__ import annotations
 
 from construct import (  # type: ignore[import-untyped]
     BitsInteger,
+    Bitwise,
+    Const,
     Default,
+    Error,
     Int8sb,
     Int32sb,
     Int32ub,
+    Rebuild,
+    Switch,
     this,
 )
 
 from kafkaspec.codecs.references.construct.runtime import (
     Ahead,
-    Choice,
     Crc32,
-    Derived,
-    Field,
-    Items,
     Length,
     Named,
     RemainingBytes,
     Sized,
     Structure,
+    ToEnd,
+    Valid,
     value_,
 )
 
 from ..python.model.message_set import CompressionCodec
 
 message_v0 = Structure(
-    "message_set.ksy#/types/message_v0",
+    "message_set.message_v0",
     # Format of the message, 0.
-    "magic" / Field(Default(Int8sb, 0), value_ == 0),
+    "magic" / Const(0, Int8sb),
     # CRC-32 (IEEE) of the payload alone.
-    "crc" / Derived(Crc32("payload", ...), Field(Int32ub)),
+    "crc" / Rebuild(Int32ub, Crc32("payload", ...)),
     # What a producer sent. There are no keys and no nulls.
-    "payload" / Field(Default(RemainingBytes, b"")),
+    "payload" / Default(RemainingBytes, b""),
 )
 """A message without attributes. Kafka 0.7 reads this format and writes only
 the other one, since it has compression.
 """
 
-attributes = Structure(
-    "message_set.ksy#/types/attributes",
-    # Written as 0 and not read by Kafka (quirk Q7).
-    "reserved" / Field(Default(BitsInteger(6), 0)),
-    # Codec of a set of messages. Id 3 is refused when the payload is to be decompressed, not
-    # before.
-    "compression" / Field(Default(Named(BitsInteger(2), CompressionCodec), 0)),
+attributes = Bitwise(
+    Structure(
+        "message_set.attributes",
+        # Written as 0 and not read by Kafka (quirk Q7).
+        "reserved" / Default(BitsInteger(6), 0),
+        # Codec of a set of messages. Id 3 is refused when the payload is to be decompressed, not
+        # before.
+        "compression" / Default(Named(BitsInteger(2), CompressionCodec), 0),
+    )
 )
 """Attribute bits of a message with magic 1."""
 
 message_v1 = Structure(
-    "message_set.ksy#/types/message_v1",
+    "message_set.message_v1",
     # Format of the message, 1.
-    "magic" / Field(Default(Int8sb, 1), value_ == 1),
-    "attributes" / Field(Default(attributes, {})),
+    "magic" / Const(1, Int8sb),
+    "attributes" / attributes,
     # CRC-32 (IEEE) of the payload alone, as stored. A changed bit in the attributes goes
     # unnoticed.
-    "crc" / Derived(Crc32("payload", ...), Field(Int32ub)),
+    "crc" / Rebuild(Int32ub, Crc32("payload", ...)),
     # What a producer sent or, of a compressed set, the messages in it. There are no keys and no
     # nulls.
-    "payload" / Field(Default(RemainingBytes, b"")),
+    "payload" / Default(RemainingBytes, b""),
 )
 """A message with attributes, or a compressed set of messages."""
 
 message = Structure(
-    "message_set.ksy#/types/message",
+    "message_set.message",
     # Format of the message. Any other value stops recovery with an exception, so that the
     # broker does not start.
-    "magic" / Ahead(0, Field(Int8sb, (value_ >= 0) & (value_ <= 1))),
-    "content" / Field(Choice(this.magic, {0: message_v0, 1: message_v1})),
+    "magic" / Ahead(0, Valid(Int8sb, (value_ >= 0) & (value_ <= 1)), this.content.magic),
+    "content" / Switch(this.magic, {0: message_v0, 1: message_v1}, default=Error),
 )
 """A message of either format. The magic byte is the first of it in both."""
 
 framed_message = Structure(
-    "message_set.ksy#/types/framed_message",
+    "message_set.framed_message",
     # Bytes of the message. The header of magic 0 has 5 bytes; the reader of files takes a
     # smaller size for the end of the log.
-    "len_message" / Derived(Length("message"), Field(Int32sb, value_ >= 5)),
-    "message" / Field(Sized(this.len_message, message)),
+    "len_message" / Rebuild(Valid(Int32sb, value_ >= 5), Length("message")),
+    "message" / Sized(this.len_message, message),
 )
 """A message with its size."""
 
 message_set = Structure(
-    "message_set.ksy#/",
-    "messages" / Items(Field(framed_message)),
+    "message_set.message_set",
+    "messages" / ToEnd(framed_message),
 )
 """A segment of a Kafka 0.7 log (`.kafka`): messages one after the other,
 without file header, footer or alignment. There is no index. The magic byte

@@ -7,66 +7,67 @@
 from __future__ import annotations
 
 from construct import (  # type: ignore[import-untyped]
-    Computed,
+    Array,
+    Const,
     Default,
     Int16sb,
     Int32sb,
     Int32ub,
     Int64sb,
+    Rebuild,
     this,
 )
 
 from kafkaspec.codecs.references.construct.runtime import (
     Count,
     Crc32c,
-    Derived,
-    Field,
-    Items,
+    Instance,
     RemainingBytes,
     Structure,
+    Valid,
     either_,
     remaining_,
     value_,
 )
 
 producer_entry = Structure(
-    "producer_snapshot.ksy#/types/producer_entry",
+    "producer_snapshot.producer_entry",
     # Identifier that the transaction coordinator gave to the producer.
-    "producer_id" / Field(Int64sb),
+    "producer_id" / Int64sb,
     # Current epoch of the producer.
-    "producer_epoch" / Field(Int16sb),
+    "producer_epoch" / Int16sb,
     # Last sequence number of the last data batch, -1 if none is known.
-    "last_sequence" / Field(Int32sb),
+    "last_sequence" / Int32sb,
     # Last offset of the last data batch, -1 if only markers are known.
-    "last_offset" / Field(Int64sb),
+    "last_offset" / Int64sb,
     # Last offset minus first offset of that batch, 0 if there is none.
-    "offset_delta" / Field(Int32sb),
+    "offset_delta" / Int32sb,
     # Largest timestamp of the last batch or marker, in milliseconds since the Unix epoch.
-    "timestamp" / Field(Int64sb),
+    "timestamp" / Int64sb,
     # Coordinator epoch in the last marker, -1 if none is known.
-    "coordinator_epoch" / Field(Int32sb),
+    "coordinator_epoch" / Int32sb,
     # First offset of the open transaction, -1 where none is open.
-    "current_txn_first_offset" / Field(Int64sb),
+    "current_txn_first_offset" / Int64sb,
     # First sequence number of the last batch, with wrap-around.
     "first_sequence"
-    / Computed(
+    / Instance(
         either_(this.last_sequence == -1, -1, (this.last_sequence - this.offset_delta) & 0x7FFFFFFF)
     ),
 )
 """State of one producer."""
 
 producer_snapshot = Structure(
-    "producer_snapshot.ksy#/",
+    "producer_snapshot.producer_snapshot",
     # The only version there has been.
-    "version" / Field(Default(Int16sb, 1), value_ == 1),
+    "version" / Const(1, Int16sb),
     # CRC-32C of all bytes behind this field.
-    "crc" / Derived(Crc32c("num_entries", ...), Field(Int32ub)),
+    "crc" / Rebuild(Int32ub, Crc32c("num_entries", ...)),
     # Number of producers. Kafka refuses a count beyond what the rest of the file can hold.
     "num_entries"
-    / Derived(Count("entries"), Field(Int32sb, (value_ >= 0) & (value_ <= (remaining_ // 46)))),
-    "entries" / Items(Field(producer_entry), this.num_entries),
+    / Rebuild(Valid(Int32sb, (value_ >= 0) & (value_ <= (remaining_ // 46))), Count("entries")),
+    "entries" / Array(this.num_entries, producer_entry),
     # Bytes behind the entries are covered by the CRC and otherwise ignored.
-    "unused" / Field(Default(RemainingBytes, b"")),
+    "unused" / Default(RemainingBytes, b""),
 )
 """What the broker knows of idempotent and transactional producers just before
 the offset in the file name. Only the last batch of each producer survives a

@@ -7,36 +7,42 @@
 from __future__ import annotations
 
 from construct import (  # type: ignore[import-untyped]
+    Array,
     BitsInteger,
-    Computed,
+    Bitwise,
+    Bytes,
+    Const,
     Default,
-    If,
+    Error,
+    IfThenElse,
     Int8sb,
     Int16sb,
     Int32sb,
     Int32ub,
     Int64sb,
+    Rebuild,
+    Switch,
+    Terminated,
     this,
 )
 
 from kafkaspec.codecs.references.construct.runtime import (
+    Absent,
     Ahead,
     Boolean,
-    Choice,
     Count,
     Crc32,
     Crc32c,
-    Derived,
-    ExactBytes,
-    Field,
     Guard,
-    Items,
+    Instance,
     Length,
     Named,
+    NullableBytes,
     RemainingBytes,
     Sized,
-    SizedBytes,
     Structure,
+    ToEnd,
+    Valid,
     With,
     at_end_,
     either_,
@@ -48,40 +54,42 @@ from kafkaspec.codecs.references.construct.runtime import (
 from ..python.model.recordbatch import CompressionType, TimestampType
 from . import varint
 
-legacy_attributes = Structure(
-    "recordbatch.ksy#/types/legacy_attributes",
-    # Written as 0 and not read by Kafka (quirk Q7).
-    "reserved" / Field(Default(BitsInteger(4), 0)),
-    # Magic 1 only; without meaning in magic 0.
-    "timestamp_type" / Field(Default(Named(BitsInteger(1), TimestampType), 0)),
-    # Codec of a wrapper. Ids 5 to 7, and 4 with magic 0 or 1, are refused when the value is to
-    # be decompressed, not before.
-    "compression" / Field(Default(Named(BitsInteger(3), CompressionType), 0)),
+legacy_attributes = Bitwise(
+    Structure(
+        "recordbatch.legacy_attributes",
+        # Written as 0 and not read by Kafka (quirk Q7).
+        "reserved" / Default(BitsInteger(4), 0),
+        # Magic 1 only; without meaning in magic 0.
+        "timestamp_type" / Default(Named(BitsInteger(1), TimestampType), 0),
+        # Codec of a wrapper. Ids 5 to 7, and 4 with magic 0 or 1, are refused when the value is to
+        # be decompressed, not before.
+        "compression" / Default(Named(BitsInteger(3), CompressionType), 0),
+    )
 )
 """Attribute bits of magic 0 and 1."""
 
-nullable_bytes_s4 = SizedBytes(Int32sb, nullable=True)
+nullable_bytes_s4 = NullableBytes(Int32sb)
 """Bytes with a fixed-length size. Quirk Q4: any negative size is null,
 though only -1 is written.
 """
 
 legacy_message = Structure(
-    "recordbatch.ksy#/types/legacy_message",
+    "recordbatch.legacy_message",
     # CRC-32 (IEEE) of the bytes from `magic` on.
-    "crc" / Derived(Crc32("magic", ...), Field(Int32ub)),
+    "crc" / Rebuild(Int32ub, Crc32("magic", ...)),
     # Format of the message, 0 or 1.
-    "magic" / Field(Int8sb, (value_ == 0) | (value_ == 1)),
-    "attributes" / Field(Default(legacy_attributes, {})),
+    "magic" / Valid(Int8sb, (value_ == 0) | (value_ == 1)),
+    "attributes" / legacy_attributes,
     # Milliseconds since the Unix epoch, -1 for none. Since magic 1. Of a wrapper: the largest
     # of its inner messages or, with `log_append_time`, the time for all of them.
-    "timestamp" / If(this.magic == 1, Field(Default(Int64sb, -1))),
+    "timestamp" / IfThenElse(this.magic == 1, Default(Int64sb, -1), Absent),
     # Key, null in a wrapper.
-    "key" / Field(nullable_bytes_s4),
+    "key" / nullable_bytes_s4,
     # Value, null for a tombstone. Of a wrapper: the compressed inner entries; Kafka refuses a
     # wrapper whose value is null.
-    "value" / Field(nullable_bytes_s4),
+    "value" / nullable_bytes_s4,
     # Bytes behind the value, empty unless someone forged them.
-    "unused" / Field(Default(RemainingBytes, b"")),
+    "unused" / Default(RemainingBytes, b""),
     parameters=("offset",),
 )
 """A message of magic 0 or 1. Key and value need not fill the message: what
@@ -93,67 +101,70 @@ Parameters, by name: ``legacy_message.parse(data, offset=...)``.
         offset of the wrapper.
 """
 
-batch_attributes = Structure(
-    "recordbatch.ksy#/types/batch_attributes",
-    # Written as 0 and not read by Kafka (quirk Q7).
-    "reserved" / Field(Default(BitsInteger(9), 0)),
-    # `base_timestamp` holds the delete horizon. Since 3.1.
-    "has_delete_horizon" / Field(Default(Boolean, False)),
-    # The records are control records, which no consumer sees.
-    "is_control" / Field(Default(Boolean, False)),
-    # The batch is part of a transaction.
-    "is_transactional" / Field(Default(Boolean, False)),
-    # Who set the timestamps.
-    "timestamp_type" / Field(Default(Named(BitsInteger(1), TimestampType), 0)),
-    # Codec of `records`. Ids 5 to 7 are refused when the records are to be decompressed, not
-    # before.
-    "compression" / Field(Default(Named(BitsInteger(3), CompressionType), 0)),
+batch_attributes = Bitwise(
+    Structure(
+        "recordbatch.batch_attributes",
+        # Written as 0 and not read by Kafka (quirk Q7).
+        "reserved" / Default(BitsInteger(9), 0),
+        # `base_timestamp` holds the delete horizon. Since 3.1.
+        "has_delete_horizon" / Default(Boolean, False),
+        # The records are control records, which no consumer sees.
+        "is_control" / Default(Boolean, False),
+        # The batch is part of a transaction.
+        "is_transactional" / Default(Boolean, False),
+        # Who set the timestamps.
+        "timestamp_type" / Default(Named(BitsInteger(1), TimestampType), 0),
+        # Codec of `records`. Ids 5 to 7 are refused when the records are to be decompressed, not
+        # before.
+        "compression" / Default(Named(BitsInteger(3), CompressionType), 0),
+    )
 )
 """Attribute bits of magic 2."""
 
 record_batch = Structure(
-    "recordbatch.ksy#/types/record_batch",
+    "recordbatch.record_batch",
     # Epoch of the leader that appended the batch, -1 unknown. Set by the broker, hence outside
     # of the checksum.
-    "partition_leader_epoch" / Field(Default(Int32sb, -1)),
+    "partition_leader_epoch" / Default(Int32sb, -1),
     # Format of the batch, 2.
-    "magic" / Field(Default(Int8sb, 2), value_ == 2),
+    "magic" / Const(2, Int8sb),
     # CRC-32C (Castagnoli) of the bytes from `attributes` on, as stored.
-    "crc" / Derived(Crc32c("attributes", ...), Field(Int32ub)),
-    "attributes" / Field(Default(batch_attributes, {})),
+    "crc" / Rebuild(Int32ub, Crc32c("attributes", ...)),
+    "attributes" / batch_attributes,
     # Last offset of the batch minus `base_offset`, as first written: compaction keeps it even
     # if the last record is gone.
-    "last_offset_delta" / Field(Int32sb),
+    "last_offset_delta" / Int32sb,
     # What `timestamp_delta` counts from, in milliseconds since the Unix epoch; -1 for none.
     # With `has_delete_horizon` it is the time from which tombstones may be removed.
-    "base_timestamp" / Field(Int64sb),
+    "base_timestamp" / Int64sb,
     # Largest timestamp of the records or, with `log_append_time`, the time of all of them, in
     # milliseconds since the Unix epoch.
-    "max_timestamp" / Field(Int64sb),
+    "max_timestamp" / Int64sb,
     # Idempotent or transactional producer, -1 for none.
-    "producer_id" / Field(Default(Int64sb, -1)),
+    "producer_id" / Default(Int64sb, -1),
     # Epoch of the producer, -1 for none.
-    "producer_epoch" / Field(Default(Int16sb, -1)),
+    "producer_epoch" / Default(Int16sb, -1),
     # Sequence number of the first record, -1 for none. Runs from 0 to 2^31 - 1 and starts again
     # at 0.
-    "base_sequence" / Field(Default(Int32sb, -1)),
+    "base_sequence" / Default(Int32sb, -1),
     # Number of records in the batch; 0 after compaction of all of them. Quirk Q9: with 0 Kafka
     # does not look at `records` at all.
-    "num_records" / Field(Int32sb, value_ >= 0),
+    "num_records" / Valid(Int32sb, value_ >= 0),
     # A `record_set`, compressed as `attributes` say.
-    "records" / Field(RemainingBytes),
+    "records" / RemainingBytes,
     # Last offset as first written; the next batch begins behind it.
-    "last_offset" / Computed(int64_(this._params.base_offset + this.last_offset_delta)),
+    "last_offset" / Instance(int64_(this._.base_offset + this.last_offset_delta)),
     # Sequence number of the last record, with wrap-around; -1 for none.
     "last_sequence"
-    / Computed(
+    / Instance(
         either_(
             this.base_sequence == -1, -1, (this.base_sequence + this.last_offset_delta) & 0x7FFFFFFF
         )
     ),
     # Time from which tombstones and markers of the batch may be removed, in milliseconds since
     # the Unix epoch. Since 3.1 (KIP-534).
-    "delete_horizon" / If(this.attributes.has_delete_horizon, Computed(this.base_timestamp)),
+    "delete_horizon"
+    / Instance(either_(this.attributes.has_delete_horizon, this.base_timestamp, None)),
     parameters=("base_offset",),
 )
 """A batch of magic 2. The header has 61 bytes, those of `entry` included.
@@ -166,20 +177,19 @@ Parameters, by name: ``record_batch.parse(data, base_offset=...)``.
 """
 
 message = Structure(
-    "recordbatch.ksy#/types/message",
+    "recordbatch.message",
     # Format of the entry. Quirk Q8: Kafka's reader of files takes any magic from 2 on for 2 and
     # a negative one for 1, its reader of buffers refuses both, and so does this specification.
-    "magic" / Ahead(4, Field(Int8sb, (value_ >= 0) & (value_ <= 2))),
+    "magic" / Ahead(4, Valid(Int8sb, (value_ >= 0) & (value_ <= 2)), this.content.magic),
     "content"
-    / Field(
-        Choice(
-            this.magic,
-            {
-                0: With(legacy_message, offset=this._params.base_offset),
-                1: With(legacy_message, offset=this._params.base_offset),
-                2: With(record_batch, base_offset=this._params.base_offset),
-            },
-        )
+    / Switch(
+        this.magic,
+        {
+            0: With(legacy_message, offset=this._.base_offset),
+            1: With(legacy_message, offset=this._.base_offset),
+            2: With(record_batch, base_offset=this._.base_offset),
+        },
+        default=Error,
     ),
     parameters=("base_offset",),
 )
@@ -192,72 +202,72 @@ Parameters, by name: ``message.parse(data, base_offset=...)``.
 """
 
 entry = Structure(
-    "recordbatch.ksy#/types/entry",
+    "recordbatch.entry",
     # Magic 2: offset of the first record of the batch as it was first written; compaction keeps
     # it. Magic 0 and 1: offset of the message, of a wrapper that of its last inner message.
-    "base_offset" / Field(Int64sb),
+    "base_offset" / Int64sb,
     # Bytes behind this field. Kafka refuses fewer than 14 for any magic, which is where a magic
     # 0 message without key and value would end; zeros of a preallocated file are found by this.
-    "len_message" / Derived(Length("message"), Field(Int32sb, value_ >= 14)),
-    "message" / Field(Sized(this.len_message, With(message, base_offset=this.base_offset))),
+    "len_message" / Rebuild(Valid(Int32sb, value_ >= 14), Length("message")),
+    "message" / Sized(this.len_message, With(message, base_offset=this.base_offset)),
 )
 """What all formats share: an offset and a size. Neither is covered by a
 checksum.
 """
 
-nullable_bytes = SizedBytes(varint.varint32, nullable=True)
+nullable_bytes = NullableBytes(varint.varint32)
 """Bytes with a variable-length size. Quirk Q4: any negative size is null,
 though only -1 is written.
 """
 
 header = Structure(
-    "recordbatch.ksy#/types/header",
+    "recordbatch.header",
     # Bytes of the key. Quirk Q4: unlike the size of a value it may not be negative.
-    "len_key" / Derived(Length("key"), Field(varint.varint32, value_ >= 0)),
+    "len_key" / Rebuild(Valid(varint.varint32, value_ >= 0), Count("key")),
     # UTF-8 as Kafka writes it, though nothing checks that (quirk Q10).
-    "key" / Field(ExactBytes(this.len_key)),
+    "key" / Bytes(this.len_key),
     # Value or null.
-    "value" / Field(nullable_bytes),
+    "value" / nullable_bytes,
 )
 """A header of a record."""
 
 record = Structure(
-    "recordbatch.ksy#/types/record",
+    "recordbatch.record",
     # One byte, written as 0 and not read by Kafka (quirk Q7).
-    "attributes" / Field(Default(Int8sb, 0)),
+    "attributes" / Default(Int8sb, 0),
     # Timestamp minus `base_timestamp` of the batch. 64 bits: Kafka's own prose once said 32.
-    "timestamp_delta" / Field(varint.varint64),
+    "timestamp_delta" / varint.varint64,
     # Offset minus `base_offset` of the batch. Gaps come from compaction.
-    "offset_delta" / Field(varint.varint32),
+    "offset_delta" / varint.varint32,
     # Key or null.
-    "key" / Field(nullable_bytes),
+    "key" / nullable_bytes,
     # Value, null for a tombstone.
-    "value" / Field(nullable_bytes),
+    "value" / nullable_bytes,
     # Number of headers. Quirk Q5: refused if negative or larger than the bytes that are left.
     "num_headers"
-    / Derived(Count("headers"), Field(varint.varint32, (value_ >= 0) & (value_ <= remaining_))),
+    / Rebuild(Valid(varint.varint32, (value_ >= 0) & (value_ <= remaining_)), Count("headers")),
     # Headers in order; a key may occur more than once.
-    "headers" / Default(Items(Field(header), this.num_headers), []),
+    "headers" / Default(Array(this.num_headers, header), []),
     # The record ends where its size says (quirk Q6).
-    "end" / Guard(at_end_),
+    "end" / Terminated,
     # Offset of the record.
-    "offset" / Computed(int64_(this._params.batch.base_offset + this.offset_delta)),
+    "offset" / Instance(int64_(this._.batch.base_offset + this.offset_delta)),
     # Timestamp that Kafka reports, in milliseconds since the Unix epoch; -1 for none.
     "timestamp"
-    / Computed(
+    / Instance(
         either_(
-            this._params.batch.attributes.timestamp_type == TimestampType.LOG_APPEND_TIME,
-            this._params.batch.max_timestamp,
-            int64_(this._params.batch.base_timestamp + this.timestamp_delta),
+            this._.batch.attributes.timestamp_type == TimestampType.LOG_APPEND_TIME,
+            this._.batch.max_timestamp,
+            int64_(this._.batch.base_timestamp + this.timestamp_delta),
         )
     ),
     # Sequence number of the record, with wrap-around; -1 for none.
     "sequence"
-    / Computed(
+    / Instance(
         either_(
-            this._params.batch.base_sequence == -1,
+            this._.batch.base_sequence == -1,
             -1,
-            (this._params.batch.base_sequence + this.offset_delta) & 0x7FFFFFFF,
+            (this._.batch.base_sequence + this.offset_delta) & 0x7FFFFFFF,
         )
     ),
     parameters=("batch",),
@@ -270,10 +280,10 @@ Parameters, by name: ``record.parse(data, batch=...)``.
 """
 
 framed_record = Structure(
-    "recordbatch.ksy#/types/framed_record",
+    "recordbatch.framed_record",
     # Bytes behind this field; the record uses all of them (quirk Q6).
-    "len_body" / Derived(Length("body"), Field(varint.varint32, value_ >= 0)),
-    "body" / Field(Sized(this.len_body, With(record, batch=this._params.batch))),
+    "len_body" / Rebuild(Valid(varint.varint32, value_ >= 0), Length("body")),
+    "body" / Sized(this.len_body, With(record, batch=this._.batch)),
     parameters=("batch",),
 )
 """A record with its size in front.
@@ -284,11 +294,10 @@ Parameters, by name: ``framed_record.parse(data, batch=...)``.
 """
 
 record_set = Structure(
-    "recordbatch.ksy#/types/record_set",
-    "records"
-    / Items(Field(With(framed_record, batch=this._params.batch)), this._params.batch.num_records),
+    "recordbatch.record_set",
+    "records" / Array(this._.batch.num_records, With(framed_record, batch=this._.batch)),
     # Nothing may follow, but behind no record at all (quirk Q9).
-    "end" / Guard(at_end_ | (this._params.batch.num_records == 0)),
+    "end" / Guard(at_end_ | (this._.batch.num_records == 0)),
     parameters=("batch",),
 )
 """The records of a batch, after decompression.
@@ -299,8 +308,8 @@ Parameters, by name: ``record_set.parse(data, batch=...)``.
 """
 
 recordbatch = Structure(
-    "recordbatch.ksy#/",
-    "entries" / Items(Field(entry)),
+    "recordbatch.recordbatch",
+    "entries" / ToEnd(entry),
 )
 """A segment of a Kafka log (`.log`, and KRaft snapshots, `.checkpoint`): log
 entries one behind the other, without file header, footer or alignment. The

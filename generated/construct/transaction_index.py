@@ -13,32 +13,32 @@ from construct import (  # type: ignore[import-untyped]
 )
 
 from kafkaspec.codecs.references.construct.runtime import (
-    Field,
-    Items,
     Structure,
+    ToEnd,
+    Valid,
     value_,
 )
 
 aborted_transaction = Structure(
-    "transaction_index.ksy#/types/aborted_transaction",
+    "transaction_index.aborted_transaction",
     # Written as 0. Kafka reads the high byte only, and refuses a positive one: any value up to
     # 255 is accepted, negative ones too.
-    "version" / Field(Default(Int16sb, 0), value_ <= 255),
+    "version" / Default(Valid(Int16sb, value_ <= 255), 0),
     # Producer whose transaction was aborted.
-    "producer_id" / Field(Int64sb),
+    "producer_id" / Int64sb,
     # First offset of the transaction in this partition. It may lie in an earlier segment.
-    "first_offset" / Field(Int64sb),
+    "first_offset" / Int64sb,
     # Offset of the ABORT marker. Strictly increasing within a file.
-    "last_offset" / Field(Int64sb),
+    "last_offset" / Int64sb,
     # Last stable offset right after this abort: the first offset of the earliest other open
     # transaction, else `last_offset` + 1.
-    "last_stable_offset" / Field(Int64sb),
+    "last_stable_offset" / Int64sb,
 )
 """One aborted transaction with data in this partition."""
 
 transaction_index = Structure(
-    "transaction_index.ksy#/",
-    "entries" / Items(Field(aborted_transaction)),
+    "transaction_index.transaction_index",
+    "entries" / ToEnd(aborted_transaction),
 )
 """The aborted transactions whose ABORT marker lies in a segment, in the order
 of their markers. The file exists only where there is one. It is appended to

@@ -25,7 +25,7 @@ integer, so that codes from 2^31 on are negative there.
 """
 
 varint = Structure(
-    "varint.ksy#/",
+    "varint.varint",
 )
 """Base-128 integers, low group first: seven bits a byte, the top bit says that
 another byte follows.

@@ -69,6 +69,17 @@ OTHERS: dict[str, tuple[str, str, tuple[int, ...]]] = {
     "offset index": ("index.offset_index", "00000003 00000010 00000007 00000100", (5,)),
 }
 
+UNENCODABLE: dict[str, tuple[str, Any, str, str]] = {
+    "too large": ("base_timestamp", 1 << 63, "/message/content/base_timestamp", "seq/5"),
+    "no number": ("base_timestamp", "1", "/message/content/base_timestamp", "seq/5"),
+    "null number": ("producer_id", None, "/message/content/producer_id", "seq/7"),
+    "negative count": ("num_records", -1, "/message/content/num_records", "seq/10"),
+    "no bytes": ("records", None, "/message/content/records", "seq/11"),
+    "text": ("records", "abc", "/message/content/records", "seq/11"),
+    "no structure": ("attributes", None, "/message/content/attributes", "seq/3"),
+}
+"""A field of a batch, a value that does not fit it, and where the error is."""
+
 
 def parse(key: str, data: Any, **options: Any) -> Any:
     value, end = CODEC.parse(key, data, **options)

@@ -27,21 +27,12 @@ from tests.codecs.construct_cases import (
     ENTRIES,
     ONE,
     TWO,
+    UNENCODABLE,
     a_batch,
     outcome,
     parse,
     unencodable,
 )
-
-UNENCODABLE: dict[str, tuple[str, Any, str, str]] = {
-    "too large": ("base_timestamp", 1 << 63, "/message/content/base_timestamp", "seq/5"),
-    "no number": ("base_timestamp", "1", "/message/content/base_timestamp", "seq/5"),
-    "null number": ("producer_id", None, "/message/content/producer_id", "seq/7"),
-    "negative count": ("num_records", -1, "/message/content/num_records", "seq/10"),
-    "no bytes": ("records", None, "/message/content/records", "seq/11"),
-    "text": ("records", "abc", "/message/content/records", "seq/11"),
-    "no structure": ("attributes", None, "/message/content/attributes", "seq/3"),
-}
 
 
 @pytest.mark.parametrize(("name", "bad", "path", "place"), UNENCODABLE.values(), ids=UNENCODABLE)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import keyword
 import re
 import textwrap
+from itertools import groupby
 
 from tools.specgen.construct.expressions import Deferred
-from tools.specgen.expression import Int
-from tools.specgen.facts.fields import is_computed, mentioned, model_fields, references
+from tools.specgen.expression import Int, Name
+from tools.specgen.facts.fields import mentioned, references
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -34,12 +35,16 @@ from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
 
 _WIDTH = 96
-_CONSTRUCT = ("BitsInteger", "BytesInteger", "Computed", "Default", "If", "len_", "this")
+_CONSTRUCT = (
+    "Array", "BitsInteger", "Bitwise", "Bytes", "BytesInteger", "Computed", "Const", "Default",
+    "Error", "ExprAdapter", "GreedyBytes", "IfThenElse", "Prefixed", "Rebuild", "Struct", "Switch",
+    "Terminated", "len_", "obj_", "this",
+)  # fmt: skip
 _RUNTIME = (
-    "Ahead", "Boolean", "Choice", "Count", "Crc32", "Crc32c", "Derived", "ExactBytes", "Field",
-    "Guard", "Items", "Length", "Named", "RemainingBytes", "Sized", "SizedBytes", "Structure",
-    "UnsignedVarInt32", "VarInt32", "VarInt64", "With", "at_end_", "either_", "int64_",
-    "position_", "remaining_", "size_", "value_",
+    "Absent", "Ahead", "BitFields", "Boolean", "Count", "Crc32", "Crc32c", "Guard", "Instance",
+    "Length", "Named", "NullableBytes", "RemainingBytes", "Sized", "Structure", "ToEnd",
+    "UnsignedVarInt32", "Valid", "VarInt32", "VarInt64", "With", "at_end_", "either_", "int64_",
+    "bit_group", "position_", "remaining_", "size_", "value_",
 )  # fmt: skip
 _ARGUMENTS = ("self", "data", "obj", "stream")
 """What Construct's own ``parse`` and ``build`` call their arguments."""
@@ -152,18 +157,17 @@ class ConstructModule:
         derive = length.derive
         if derive is None or derive.first != value.id or not isinstance(value.type, BytesType):
             raise ValueError(f"{type_.location}: -scalar: {type_.scalar} is a size and its bytes")
-        parts = [self._plain(type_, length)]
+        size = self._valid(type_, length, self._plain(type_, length))
         if derive.plus:
-            parts.append(f"plus={derive.plus}")
-        if type_.scalar is Scalar.NULLABLE_BYTES:
-            parts.append("nullable=True")
-        if length.valid:
-            parts.append(f"valid={Deferred(self.model, type_).valid(length.valid, length.enum)}")
-        self.out.line(f"{type_.name} = SizedBytes({', '.join(parts)})")
+            size = f"ExprAdapter({size}, obj_ - {derive.plus}, obj_ + {derive.plus})"
+        nullable = type_.scalar is Scalar.NULLABLE_BYTES
+        text = f"NullableBytes({size})" if nullable else f"Prefixed({size}, GreedyBytes)"
+        self.out.line(f"{type_.name} = {text}")
 
     def _structure(self, type_: Type) -> None:
-        with self.out.block(f"{type_.name} = Structure(", ")"):
-            self.out.line(f'"{type_.location}",')
+        head, tail = ("Bitwise(Structure(", "))") if _is_bits(type_) else ("Structure(", ")")
+        with self.out.block(f"{type_.name} = {head}", tail):
+            self.out.line(f'"{type_.key}",')
             seen: set[str] = set()
             for field in type_.fields:
                 wanted = mentioned(field)
@@ -171,7 +175,12 @@ class ConstructModule:
                     if peek.id in wanted and peek.id not in seen:
                         seen.add(peek.id)
                         self._member(peek.id, peek.doc, self._peek(type_, peek))
+                run = _run(type_, field)
+                if run and run[0] is field:
+                    self.out.line("*BitFields(")
                 self._member(field.id, field.doc, self._field(type_, field))
+                if run and run[-1] is field:
+                    self.out.line("),")
             for instance in type_.value_instances:
                 self._member(instance.id, instance.doc, self._instance(type_, instance))
             if type_.parameters:
@@ -186,69 +195,57 @@ class ConstructModule:
     def _peek(self, type_: Type, peek: PeekInstance) -> str:
         assert isinstance(peek.position, Int)
         as_field = Field(peek.id, peek.type, peek.location, valid=peek.valid, enum=peek.enum)
-        return f"Ahead({peek.position.value}, {self._checked(type_, as_field)})"
+        text = self._valid(type_, as_field, self._plain(type_, as_field))
+        chosen = next(
+            field.id
+            for field in type_.fields
+            if isinstance(field.type, SwitchType) and field.type.on == Name(peek.id)
+        )
+        return f"Ahead({peek.position.value}, {text}, this.{chosen}.{peek.id})"
 
     def _instance(self, type_: Type, instance: ValueInstance) -> str:
         deferred = Deferred(self.model, type_)
-        text = f"Computed({deferred.text(instance.value, wrap=True)})"
+        text = deferred.text(instance.value, wrap=True)
         if instance.condition is not None:
-            text = f"If({deferred.text(instance.condition)}, {text})"
-        return text
+            text = f"either_({deferred.text(instance.condition)}, {text}, None)"
+        return f"Instance({text})"
 
     def _field(self, type_: Type, field: Field) -> str:
         deferred = Deferred(self.model, type_)
         if field.is_guard:
             assert field.valid
             assert field.valid.expression is not None
-            return f"Guard({deferred.text(field.valid.expression)})"
-        text = self._checked(type_, field)
+            condition = deferred.text(field.valid.expression)
+            return "Terminated" if condition == "at_end_" else f"Guard({condition})"
+        text = self._plain(type_, field)
+        if field.constant is not None and field.repeat is None:
+            text = f"Const({field.constant}, {text})"
+        else:
+            text = self._valid(type_, field, text)
         if field.repeat is not None:
             if field.repeat.until is not None:
                 raise ValueError(f"{field.location}: only varints repeat until")
             count = field.repeat.count
-            text = f"Items({text})" if count is None else f"Items({text}, {deferred.text(count)})"
-            if field.default is not None:
-                text = f"Default({text}, [])"
-        if field.condition is not None:
-            text = f"If({deferred.text(field.condition)}, {text})"
+            text = f"ToEnd({text})" if count is None else f"Array({deferred.text(count)}, {text})"
         if field.derive is not None and not type_.is_opaque_count(field):
-            text = f"Derived({_derive(field.derive)}, {text})"
-        return text
-
-    def _checked(self, type_: Type, field: Field) -> str:
-        """The field, or one item of it, with its ``valid``."""
-        parts = [self._defaulted(type_, field)]
-        if field.valid:
-            parts.append(Deferred(self.model, type_).valid(field.valid, field.enum))
-        return f"Field({', '.join(parts)})"
-
-    def _defaulted(self, type_: Type, field: Field) -> str:
-        text = self._plain(type_, field)
-        if field.repeat is not None:
-            return text
-        if field.constant is not None:
-            return f"Default({text}, {field.constant})"
-        if self._fills_itself(field):
-            return f"Default({text}, {{}})"
+            text = f"Rebuild({text}, {_derive(type_, field.derive)})"
         match field.default:
             case Default(()):
-                return f'Default({text}, b"")'
+                empty = "[]" if field.repeat else 'b""'
+                text = f"Default({text}, {empty})"
             case Default(int(value)):
-                return f"Default({text}, {bool(value) if field.is_bool else value})"
+                text = f"Default({text}, {bool(value) if field.is_bool else value})"
+        if field.condition is not None:
+            text = f"IfThenElse({deferred.text(field.condition)}, {text}, Absent)"
         return text
 
-    def _fills_itself(self, field: Field) -> bool:
-        """A structure that can be built from nothing."""
-        if field.repeat or field.condition or not isinstance(field.type, TypeReference):
-            return False
-        type_ = self.model.type(field.type)
-        return not type_.is_transparent and all(
-            inner.condition is not None
-            or inner.default is not None
-            or is_computed(type_, inner)
-            or self._fills_itself(inner)
-            for inner in model_fields(type_)
-        )
+    def _valid(self, type_: Type, field: Field, text: str) -> str:
+        """The field, or one item of it, with its ``valid``."""
+        if not field.valid:
+            return text
+        run = tuple(member.id for member in _run(type_, field))
+        condition = Deferred(self.model, type_, run).valid(field.valid, field.enum)
+        return f"Valid({text}, {condition})"
 
     def _plain(self, type_: Type, field: Field) -> str:
         match field.type:
@@ -259,7 +256,7 @@ class ConstructModule:
             case BytesType(size):
                 if size is None:
                     return "RemainingBytes"
-                return f"ExactBytes({Deferred(self.model, type_).text(size)})"
+                return f"Bytes({Deferred(self.model, type_).text(size)})"
             case TypeReference():
                 return self._sized(type_, field.type, self._reference(type_, field.type))
             case SwitchType():
@@ -269,7 +266,7 @@ class ConstructModule:
     def _sized(self, type_: Type, kind: TypeReference | SwitchType, text: str) -> str:
         if kind.size is not None:
             return f"Sized({Deferred(self.model, type_).text(kind.size)}, {text})"
-        return f"Sized(None, {text})" if kind.size_eos else text
+        return f"Sized(remaining_, {text})" if kind.size_eos else text
 
     def _choice(self, type_: Type, kind: SwitchType) -> str:
         deferred = Deferred(self.model, type_)
@@ -278,11 +275,9 @@ class ConstructModule:
             for case, reference in kind.cases
             if case is not None
         ]
-        text = f"{deferred.text(kind.on)}, {{{', '.join(cases)}}}"
-        for case, reference in kind.cases:
-            if case is None:
-                text += f", default={self._reference(type_, reference)}"
-        return f"Choice({text})"
+        others = [reference for case, reference in kind.cases if case is None]
+        default = self._reference(type_, others[0]) if others else "Error"
+        return f"Switch({deferred.text(kind.on)}, {{{', '.join(cases)}}}, default={default})"
 
     def _reference(self, type_: Type, reference: TypeReference) -> str:
         target = self.model.type(reference)
@@ -330,12 +325,42 @@ def _integer(kind: IntegerType) -> str:
     return f"BytesInteger({kind.size}, signed={kind.signed})"
 
 
-def _derive(derive: Derive) -> str:
-    parts = [f'"{derive.first}"']
+def _derive(type_: Type, derive: Derive) -> str:
+    """What ``Rebuild`` calls."""
+    first, last = (
+        type_.field_by_id[name] if name else None for name in (derive.first, derive.last)
+    )
+    assert first is not None
+    alone = last is None and not derive.open_end
+    function = _FUNCTIONS[derive.function]
+    if alone and isinstance(first.type, BytesType) and function == "Length":
+        function = "Count"
+    parts = [_span_end(type_, first)]
     if derive.open_end:
         parts.append("...")
-    elif derive.last is not None:
-        parts.append(f'"{derive.last}"')
+    elif last is not None:
+        parts.append(_span_end(type_, last))
     if derive.plus:
         parts.append(f"plus={derive.plus}")
-    return f"{_FUNCTIONS[derive.function]}({', '.join(parts)})"
+    return f"{function}({', '.join(parts)})"
+
+
+def _span_end(type_: Type, field: Field) -> str:
+    run = _run(type_, field)
+    return f'bit_group("{run[0].id}")' if run else f'"{field.id}"'
+
+
+def _is_bits(type_: Type) -> bool:
+    """Whether there is nothing but bit fields."""
+    return bool(type_.fields) and all(isinstance(field.type, BitsType) for field in type_.fields)
+
+
+def _run(type_: Type, field: Field) -> list[Field]:
+    """The bit fields that share bytes with one, where the type has other fields too."""
+    if _is_bits(type_):
+        return []
+    for is_bits, found in groupby(type_.fields, lambda field: isinstance(field.type, BitsType)):
+        run = list(found)
+        if field in run:
+            return run if is_bits else []
+    return []

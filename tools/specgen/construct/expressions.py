@@ -39,10 +39,12 @@ class Deferred:
     Attributes:
         model: the whole specification.
         type: the type that the expressions stand in.
+        run: the fields that are at hand as ``this``, if not all are: those of some bits.
     """
 
     model: Model
     type: Type
+    run: tuple[str, ...] = ()
 
     def text(self, expression: Expression, *, wrap: bool = False) -> str:
         """Source text; with ``wrap`` sums that may leave 64 bits are reduced as Java does."""
@@ -116,10 +118,10 @@ class Deferred:
         if name == "_":
             return "value_"
         if name in {parameter.id for parameter in self.type.parameters}:
-            return f"this._params.{name}"
+            return f"this._._.{name}" if self.run else f"this._.{name}"
         if name in ("_io", "_parent", "_root"):
             raise ValueError(f"{self.type.location}: {name} is not supported here")
-        return f"this.{name}"
+        return f"this._.{name}" if self.run and name not in self.run else f"this.{name}"
 
     def _attribute(self, node: Attribute, inner: Expression, name: str) -> str:
         if inner == Name("_io"):

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from io import BytesIO
 from typing import Any, ClassVar
 
 from kafkaspec.codecs.base import Codec
-from kafkaspec.codecs.references.construct.tree import Trees, Use
+from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.codecs.references.construct.tree import Argument, Trees
+from kafkaspec.codecs.references.window import Window
 from kafkaspec.layout import TypeLayout
 from kafkaspec.model import Buffer
 
 
 class ConstructCodec(Codec):
     """Reads and writes with Construct definitions, which are interpreted and never compiled.
+
+    What is accepted, and as which values, Construct decides. Its errors name no bytes of the file
+    and no place in the specification: where it refuses, the Python codec is asked for the error.
 
     Args:
         package: where the generated modules are, for trees made from another specification.
@@ -34,11 +40,12 @@ class ConstructCodec(Codec):
                 name="construct",
             )
         self._package = package
-        self._definitions: dict[str, Any] = {}
+        self._definitions: dict[tuple[str, str], Any] = {}
+        self.reference = PythonCodec(package)
 
     @cached_property
-    def _runtime(self) -> Any:
-        return import_module("kafkaspec.codecs.references.construct.runtime")
+    def _engine(self) -> Any:
+        return import_module("construct")
 
     @cached_property
     def _layouts(self) -> dict[str, TypeLayout]:
@@ -48,7 +55,7 @@ class ConstructCodec(Codec):
     @cached_property
     def _trees(self) -> Trees:
         model_class = import_module(f"{self._package}.python.model").model_class
-        return Trees(self._layouts, model_class, self._runtime.Value)
+        return Trees(self._layouts, model_class)
 
     def _parse(
         self,
@@ -59,41 +66,83 @@ class ConstructCodec(Codec):
         parameters: Sequence[Any],
         complete: bool,
     ) -> tuple[Any, int]:
+        try:
+            found, size = self.read(type_key, buffer, start, end, parameters)
+        except self._engine.ConstructError as refusal:
+            self.reference.parse(
+                type_key, buffer, start, end, parameters=parameters, complete=complete
+            )
+            raise AssertionError("Construct refuses what the Python codec reads") from refusal
+        return self._trees.model(type_key, found), start + size
+
+    def read(
+        self, type_key: str, buffer: Buffer, start: int, end: int, parameters: Sequence[Any] = ()
+    ) -> tuple[Any, int]:
+        """Return what Construct makes of the bytes, and how many of them it took.
+
+        Raises:
+            ConstructError: it refuses them.
+        """
         definition = self._definition(type_key)
-        window = self._runtime.Window(buffer, start, end, exact=complete)
-        arguments = self._arguments(type_key, parameters)
-        value = definition.parse_stream(window, **arguments)
-        return self._trees.to_model(type_key, value), window.tell()
+        whole = isinstance(buffer, bytes) and end - start == len(buffer)
+        # Python does not copy the bytes here either.
+        stream = BytesIO(buffer) if whole else Window(memoryview(buffer)[start:end])
+        found = definition.parse_stream(
+            stream,
+            _io=stream,
+            _cut=lambda begin, stop: buffer[start + begin : start + stop],
+            **self._arguments(type_key, parameters),
+        )
+        return found, stream.tell()
 
     def serialize(
         self, type_key: str, value: Any, *, parameters: Sequence[Any] = (), raw: bool = False
     ) -> bytes:
         """As ``Codec.serialize``."""
-        definition = self._definition(type_key)
+        self._definition(type_key)
         if not parameters:
-            names = [name for name, _ in self._layouts[type_key].parameters]
-            if all(hasattr(value, name) for name in names):
-                parameters = [getattr(value, name) for name in names]
+            declared = self._layouts[type_key].parameters
+            parameters = [getattr(value, name, None) for name, _ in declared]
         arguments = self._arguments(type_key, parameters)
-        container = self._trees.to_container(type_key, value, Use.RAW if raw else Use.BUILD)
-        data: bytes = definition.build(container, _raw=raw, **arguments)
+        try:
+            return self.write(type_key, value, arguments, raw=raw)
+        except Exception as refusal:
+            # Not all of it is ConstructError: values of a wrong type fail in many ways.
+            self.reference.serialize(type_key, value, parameters=parameters, raw=raw)
+            raise AssertionError("Construct refuses what the Python codec writes") from refusal
+
+    def write(
+        self, type_key: str, value: Any, arguments: Mapping[str, Any], *, raw: bool = False
+    ) -> bytes:
+        """Return the bytes that Construct makes of a value.
+
+        Raises:
+            Exception: it refuses the value, in one of many ways.
+        """
+        definition = self._definition(type_key, "raw" if raw else "complete")
+        container = self._trees.container(type_key, raw, value)
+        data: bytes = definition.build(container, **arguments)
         return data
 
-    def _definition(self, type_key: str) -> Any:
-        """The definition of a type; errors that are not in a field of it get its own place."""
-        definition = self._definitions.get(type_key)
+    def _definition(self, type_key: str, variant: str = "") -> Any:
+        """Return the definition of a type, or a variant of it for writing."""
+        definition = self._definitions.get((type_key, variant))
         if definition is None:
-            layout = self._layouts.get(type_key)
-            if layout is None:
+            if type_key not in self._layouts:
                 raise KeyError(f"the specification has no type {type_key}")
             spec_id, _, name = type_key.partition(".")
-            module = import_module(f"{self._package}.construct.{spec_id}")
-            definition = self._runtime.Field(getattr(module, name), location=layout.location)
-            self._definitions[type_key] = definition
+            definition = getattr(import_module(f"{self._package}.construct.{spec_id}"), name)
+            if variant:
+                writing = import_module("kafkaspec.codecs.references.construct.writing")
+                definition = getattr(writing, variant)(definition)
+            self._definitions[type_key, variant] = definition
         return definition
 
     def _arguments(self, type_key: str, values: Sequence[Any]) -> dict[str, Any]:
         declared = self._layouts[type_key].parameters
         if len(values) > len(declared):
             raise TypeError(f"{type_key} has {len(declared)} parameters, not {len(values)}")
-        return self._trees.arguments(type_key, values)
+        return {
+            name: Argument(value) if other else value
+            for (name, other), value in zip(declared, values, strict=False)
+        }

@@ -1,14 +1,14 @@
 """Between the containers of Construct and the objects of the typed model, by the layout tables.
 
 A container shows everything that the specification names, frames and choices included; the model
-leaves those out. Hidden keys of a container say what it is: ``_type`` its type, ``_params`` the
-parameters that it was parsed with, ``_model`` the object of the model that belongs to it.
+leaves those out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout
@@ -16,15 +16,18 @@ from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout
 Convert = Callable[[Any], Any]
 
 
-class Use(Enum):
-    """What a container is made for."""
+class Argument(dict[str, Any]):
+    """An object of the model as a parameter: what Construct's expressions ask it for by key."""
 
-    BUILD = "build"
-    """To be written: constants are left to the definition."""
-    RAW = "raw"
-    """To be written as it is stored."""
-    PARAMETER = "parameter"
-    """To compute with: value instances and parameters are there too."""
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+    def __missing__(self, name: str) -> Any:
+        # What the model does not have is a frame or choice: it has what is in it instead.
+        found = getattr(self.value, name, self)
+        self[name] = Argument(found) if hasattr(found, "__dataclass_fields__") else found
+        return self[name]
 
 
 class Trees:
@@ -33,107 +36,75 @@ class Trees:
     Args:
         layouts: the generated tables.
         model_class: gives the class of a structure by its key.
-        container: makes an empty container.
     """
 
     def __init__(
-        self,
-        layouts: Mapping[str, TypeLayout],
-        model_class: Callable[[str], type[Any]],
-        container: Callable[[], Any],
+        self, layouts: Mapping[str, TypeLayout], model_class: Callable[[str], type[Any]]
     ) -> None:
         self._layouts = layouts
         self._model_class = model_class
-        self._container = container
         self._readers: dict[str, Convert] = {}
+        self._writers: dict[tuple[str, bool], Convert] = {}
 
-    def to_model(self, key: str, value: Any) -> Any:
-        """The object of the model, or host value, for what Construct parsed as type ``key``."""
-        return self.reader(key)(value)
-
-    def reader(self, key: str) -> Convert:
-        """The function that does so for one type."""
+    def model(self, key: str, value: Any) -> Any:
+        """Return the object of the model, or host value, for what was parsed as type ``key``."""
         reader = self._readers.get(key)
         if reader is None:
-            reader = self._readers[key] = self._make_reader(self._layouts[key])
-        return reader
+            reader = self._readers[key] = self._reader(self._layouts[key])
+        return reader(value)
 
-    def to_container(self, key: str, value: Any, use: Use) -> Any:
-        """What Construct builds ``value`` from, or computes with.
+    def container(self, key: str, raw: bool, value: Any) -> Any:
+        """Return what Construct writes ``value`` from.
 
-        Where ``value`` is not of the type, it is returned as it is: the definition refuses it
-        and knows the place.
+        Raises:
+            TypeError: the value, or one in it, is not of its type.
         """
-        layout = self._layouts[key]
+        writer = self._writers.get((key, raw))
+        if writer is None:
+            writer = self._writers[key, raw] = self._writer(self._layouts[key], raw)
+        return writer(value)
+
+    def _writer(self, layout: TypeLayout, raw: bool) -> Convert:
         match layout.form:
             case Form.SCALAR:
-                return value
+                return _flat
             case Form.FRAME | Form.CHOICE:
                 shown = layout.fields[-1]
-                return self._new(key, {shown.id: self._field(shown, value, use)})
-        if not isinstance(value, self._model_class(key)):
-            return value
-        fields = [field for field in layout.fields if field.kind is not Kind.GUARD]
-        found = self._new(
-            key, {field.id: self._field(field, getattr(value, field.id), use) for field in fields}
-        )
-        if use is Use.PARAMETER:
-            found["_model"] = value
-            found["_params"] = self.arguments(
-                key, [getattr(value, name) for name, _ in layout.parameters]
-            )
-            found.update({name: getattr(value, name) for name in layout.instances})
-        return found
+                convert = self._field_writer(shown, raw)
+                return lambda value: {shown.id: convert(value)}
+        kind = self._model_class(layout.key)
+        fields = [(field.id, self._field_writer(field, raw)) for field in _fields(layout)]
 
-    def arguments(self, key: str, values: Sequence[Any]) -> dict[str, Any]:
-        """Parameters of a type by name, structures as containers."""
-        return {
-            name: self.to_container(other, value, Use.PARAMETER) if other else value
-            for (name, other), value in zip(self._layouts[key].parameters, values, strict=False)
-        }
+        def write(value: Any) -> dict[str, Any]:
+            _demand(value, kind)
+            found = {name: convert(getattr(value, name)) for name, convert in fields}
+            found["_type"] = layout.key
+            return found
 
-    def _new(self, key: str, entries: dict[str, Any]) -> Any:
-        found = self._container()
-        found["_type"] = key
-        found.update(entries)
-        return found
+        return write
 
-    def _field(self, field: FieldLayout, value: Any, use: Use) -> Any:
-        if field.constant is not None and use is Use.BUILD:
-            return None
-        if value is None and not self._is_transparent(field):
-            return None if self._may_be_none(field) else NULL
-        if field.kind not in (Kind.TYPE, Kind.CHOICE):
-            return value
-        if not field.repeated:
-            return self._item(field, value, use)
-        if not isinstance(value, list | tuple):
-            return value
-        return [self._item(field, item, use) for item in value]
+    def _field_writer(self, field: FieldLayout, raw: bool) -> Convert:
+        convert: Convert = _same
+        match field.kind:
+            case _ if field.constant is not None and not raw:
+                return lambda value: field.constant
+            case Kind.TYPE:
+                convert = partial(self.container, field.type, raw)
+            case Kind.CHOICE:
+                convert = partial(self._chosen, [key for _, key in field.cases], raw)
+            case Kind.SCALAR:
+                convert = _flat
+            case Kind.BYTES:
+                convert = lambda value: _flat(_demand(value, bytes | bytearray | memoryview))  # noqa: E731
+        return _each(convert, field, lambda items: _demand(items, list | tuple))
 
-    def _item(self, field: FieldLayout, value: Any, use: Use) -> Any:
-        if field.kind is Kind.TYPE:
-            return self.to_container(field.type, value, use)
-        for _, key in field.cases:
-            found = self.to_container(key, value, use)
-            if found is not value:
-                return found
-        return value
+    def _chosen(self, keys: Sequence[str], raw: bool, value: Any) -> Any:
+        for key in keys:
+            with suppress(TypeError):
+                return self.container(key, raw, value)
+        raise TypeError("a value of none of the types")
 
-    def _is_transparent(self, field: FieldLayout) -> bool:
-        return (
-            field.kind is Kind.TYPE
-            and not field.repeated
-            and self._layouts[field.type].form is not Form.STRUCTURE
-        )
-
-    def _may_be_none(self, field: FieldLayout) -> bool:
-        if field.derive and not field.opaque_count:
-            return True
-        nullable = field.kind is Kind.SCALAR and not field.repeated
-        return nullable and self._layouts[field.type].scalar == "nullable_bytes"
-
-    def _make_reader(self, layout: TypeLayout) -> Convert:
+    def _reader(self, layout: TypeLayout) -> Convert:
         match layout.form:
             case Form.SCALAR:
                 return _same
@@ -141,60 +112,69 @@ class Trees:
                 shown = layout.fields[-1]
                 convert = self._field_reader(shown)
                 return lambda value: convert(value[shown.id])
-        return self._structure_reader(layout)
-
-    def _structure_reader(self, layout: TypeLayout) -> Convert:
         make = self._model_class(layout.key)
-        fields = [field for field in layout.fields if field.kind is not Kind.GUARD]
-        given = [(field.id, self._field_reader(field)) for field in fields if not _computed(field)]
-        stored = [field.id for field in fields if _computed(field)]
+        fields = _fields(layout)
+        given = [(field.id, self._field_reader(field)) for field in fields if not _settled(field)]
+        settled = [field.id for field in fields if _settled(field)]
         parameters = layout.parameters
 
         def read(value: Any) -> Any:
             arguments = {name: convert(value[name]) for name, convert in given}
             for name, key in parameters:
-                argument = value["_params"][name]
-                arguments[name] = self._parameter(key, argument) if key else argument
+                arguments[name] = self._parameter(key, value["_given"][name])
             result = make(**arguments)
-            for name in stored:
+            for name in settled:
                 setattr(result, name, value[name])
             return result
 
         return read
 
     def _parameter(self, key: str, value: Any) -> Any:
-        if "_model" not in value:
-            value["_model"] = self.to_model(key, value)
-        return value["_model"]
+        if isinstance(value, Argument):
+            return value.value
+        if key and "_model" not in value:
+            value["_model"] = self.model(key, value)
+        return value["_model"] if key else value
 
     def _field_reader(self, field: FieldLayout) -> Convert:
         convert: Convert = _same
         if field.enum:
             convert = int
         elif field.kind is Kind.TYPE:
-            convert = lambda item: self.reader(field.type)(item)  # noqa: E731
+            convert = partial(self.model, field.type)
         elif field.kind is Kind.CHOICE:
-            convert = lambda item: self.reader(item["_type"])(item)  # noqa: E731
-        if field.repeated:
-            return lambda items: [convert(item) for item in items]
-        if field.optional and convert is not _same:
-            return lambda item: None if item is None else convert(item)
-        return convert
+            convert = lambda item: self.model(item["_type"], item)  # noqa: E731
+        return _each(convert, field, _same)
 
 
-class _Null:
-    """None where the specification has no null: Construct would take None for "use the default"."""
+def _each(convert: Convert, field: FieldLayout, check: Convert) -> Convert:
+    """Return ``convert`` for all items of a field that is an array, and for none."""
+    if field.repeated:
+        one, convert = convert, lambda items: [one(item) for item in check(items)]
+    if field.optional and convert is not _same:
+        return lambda value: None if value is None else convert(value)
+    return convert
 
-    def __repr__(self) -> str:
-        return "None"
 
-
-NULL = _Null()
+def _demand(value: Any, kind: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is not of its type")
+    return value
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _computed(field: FieldLayout) -> bool:
+def _flat(value: Any) -> Any:
+    """Construct takes ``bytes`` only."""
+    return bytes(value) if isinstance(value, bytearray | memoryview) else value
+
+
+def _fields(layout: TypeLayout) -> list[FieldLayout]:
+    return [field for field in layout.fields if field.kind is not Kind.GUARD]
+
+
+def _settled(field: FieldLayout) -> bool:
+    """Whether constructors of the model leave the field out."""
     return field.constant is not None or (bool(field.derive) and not field.opaque_count)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from io import SEEK_CUR, SEEK_END, SEEK_SET
 from typing import Any
 
 from kafkaspec.codecs.references.kaitai.tables import (
@@ -14,40 +13,9 @@ from kafkaspec.codecs.references.kaitai.tables import (
     unwrap,
     wrap_arguments,
 )
+from kafkaspec.codecs.references.window import Window
 from kafkaspec.layout import Form, Kind
 from kafkaspec.model import Buffer
-
-
-class Window:
-    """A part of a buffer as the file object that Kaitai's stream wants; nothing is copied."""
-
-    def __init__(self, view: memoryview) -> None:
-        self._view = view
-        self._position = 0
-
-    def read(self, size: int = -1) -> bytes:
-        """Up to ``size`` bytes, all that are left if it is negative."""
-        begin = min(self._position, len(self._view))
-        end = len(self._view) if size < 0 else min(begin + size, len(self._view))
-        self._position = max(self._position, end)
-        return bytes(self._view[begin:end])
-
-    def seek(self, position: int, whence: int = SEEK_SET) -> int:
-        """As ``io.IOBase.seek``."""
-        base = {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: len(self._view)}[whence]
-        self._position = base + position
-        return self._position
-
-    def tell(self) -> int:
-        """As ``io.IOBase.tell``."""
-        return self._position
-
-    def seekable(self) -> bool:
-        """True: Kaitai then compares sizes with what is left before it reads."""
-        return True
-
-    def close(self) -> None:
-        """Nothing to do: the buffer belongs to the caller."""
 
 
 def new_tree(
