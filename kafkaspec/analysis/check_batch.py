@@ -22,7 +22,7 @@ _KNOWN_TYPES = frozenset(int(member) for member in ControlRecordType)
 
 def content_area(batch: Batch) -> Area:
     """What an error in the content of this batch is about."""
-    if batch.magic >= 2:
+    if batch.kind.has_record_sets:
         return Area.RECORDS
     return Area.WRAPPER if batch.compression else Area.BATCH
 
@@ -35,7 +35,7 @@ def check_header(batch: Batch, file: str) -> Iterator[Finding]:
             file, Severity.WARNING, Area.BATCH, reason, message, batch.position, batch.last_offset
         )
 
-    if batch.magic < 2:
+    if not batch.kind.has_record_sets:
         return
     if batch.last_offset < batch.base_offset:
         yield warn(
@@ -101,7 +101,7 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
             f"offset {disorder[0]} is followed by {disorder[1]} in the same batch",
             disorder[1],
         )
-    first = batch.base_offset if batch.magic >= 2 else lowest
+    first = batch.base_offset if batch.kind.has_record_sets else lowest
     if lowest < first or highest > batch.last_offset:
         wrong = lowest if lowest < first else highest
         yield found(
@@ -113,7 +113,7 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
     if batch.timestamp_type == "CreateTime":
         if batch.max_timestamp != latest:
             # Brokers 0.10.0 left the timestamp of a wrapper as the producer had set it.
-            legal = batch.magic < 2
+            legal = not batch.kind.has_record_sets
             yield found(
                 FindingReason.MAX_TIMESTAMP,
                 f"the largest timestamp is {latest}, the header says {batch.max_timestamp}",
@@ -121,7 +121,7 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
                 Severity.INFO if legal else Severity.WARNING,
             )
         if (
-            batch.magic >= 2
+            batch.kind.has_record_sets
             and batch.delete_horizon is None
             # The first timestamp in Kafka's own clients, the smallest in others.
             and batch.base_timestamp not in (records[0].timestamp, earliest)

@@ -114,7 +114,7 @@ class OffsetIndexCheck:
                 )
             else:
                 first = {records[0].offset if records else batch.last_offset}
-                if batch.magic >= 2:
+                if batch.kind.has_record_sets:
                     first.add(batch.base_offset)
                 self._open = None if entry.offset in first else number
         if self._open is not None:
@@ -185,7 +185,7 @@ class TimeIndexCheck:
         self._next = 0
         self._reported = -1
         self._latest = -1
-        self._has_magic_0 = False
+        self._has_untimed = False
         self._last_offset: int | None = None
 
     def _found(self, number: int, severity: Severity, reason: FindingReason, text: str) -> Finding:
@@ -224,11 +224,11 @@ class TimeIndexCheck:
             batch: the batch.
             records: its records, empty where there are none or they cannot be read.
         """
-        if batch.magic == 0:
+        if not batch.kind.has_timestamps:
             # 0.10.2 wrote time entries before it took the timestamps away.
-            self._has_magic_0 = True
+            self._has_untimed = True
         # A wrapper counts with its own timestamp, which 0.10.0 did not correct.
-        cap = batch.max_timestamp if batch.magic == 1 and batch.compression else None
+        cap = batch.max_timestamp if batch.is_wrapper and batch.kind.has_timestamps else None
         first = records[0].offset if records else batch.last_offset
         while self._next < len(self._entries) and self._entries[self._next].offset < first:
             yield from self._reach(self._next)
@@ -238,7 +238,7 @@ class TimeIndexCheck:
         self._last_offset = batch.last_offset
 
     def resume(
-        self, highest_first: int, last_offset: int | None, latest: int, has_magic_0: bool
+        self, highest_first: int, last_offset: int | None, latest: int, has_untimed: bool
     ) -> None:
         """Begin as if the batches before had been given.
 
@@ -246,14 +246,14 @@ class TimeIndexCheck:
             highest_first: the largest first offset among them.
             last_offset: last offset of the last one.
             latest: the largest timestamp so far.
-            has_magic_0: whether there was a batch of magic 0.
+            has_untimed: whether there was a message without timestamp.
         """
         entries = self._entries
         self._next = bisect_left(
             range(len(entries)), highest_first, key=lambda n: entries[n].offset
         )
         self._last_offset, self._latest = last_offset, latest
-        self._has_magic_0 = has_magic_0
+        self._has_untimed = has_untimed
 
     def _compare(self, records: Sequence[Record], cap: int | None) -> Iterator[Finding]:
         """Each record with the first entry that is not before it, whose timestamp is its bound."""
@@ -284,7 +284,7 @@ class TimeIndexCheck:
         return entry.offset, entry.timestamp
 
     def _reach(self, number: int) -> Iterator[Finding]:
-        if self._entries[number].timestamp > self._latest and not self._has_magic_0:
+        if self._entries[number].timestamp > self._latest and not self._has_untimed:
             yield self._found(
                 number,
                 Severity.WARNING,

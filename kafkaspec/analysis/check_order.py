@@ -167,7 +167,7 @@ class LogOrder:
                 f"offset {self.last_offset} is followed by {first_offset}",
             )
         self.last_offset = max(batch.last_offset, first_offset)
-        if batch.magic < 2:
+        if not batch.kind.has_record_sets:
             return
         epoch = batch.partition_leader_epoch
         if 0 <= epoch < self._leader_epoch:

@@ -135,7 +135,7 @@ class TransactionIndexCheck:
             if entry.last_offset > batch.last_offset:
                 break
             self._next += 1
-            if batch.magic < 2 or entry.last_offset < batch.base_offset:
+            if not batch.kind.has_record_sets or entry.last_offset < batch.base_offset:
                 # Compaction removes markers and keeps entries.
                 continue
             if not aborts or batch.producer_id != entry.producer_id:

@@ -8,6 +8,7 @@ from kafkaspec._generated.python.model.recordbatch import LegacyMessage
 from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
 from kafkaspec.layout.framing import FRAMING, message_size
 from kafkaspec.log.batch import Batch
+from kafkaspec.log.legacy import has_relative_offsets
 
 
 def check_slack(batch: Batch, file: str) -> Iterator[Finding]:
@@ -47,7 +48,11 @@ def check_surplus(batch: Batch, file: str) -> Iterator[Finding]:
         severity, message = (
             Severity.ERROR,
             f"the last message is cut: {left} bytes of it are there, and it is dropped in silence"
-            + (", which moves the offsets of all others up by one" if batch.magic else ""),
+            + (
+                ", which moves the offsets of all others up by one"
+                if has_relative_offsets(batch.kind)
+                else ""
+            ),
         )
     yield Finding(
         file,

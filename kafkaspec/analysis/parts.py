@@ -61,7 +61,7 @@ class Survey:
         highest_last: the largest last offset of one.
         last_offset: last offset of the last batch.
         latest: largest timestamp of the same segment, -1 for none.
-        has_magic_0: whether there was a batch of magic 0 in the same segment.
+        has_untimed: whether there was a message without timestamp in the same segment.
     """
 
     order: LogOrder
@@ -71,7 +71,7 @@ class Survey:
     highest_last: int = -1
     last_offset: int | None = None
     latest: int = -1
-    has_magic_0: bool = False
+    has_untimed: bool = False
 
     def follow(self, before: Survey, *, same_segment: bool) -> None:
         """Take over what the part before it left behind. ``before`` is used up."""
@@ -84,7 +84,7 @@ class Survey:
         self.highest_last = max(self.highest_last, before.highest_last)
         self.batches += before.batches
         self.latest = max(self.latest, before.latest)
-        self.has_magic_0 |= before.has_magic_0
+        self.has_untimed |= before.has_untimed
 
 
 def survey(
@@ -121,7 +121,7 @@ def survey(
 
 
 def _note(found: Survey, batch: Batch, base: int | None, file: str, codec: str) -> None:
-    first = batch.base_offset if batch.magic >= 2 else batch.last_offset
+    first = batch.stored_offset
     for _ in found.order.check(batch, first, base, file):
         pass  # they come when the part itself is verified
     found.batches += 1
@@ -129,7 +129,7 @@ def _note(found: Survey, batch: Batch, base: int | None, file: str, codec: str) 
     found.highest_first = max(found.highest_first, first)
     found.highest_last = max(found.highest_last, batch.last_offset)
     found.latest = max(found.latest, batch.max_timestamp)
-    found.has_magic_0 |= batch.magic == 0
+    found.has_untimed |= not batch.kind.has_timestamps
     if not batch.is_control or batch.producer_id < 0 or not batch.crc_valid:
         return
     try:

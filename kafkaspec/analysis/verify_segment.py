@@ -190,7 +190,7 @@ class SegmentVerifier:
                 index.check.resume(self._span.start, before.last_offset)
             else:
                 index.check.resume(
-                    before.highest_first, before.last_offset, before.latest, before.has_magic_0
+                    before.highest_first, before.last_offset, before.latest, before.has_untimed
                 )
         if self._transactions is not None:
             self._transactions.check.resume(before.highest_last)
@@ -257,11 +257,11 @@ class SegmentVerifier:
         self._count(batch, content)
         yield from check_header(batch, self._file)
         records: Sequence[Record] = ()
-        first_offset = batch.base_offset if batch.magic >= 2 else batch.last_offset
+        first_offset = batch.stored_offset
         if content is None:
             yield finding_of_error(
                 batch.crc_error(),
-                Area.WRAPPER if batch.magic < 2 and batch.is_compressed else Area.BATCH,
+                Area.WRAPPER if batch.is_wrapper else Area.BATCH,
                 file=self._file,
                 offset=batch.last_offset,
             )
@@ -275,7 +275,7 @@ class SegmentVerifier:
             )
         else:
             records = content
-            if batch.magic < 2:
+            if not batch.kind.has_record_sets:
                 first_offset = records[0].offset
                 yield from check_slack(batch, self._file)
                 if batch.is_compressed:
@@ -303,8 +303,12 @@ class SegmentVerifier:
         result.codecs[batch.compression_name] += 1
         result.control_batches += batch.is_control
         if result.first_offset is None:
-            result.first_offset = batch.last_offset if batch.magic < 2 else batch.base_offset
-            if batch.magic < 2 and content and not isinstance(content, KafkaSpecError):
+            result.first_offset = batch.stored_offset
+            if (
+                not batch.kind.has_record_sets
+                and content
+                and not isinstance(content, KafkaSpecError)
+            ):
                 result.first_offset = content[0].offset
         result.last_offset = batch.last_offset
         if content is None or isinstance(content, KafkaSpecError):

@@ -152,7 +152,7 @@ def batch_line(batch: Batch, file: str) -> str:
     ``base_offset`` of a compressed message of magic 0 or 1 is ``null``, and so is
     ``record_count``: it would have to be decompressed.
     """
-    legacy_wrapper = batch.magic < 2 and batch.is_compressed
+    legacy_wrapper = batch.is_wrapper
     return (
         json.dumps(
             {

@@ -97,7 +97,7 @@ class TextDump:
             f"{batch.size:>8} B",
             f"{batch.compression_name:6}",
         ]
-        if batch.magic < 2 and batch.is_compressed:
+        if batch.is_wrapper:
             words.append(f"offsets ..{batch.last_offset}")
         else:
             words.append(f"offsets {batch.base_offset}..{batch.last_offset}")

@@ -15,7 +15,6 @@ from kafkaspec.io.local import Source
 from kafkaspec.layout.framing import (
     ENTRY,
     FRAMING,
-    RECORD_SET,
     VALUE_PATH,
     fixed_size,
     message_size,
@@ -61,7 +60,7 @@ def find_position(segment: Segment, offset: int) -> int:
     following: Batch | None = None
     for item in segment.scan():
         if isinstance(item, Batch) and item.last_offset >= offset:
-            if item.magic < 2 or item.base_offset <= offset:
+            if not item.kind.has_record_sets or item.base_offset <= offset:
                 return item.position
             following = following or item
     detail = f"no batch holds offset {offset}"
@@ -114,7 +113,7 @@ def _checksum(batch: Batch) -> Section:
 
 
 def _content(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Section]:
-    if batch.magic < 2 and not batch.is_compressed:
+    if not batch.kind.has_record_sets and not batch.is_compressed:
         return
     payload = bytes(batch.decompressed())
     where = f"{len(payload)} bytes"
@@ -123,7 +122,7 @@ def _content(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Sec
             f" decompressed with {batch.compression_name} from {len(batch.payload or b'')} bytes "
             f"at byte {batch.payload_position}; positions count in the decompressed bytes"
         )
-    if batch.magic < 2:
+    if not batch.kind.has_record_sets:
         yield from _inner_messages(codec, batch, payload, where, max_records)
         return
     if not batch.num_records:
@@ -131,7 +130,7 @@ def _content(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Sec
     start = 0 if batch.is_compressed else batch.payload_position
     origin = Origin(batch.file, start, batch.is_compressed, batch.payload_path)
     fields = codec.positions(
-        RECORD_SET, payload, parameters=(batch.message,), complete=True, origin=origin
+        batch.kind.record_set, payload, parameters=(batch.message,), complete=True, origin=origin
     )
     shown, left_out = _first_records(fields, batch.payload_path, max_records)
     yield Section(f"records: {where}", payload, start, shown, left_out)

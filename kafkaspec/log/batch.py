@@ -146,6 +146,14 @@ class Batch(ABC):
 
     @property
     @abstractmethod
+    def stored_offset(self) -> int:
+        """Offset field of the entry: first offset of a batch, last one of a wrapper.
+
+        Never decompresses.
+        """
+
+    @property
+    @abstractmethod
     def last_offset(self) -> int:
         """Last offset as first written; the next batch begins behind it. Never decompresses."""
 

@@ -23,6 +23,10 @@ class DefaultBatch(Batch):
         return self.message.base_offset
 
     @property
+    def stored_offset(self) -> int:
+        return self.message.base_offset
+
+    @property
     def last_offset(self) -> int:
         return self.message.last_offset
 

@@ -101,6 +101,10 @@ class LegacyBatch(Batch):
         return self._base_offset
 
     @property
+    def stored_offset(self) -> int:
+        return self.message.offset
+
+    @property
     def last_offset(self) -> int:
         return self.message.offset
 

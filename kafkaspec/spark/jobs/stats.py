@@ -232,7 +232,7 @@ def _from_headers(batch: pa.RecordBatch, segment: Segment, place: Place) -> pa.R
             if name != "none":
                 found = segment.batch_at(columns["position"][row].as_py())
                 _measure(found, row, extra)
-                if found.magic < 2:
+                if not found.kind.has_record_sets:
                     wrappers[row] = found
         if wrappers:
             _fill(wrappers, columns)
@@ -294,12 +294,12 @@ def _error_row(error: KafkaSpecError) -> dict[str, Any]:
 
 def _row(batch: Batch, place: Place) -> dict[str, Any]:
     extra: dict[str, list[Any]] = {"payload": [None], "uncompressed": [None], "error": [None]}
-    number, base = batch.num_records, batch.base_offset if batch.magic >= 2 else None
-    if batch.magic < 2 and not batch.is_compressed:
+    number, base = batch.num_records, batch.base_offset if batch.kind.has_record_sets else None
+    if not batch.kind.has_record_sets and not batch.is_compressed:
         number, base = 1, batch.last_offset
     if place.ratios and batch.is_compressed:
         _measure(batch, 0, extra)
-        if batch.magic < 2:
+        if not batch.kind.has_record_sets:
             number = None
     return {
         "position": batch.position,
