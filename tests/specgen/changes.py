@@ -168,8 +168,15 @@ def gated_legacy_field(files: Files) -> None:
 
 
 def entry_field(files: Files) -> None:
-    """A field more before the size of each entry; the magic moves with it."""
+    """A field more before the size of each entry, handed over to what the entry holds."""
     insert(files, "recordbatch.entry", integer("term", "s4"), before="len_message")
+    term = {"id": "term", "type": "s4", "doc": TIMELESS}
+    for name in ("message", "legacy_message", "record_batch"):
+        type_of(files, f"recordbatch.{name}")["params"].append(term)
+    field_of(files, "recordbatch.entry", "message")["type"] = "message(base_offset, term)"
+    cases = field_of(files, "recordbatch.message", "content")["type"]["cases"]
+    for magic, reference in cases.items():
+        cases[magic] = reference.replace("base_offset)", "base_offset, term)")
 
 
 def index_of_16_bytes(files: Files) -> None:

@@ -312,7 +312,7 @@ def test_a_new_field_of_the_record_is_one_edit(tmp_path: Path, build: Build) -> 
     payload = codec.serialize("recordbatch.record_set", record_set)
     assert payload == bytes.fromhex("12 00 02 0003 04 01 02 76 00")
     assert codec.parse("recordbatch.record_set", payload, parameters=(batch,))[0] == record_set
-    loop = module_of(codec, "records").decode_records
+    loop = module_of(codec, "records").decode_record_set
     assert loop(batch, payload) == [(7, 11, None, b"v", ())]
     assert loop(batch, payload.replace(b"\0\3", b"\0\x0a")) is None
     with pytest.raises(KafkaSpecError, match="origin"):
@@ -337,7 +337,7 @@ def test_the_loop_gives_up_on_a_shape_that_it_is_not_made_for(tmp_path: Path, bu
         num_records=1,
         records=b"",
     )
-    assert module_of(codec, "records").decode_records(batch, b"") is None
+    assert module_of(codec, "records").decode_record_set(batch, b"") is None
     payload = bytes.fromhex("10 01 02 00 04 01 02 76 00")
     assert codec.decode_records(batch, payload) == [(7, 11, None, b"v", ())]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.specgen.lint_conventions import CONVENTIONS
+from tests.specgen.lint_shapes import SHAPES
 from tests.specgen.lint_subset import MESSAGE, SUBSET
 from tools.specgen.lint.rules import lint
 from tools.specgen.loader import load
@@ -16,7 +17,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SAMPLE = (HERE / "good" / "sample.ksy").read_text(encoding="utf-8")
 
-CASES = SUBSET + CONVENTIONS
+CASES = SUBSET + CONVENTIONS + SHAPES
 
 
 def problems(directory: Path) -> list[str]:

@@ -137,7 +137,33 @@ ERRORS = [
     ),
     ("  endian: be\n", "  endian: be\n  imports:\n    - gone\n",
      "sample.ksy#/meta/imports: no file gone.ksy"),
-    ("seq:\n  - id: frames\n", "seq:\n  - [\n", "sample.ksy: not valid YAML: "),
+    ("seq:\n  - id: frames\n", "seq:\n  - [\n", "sample.ksy: not valid YAML: line 15: "),
+    ("  endian: be\n", "  endian: be\n  endian: be\n",
+     "sample.ksy: not valid YAML: line 9: the key endian stands here twice; leave one of them out"),
+    ("meta:\n", "meta: &meta\n  <<: *meta\n",
+     "sample.ksy: not valid YAML: line 2: no aliases; write it out"),
+    ("  title: Sample of all that the linter looks at\n", "  title: 2020-99-99\n",
+     "sample.ksy: not valid YAML: month must be in 1..12"),
+    ("  endian: be\n", "  endian: be\n  imports:\n    - sample\n",
+     "sample.ksy#/meta/imports: sample imports itself, if through others; "),
+    ("          min: 9\n", "          min: 0x1_0000_0000_0000_0000\n",
+     "sample.ksy#/types/frame/seq/0/valid: 18446744073709551616 does not fit 64 bits"),
+    ("            0: message(magic)\n", "            0x1_0000_0000_0000_0000: message(magic)\n",
+     "sample.ksy#/types/choice/seq/0/type/cases: 18446744073709551616 does not fit 64 bits"),
+    ("        doc: Paint.\n", "        doc: 7\n",
+     "sample.ksy#/types/message/seq/4/doc: expected text, not 7"),
+    ("seq:\n  - id: frames\n    type: frame\n    repeat: eos\n", "seq: frames\n",
+     "sample.ksy#/seq: expected a list"),
+    ("    params:\n      - id: version\n", "    params:\n      - version\n      - id: version\n",
+     "sample.ksy#/types/message/params/0: expected a mapping"),
+    ("        size: len_body\n", "        size: [len_body]\n",
+     "sample.ksy#/types/frame/seq/1/size: expected an expression, not ['len_body']"),
+    ("        size: len_body\n", "        size: len_body\n        size-eos: true\n",
+     "sample.ksy#/types/frame/seq/1: size and size-eos exclude each other; leave one out"),
+    ("        value: epoch + 1\n", f"        value: {'(' * 400}epoch{')' * 400} + 007\n",
+     "sample.ksy#/types/message/instances/next_epoch/value: cannot read the expression"),
+    ("        value: epoch + 1\n", f"        value: {'1 + ' * 200}epoch\n",
+     "sample.ksy#/types/message/instances/next_epoch/value: the expression "),
 ]  # fmt: skip
 
 
@@ -152,4 +178,25 @@ def test_error(tmp_path: Path, old: str, new: str, message: str) -> None:
 
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"no \.ksy file here"):
+        load(tmp_path)
+
+
+def test_not_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "sample.ksy").write_bytes(SAMPLE.encode().replace(b"Paint", b"P\xe4int"))
+    with pytest.raises(SpecError, match=r"sample\.ksy: byte \d+ is not UTF-8; save the file as"):
+        load(tmp_path)
+
+
+def test_a_directory_in_place_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "sample.ksy").mkdir()
+    with pytest.raises(SpecError, match=r"sample\.ksy: cannot be read: Is a directory"):
+        load(tmp_path)
+
+
+def test_files_that_import_each_other(tmp_path: Path) -> None:
+    for name, other in (("sample", "second"), ("second", "sample")):
+        text = SAMPLE.replace("id: sample\n", f"id: {name}\n", 1)
+        text = text.replace("  endian: be\n", f"  imports:\n    - {other}\n  endian: be\n", 1)
+        (tmp_path / f"{name}.ksy").write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError, match=r"sample\.ksy#/meta/imports: sample imports itself"):
         load(tmp_path)

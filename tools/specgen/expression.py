@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedInput
+from lark.exceptions import VisitError
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,12 @@ class EnumMember:
 
 
 Expression = Int | Bool | Name | Attribute | Index | Unary | Binary | Ternary | EnumMember
+
+LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
+"""``_io.size - _io.pos``: bytes that are left."""
+
+_DEEPEST = 100
+"""Levels that an expression may have."""
 
 _GRAMMAR = r"""
 ?start: ternary
@@ -178,6 +185,7 @@ def _parser() -> Lark:
     return Lark(_GRAMMAR, parser="lalr", maybe_placeholders=False)
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
     """The tree of an expression.
 
@@ -185,18 +193,34 @@ def parse(text: str) -> Expression:
         ValueError: the text is not an expression of the supported language.
     """
     try:
-        return _Build().transform(_parser().parse(text))
+        tree = _Build().transform(_parser().parse(text))
     except UnexpectedInput as error:
         raise ValueError(f"cannot read the expression {text!r} at column {error.column}") from None
+    except (VisitError, RecursionError):
+        raise ValueError(f"cannot read the expression {text!r}") from None
+    if _depth(tree) > _DEEPEST:
+        raise ValueError(f"the expression {text!r} is nested too deeply; make it simpler")
+    return tree
+
+
+def _depth(expression: Expression) -> int:
+    level, depth = [expression], 0
+    while level:
+        level = [part for node in level for part in _parts(node)]
+        depth += 1
+    return depth
+
+
+def _parts(expression: Expression) -> list[Expression]:
+    values = (getattr(expression, field.name) for field in fields(expression))
+    return [value for value in values if isinstance(value, Expression)]
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
     """The node itself and all nodes below it, parents first."""
     yield expression
-    for field in fields(expression):
-        child = getattr(expression, field.name)
-        if isinstance(child, Expression):
-            yield from walk(child)
+    for part in _parts(expression):
+        yield from walk(part)
 
 
 def names(expression: Expression) -> frozenset[str]:

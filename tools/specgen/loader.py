@@ -7,9 +7,9 @@ that the model cannot express: that is a ``SpecError`` with file and path.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 
@@ -42,6 +42,7 @@ from tools.specgen.model import (
 _INTEGER = re.compile(r"([us])([1248])(be)?")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
 _DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s*(\d+))?")
+_NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]{1,20}|0|[1-9][0-9]{0,30})")
 _REFERENCE = re.compile(r"(?:([a-z0-9_]+)::)?([a-z0-9_]+)(?:\((.*)\))?", re.DOTALL)
 
 _SPEC_KEYS = {"meta", "doc", "doc-ref", "params", "seq", "instances", "types", "enums", "-orig-id"}
@@ -80,347 +81,500 @@ def load(directory: Path) -> Model:
     specs = tuple(load_file(path) for path in sorted(directory.glob("*.ksy")))
     if not specs:
         raise SpecError(directory.name, "no .ksy file here")
-    model = Model(specs)
-    known = {spec.id for spec in specs}
-    for spec in specs:
-        for name in spec.imports:
-            if name not in known:
-                raise SpecError(f"{spec.file_name}#/meta/imports", f"no file {name}.ksy")
-        for type_ in spec.types:
-            _check_references(model, spec, type_)
-    return model
+    return join(specs)
 
 
 def load_file(path: Path) -> Spec:
     """One specification, references not yet checked."""
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise SpecError(path.name, f"not valid YAML: {error}") from None
-    return _FileReader(path.name).spec(document)
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SpecError(
+            path.name, f"byte {error.start} is not UTF-8; save the file as UTF-8"
+        ) from None
+    except OSError as error:
+        raise SpecError(path.name, f"cannot be read: {error.strerror}") from None
+    try:
+        document = yaml.load(text, _Yaml)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        problem = error.problem or error.context
+        raise SpecError(path.name, f"not valid YAML: {line}{problem}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        problem = str(error).splitlines()[0]
+        raise SpecError(path.name, f"not valid YAML: {problem}") from None
+    except RecursionError:
+        raise SpecError(path.name, "nested too deeply; write fewer levels") from None
+    return read_spec(path.name, document)
 
 
-def _check_references(model: Model, spec: Spec, type_: Type) -> None:
-    for field in type_.fields:
-        for reference in references(field.type):
-            if reference.spec_id != spec.id and reference.spec_id not in spec.imports:
-                raise SpecError(field.location, f"{reference.spec_id} is not in meta/imports")
-            if not model.has_type(reference):
-                raise SpecError(field.location, f"no type {reference.spec_id}::{reference.name}")
-            expected = len(model.type(reference).parameters)
-            if len(reference.arguments) != expected:
-                raise SpecError(
-                    field.location,
-                    f"{reference.name} takes {expected} parameters, not {len(reference.arguments)}",
+def read_spec(file_name: str, document: object) -> Spec:
+    """One specification from its loaded YAML, references not yet checked."""
+    top = _Node(file_name, "", document)
+    meta = top.child("meta")
+    spec_id = file_name.removesuffix(".ksy")
+    if meta.content.get("id") != spec_id:
+        raise meta.fail(f"must be {spec_id}, the name of the file", "id")
+    reader = _FileReader(file_name, spec_id)
+    root = reader.type(spec_id, top)
+    types = [reader.type(name, node) for name, node in top.named("types")]
+    if spec_id in {type_.name for type_ in types}:
+        raise top.fail(f"{spec_id} is the name of the file; rename the type", f"types/{spec_id}")
+    version = meta.content.get("ks-version")
+    return Spec(
+        id=spec_id,
+        file_name=file_name,
+        title=meta.text("title"),
+        types=(root, *types),
+        enums=tuple(reader.enum(name, node) for name, node in top.named("enums")),
+        imports=meta.texts("imports"),
+        doc=root.doc,
+        doc_refs=root.doc_refs,
+        file_extensions=meta.texts("file-extension"),
+        license=meta.text("license"),
+        endian=meta.text("endian"),
+        bit_endian=meta.text("bit-endian"),
+        ks_version=version if isinstance(version, str) else "",
+        unknown_keys=top.unknown(_SPEC_KEYS) + meta.unknown(_META_KEYS),
+        meta_order=meta.keys,
+    )
+
+
+def join(specs: tuple[Spec, ...]) -> Model:
+    """The model of several specifications.
+
+    Raises:
+        SpecError: one of them refers to something that does not exist, or imports itself.
+    """
+    model = Model(specs)
+    imports = {spec.id: spec.imports for spec in specs}
+    for spec in specs:
+        for name in spec.imports:
+            if name not in imports:
+                raise SpecError(f"{spec.file_name}#/meta/imports", f"no file {name}.ksy")
+    for spec in specs:
+        _check_circle(spec, imports)
+        for type_ in spec.types:
+            for parameter in type_.parameters:
+                if isinstance(parameter.type, TypeReference):
+                    _check_reference(model, spec, type_.location, parameter.type, count=False)
+            for field in type_.fields:
+                for reference in references(field.type):
+                    _check_reference(model, spec, field.location, reference)
+    return model
+
+
+def _check_circle(spec: Spec, imports: Mapping[str, tuple[str, ...]]) -> None:
+    seen: set[str] = set()
+    pending = list(spec.imports)
+    while pending:
+        name = pending.pop()
+        if name == spec.id:
+            raise SpecError(
+                f"{spec.file_name}#/meta/imports",
+                f"{spec.id} imports itself, if through others; move the types that both need "
+                "to a file of their own",
+            )
+        if name not in seen:
+            seen.add(name)
+            pending += imports[name]
+
+
+def _check_reference(
+    model: Model, spec: Spec, location: str, reference: TypeReference, *, count: bool = True
+) -> None:
+    if reference.spec_id != spec.id and reference.spec_id not in spec.imports:
+        raise SpecError(location, f"{reference.spec_id} is not in meta/imports")
+    if not model.has_type(reference):
+        raise SpecError(location, f"no type {reference.spec_id}::{reference.name}")
+    expected = len(model.type(reference).parameters) if count else 0
+    if len(reference.arguments) != expected:
+        raise SpecError(
+            location,
+            f"{reference.name} takes {expected} parameters, not {len(reference.arguments)}",
+        )
+
+
+class _Yaml(yaml.SafeLoader):
+    """YAML without what the specification does not need and what hides mistakes."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem="no aliases; write it out", problem_mark=mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str | int):
+                raise yaml.MarkedYAMLError(
+                    problem="a key is text or a number", problem_mark=key_node.start_mark
                 )
+            if key in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {key} stands here twice; leave one of them out",
+                    problem_mark=key_node.start_mark,
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+class _Node:
+    """A mapping of the file and its path; reading a value of another shape is a ``SpecError``."""
+
+    def __init__(self, file_name: str, path: str, content: object) -> None:
+        self.file_name, self.path = file_name, path
+        if not isinstance(content, dict):
+            raise self.fail("expected a mapping")
+        self.content: Mapping[Any, Any] = content
+        for key in content:
+            if not isinstance(key, str | int):
+                raise self.fail(f"{key!r} is no key; write text or a number")
+
+    @property
+    def location(self) -> str:
+        """``recordbatch.ksy#/types/record/seq/3``."""
+        return f"{self.file_name}#{self.path or '/'}"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys, in the order of the file."""
+        return tuple(str(key) for key in self.content)
+
+    def fail(self, message: str, key: str = "") -> SpecError:
+        """An error at the node, or at the value of a key."""
+        below = f"{self.path}/{key}" if key else self.path or "/"
+        return SpecError(f"{self.file_name}#{below}", message)
+
+    def unknown(self, known: set[str]) -> tuple[str, ...]:
+        """Keys that are not known, in the order of the file."""
+        return tuple(key for key in self.keys if key not in known)
+
+    def child(self, key: str) -> Self:
+        """The mapping under a key."""
+        return type(self)(self.file_name, f"{self.path}/{key}", self.content.get(key))
+
+    def named(self, key: str) -> list[tuple[str, _Node]]:
+        """Mappings by name under a key, none where it is not there."""
+        if self.content.get(key) is None:
+            return []
+        found = self.child(key)
+        for name in found.content:
+            if not isinstance(name, str):
+                raise found.fail(f"{name!r} is no id; write lower_case words joined by _")
+        return [(name, found.child(name)) for name in found.content]
+
+    def nodes(self, key: str) -> list[_Node]:
+        """A list of mappings under a key, empty where it is not there."""
+        found = self.content.get(key)
+        if not isinstance(found, list | None):
+            raise self.fail("expected a list", key)
+        return [
+            _Node(self.file_name, f"{self.path}/{key}/{i}", item)
+            for i, item in enumerate(found or ())
+        ]
+
+    def optional_text(self, key: str) -> str | None:
+        """The text under a key, None where it is not there."""
+        found = self.content.get(key)
+        if not isinstance(found, str | None):
+            raise self.fail(f"expected text, not {found!r}", key)
+        return found
+
+    def text(self, key: str) -> str:
+        """The text under a key, empty where it is not there."""
+        return (self.optional_text(key) or "").strip()
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """One text under a key, or a list of them."""
+        found = self.content.get(key)
+        items = found if isinstance(found, list) else [] if found is None else [found]
+        for item in items:
+            if not isinstance(item, str):
+                raise self.fail(f"expected text or a list of it, not {item!r}", key)
+        return tuple(items)
+
+    def flag(self, key: str) -> bool:
+        """``true`` under a key; without the key it is false."""
+        found = self.content.get(key, False)
+        if not isinstance(found, bool):
+            raise self.fail(f"expected true or false, not {found!r}", key)
+        return found
+
+    def parse(self, node: object, key: str) -> ex.Expression:
+        """An expression, said to stand under a key."""
+        if isinstance(node, bool):
+            return ex.Bool(node)
+        if not isinstance(node, str | int):
+            raise self.fail(f"expected an expression, not {node!r}", key)
+        try:
+            parsed = ex.parse(str(node))
+        except ValueError as error:
+            raise self.fail(str(error), key) from None
+        for part in ex.walk(parsed):
+            if isinstance(part, ex.Int) and part.value >= 1 << 64:
+                raise self.fail(f"{part.value} does not fit 64 bits; write a smaller one", key)
+        return parsed
+
+    def expression(self, key: str) -> ex.Expression | None:
+        """The expression under a key, None where it is not there."""
+        found = self.content.get(key)
+        return None if found is None else self.parse(found, key)
+
+    def needed_expression(self, key: str) -> ex.Expression:
+        """The expression under a key."""
+        return self.parse(self.content.get(key), key)
+
+    def number(self, value: object, what: str, key: str = "") -> int:
+        """A number of 64 bits."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self.fail(f"{what}, not {value!r}", key)
+        if not -(1 << 63) <= value < 1 << 64:
+            raise self.fail(f"{value} does not fit 64 bits; write a smaller one", key)
+        return value
 
 
 class _FileReader:
-    """Reads one file; holds its name and id, which every node needs."""
+    """Reads the types of one file."""
 
-    def __init__(self, file_name: str) -> None:
+    def __init__(self, file_name: str, spec_id: str) -> None:
         self.file_name = file_name
-        self.spec_id = file_name.removesuffix(".ksy")
+        self.spec_id = spec_id
 
-    def fail(self, path: str, message: str) -> SpecError:
-        return SpecError(f"{self.file_name}#{path}", message)
-
-    def mapping(self, node: object, path: str) -> Mapping[str, Any]:
-        if not isinstance(node, dict):
-            raise self.fail(path, "expected a mapping")
-        return node
-
-    def expression(self, node: object, path: str) -> ex.Expression:
-        if isinstance(node, bool):
-            return ex.Bool(node)
-        try:
-            return ex.parse(str(node))
-        except ValueError as error:
-            raise self.fail(path, str(error)) from None
-
-    def optional(self, node: object, path: str) -> ex.Expression | None:
-        return None if node is None else self.expression(node, path)
-
-    def spec(self, document: object) -> Spec:
-        top = self.mapping(document, "/")
-        meta = self.mapping(top.get("meta"), "/meta")
-        if meta.get("id") != self.spec_id:
-            raise self.fail("/meta/id", f"must be {self.spec_id}, the name of the file")
-        root = self.type(self.spec_id, top, "")
-        types = [
-            self.type(name, self.mapping(node, f"/types/{name}"), f"/types/{name}")
-            for name, node in (top.get("types") or {}).items()
-        ]
-        enums = [self.enum(name, node) for name, node in (top.get("enums") or {}).items()]
-        return Spec(
-            id=self.spec_id,
-            file_name=self.file_name,
-            title=str(meta.get("title", "")),
-            types=(root, *types),
-            enums=tuple(enums),
-            imports=tuple(meta.get("imports") or ()),
-            doc=str(top.get("doc", "")).strip(),
-            doc_refs=root.doc_refs,
-            file_extensions=_strings(meta.get("file-extension")),
-            license=str(meta.get("license", "")),
-            endian=str(meta.get("endian", "")),
-            bit_endian=str(meta.get("bit-endian", "")),
-            ks_version=version if isinstance(version := meta.get("ks-version"), str) else "",
-            unknown_keys=_unknown_keys(top, _SPEC_KEYS) + _unknown_keys(meta, _META_KEYS),
-            meta_order=_key_order(meta),
-        )
-
-    def type(self, name: str, node: Mapping[str, Any], path: str) -> Type:
-        fields = [
-            self.field(self.mapping(item, f"{path}/seq/{i}"), f"{path}/seq/{i}")
-            for i, item in enumerate(node.get("seq") or ())
-        ]
-        values: list[ValueInstance] = []
-        peeks: list[PeekInstance] = []
-        for instance_id, item in (node.get("instances") or {}).items():
-            instance = self.instance(instance_id, item, f"{path}/instances/{instance_id}")
-            if isinstance(instance, ValueInstance):
-                values.append(instance)
-            else:
-                peeks.append(instance)
-        scalar = node.get("-scalar")
+    def type(self, name: str, node: _Node) -> Type:
+        scalar = node.optional_text("-scalar")
         if scalar is not None and scalar not in list(Scalar):
-            raise self.fail(f"{path}/-scalar", f"must be one of {', '.join(Scalar)}")
-        parameters = [
-            self.parameter(self.mapping(item, f"{path}/params/{i}"), f"{path}/params/{i}")
-            for i, item in enumerate(node.get("params") or ())
-        ]
+            raise node.fail(f"must be one of {', '.join(Scalar)}", "-scalar")
+        instances = [self.instance(name, item) for name, item in node.named("instances")]
         return Type(
             name=name,
             spec_id=self.spec_id,
-            location=f"{self.file_name}#{path or '/'}",
-            fields=tuple(fields),
-            doc=str(node.get("doc", "")).strip(),
-            doc_refs=_strings(node.get("doc-ref")),
-            original_id=node.get("-orig-id"),
+            location=node.location,
+            fields=tuple(self.field(item) for item in node.nodes("seq")),
+            doc=node.text("doc"),
+            doc_refs=node.texts("doc-ref"),
+            original_id=node.optional_text("-orig-id"),
             scalar=Scalar(scalar) if scalar else None,
-            representation=node.get("-webide-representation"),
-            parameters=tuple(parameters),
-            value_instances=tuple(values),
-            peek_instances=tuple(peeks),
-            unknown_keys=_unknown_keys(node, _TYPE_KEYS) if path else (),
-            key_order=_key_order(node),
+            representation=node.optional_text("-webide-representation"),
+            parameters=tuple(self.parameter(item) for item in node.nodes("params")),
+            value_instances=tuple(i for i in instances if isinstance(i, ValueInstance)),
+            peek_instances=tuple(i for i in instances if isinstance(i, PeekInstance)),
+            unknown_keys=node.unknown(_TYPE_KEYS) if node.path else (),
+            key_order=node.keys,
         )
 
-    def parameter(self, node: Mapping[str, Any], path: str) -> Parameter:
-        kind = self.field_type(node, path)
+    def id_of(self, node: _Node, what: str) -> str:
+        found = node.content.get("id")
+        if not isinstance(found, str):
+            raise node.fail(f"{what} needs an id")
+        return found
+
+    def parameter(self, node: _Node) -> Parameter:
+        kind = self.field_type(node)
         if not isinstance(kind, IntegerType | TypeReference):
-            raise self.fail(path, "a parameter is an integer or a structure")
+            raise node.fail("a parameter is an integer or a structure")
         return Parameter(
-            id=str(node.get("id")),
+            id=self.id_of(node, "a parameter"),
             type=kind,
-            doc=str(node.get("doc", "")).strip(),
-            unknown_keys=_unknown_keys(node, _PARAMETER_KEYS),
-            key_order=_key_order(node),
+            doc=node.text("doc"),
+            unknown_keys=node.unknown(_PARAMETER_KEYS),
+            key_order=node.keys,
         )
 
-    def field(self, node: Mapping[str, Any], path: str) -> Field:
-        if not isinstance(node.get("id"), str):
-            raise self.fail(path, "a field needs an id")
-        here = f"{self.file_name}#{path}"
+    def field(self, node: _Node) -> Field:
         return Field(
-            id=node["id"],
-            type=self.field_type(node, path),
-            location=here,
-            doc=str(node.get("doc", "")).strip(),
-            original_id=node.get("-orig-id"),
-            enum=node.get("enum"),
-            valid=self.valid(node.get("valid"), f"{path}/valid"),
-            repeat=self.repeat(node, path),
-            condition=self.optional(node.get("if"), f"{path}/if"),
-            derive=_derive_of(node.get("-derive"), f"{here}/-derive"),
-            default=_default_of(node, f"{here}/-default"),
-            process=node.get("process"),
-            unknown_keys=_unknown_keys(node, _FIELD_KEYS),
-            key_order=_key_order(node),
+            id=self.id_of(node, "a field"),
+            type=self.field_type(node),
+            location=node.location,
+            doc=node.text("doc"),
+            original_id=node.optional_text("-orig-id"),
+            enum=node.optional_text("enum"),
+            valid=self.valid(node),
+            repeat=self.repeat(node),
+            condition=node.expression("if"),
+            derive=_derive_of(node),
+            default=_default_of(node),
+            process=node.optional_text("process"),
+            unknown_keys=node.unknown(_FIELD_KEYS),
+            key_order=node.keys,
         )
 
-    def instance(self, instance_id: str, item: object, path: str) -> ValueInstance | PeekInstance:
-        node = self.mapping(item, path)
-        doc = str(node.get("doc", "")).strip()
-        unknown = _unknown_keys(node, _INSTANCE_KEYS)
-        location = f"{self.file_name}#{path}"
-        if "value" in node:
+    def instance(self, instance_id: str, node: _Node) -> ValueInstance | PeekInstance:
+        common: dict[str, Any] = {
+            "id": instance_id,
+            "location": node.location,
+            "doc": node.text("doc"),
+            "original_id": node.optional_text("-orig-id"),
+            "enum": node.optional_text("enum"),
+            "unknown_keys": node.unknown(_INSTANCE_KEYS),
+            "key_order": node.keys,
+        }
+        condition = node.expression("if")
+        if "value" in node.content:
+            if misplaced := sorted({"pos", "type", "valid"} & set(node.keys)):
+                raise node.fail(f"value and {misplaced[0]} exclude each other; leave one out")
             return ValueInstance(
-                id=instance_id,
-                value=self.expression(node["value"], f"{path}/value"),
-                location=location,
-                doc=doc,
-                original_id=node.get("-orig-id"),
-                condition=self.optional(node.get("if"), f"{path}/if"),
-                enum=node.get("enum"),
-                unknown_keys=unknown,
-                key_order=_key_order(node),
+                value=node.needed_expression("value"), condition=condition, **common
             )
-        if "pos" not in node:
-            raise self.fail(path, "an instance needs value or pos")
+        if "pos" not in node.content:
+            raise node.fail("an instance needs value or pos")
+        if condition is not None:
+            raise node.fail("what is read ahead is always there; leave it out", "if")
         return PeekInstance(
-            id=instance_id,
-            position=self.expression(node["pos"], f"{path}/pos"),
-            type=self.field_type(node, path),
-            location=location,
-            doc=doc,
-            original_id=node.get("-orig-id"),
-            valid=self.valid(node.get("valid"), f"{path}/valid"),
-            enum=node.get("enum"),
-            unknown_keys=unknown,
-            key_order=_key_order(node),
+            position=node.needed_expression("pos"),
+            type=self.field_type(node),
+            valid=self.valid(node),
+            **common,
         )
 
-    def field_type(self, node: Mapping[str, Any], path: str) -> FieldType:
-        size = self.optional(node.get("size"), f"{path}/size")
-        size_eos = bool(node.get("size-eos", False))
-        kind = node.get("type")
+    def field_type(self, node: _Node) -> FieldType:
+        size = node.expression("size")
+        size_eos = node.flag("size-eos")
+        kind = node.content.get("type")
+        if size is not None and size_eos:
+            raise node.fail("size and size-eos exclude each other; leave one out")
         if kind is None:
             if size is None and not size_eos:
-                raise self.fail(path, "a field without type needs size or size-eos")
+                raise node.fail("a field without type needs size or size-eos")
             return BytesType(size)
         if isinstance(kind, dict):
-            return SwitchType(
-                on=self.expression(kind.get("switch-on"), f"{path}/type/switch-on"),
-                cases=tuple(
-                    (self.case(key, path), self.reference(str(value), path))
-                    for key, value in self.mapping(kind.get("cases"), f"{path}/type/cases").items()
-                ),
-                size=size,
-                size_eos=size_eos,
-            )
-        if match := _INTEGER.fullmatch(str(kind)):
-            return IntegerType(size=int(match[2]), signed=match[1] == "s")
-        if match := _BITS.fullmatch(str(kind)):
-            return BitsType(width=int(match[1]))
-        return self.reference(str(kind), path, size=size, size_eos=size_eos)
+            return self.switch(node.child("type"), size, size_eos=size_eos)
+        text = node.text("type")
+        if match := _INTEGER.fullmatch(text):
+            found: FieldType = IntegerType(size=int(match[2]), signed=match[1] == "s")
+        elif match := _BITS.fullmatch(text):
+            found = BitsType(width=int(match[1]))
+        else:
+            return self.reference(node, text, size=size, size_eos=size_eos)
+        if size is not None or size_eos:
+            raise node.fail(f"{text} has its size; leave size and size-eos out")
+        return found
 
-    def case(self, key: object, path: str) -> int | None:
-        if key == "_":
-            return None
-        if isinstance(key, int):
-            return key
-        raise self.fail(f"{path}/type/cases", f"a case is an integer or _, not {key!r}")
-
-    def reference(
-        self, text: str, path: str, *, size: ex.Expression | None = None, size_eos: bool = False
-    ) -> TypeReference:
-        match = _REFERENCE.fullmatch(text.strip())
-        if match is None:
-            raise self.fail(f"{path}/type", f"cannot read the type {text!r}")
-        arguments = tuple(
-            self.expression(part.strip(), f"{path}/type")
-            for part in (match[3].split(",") if match[3] else ())
-        )
-        return TypeReference(
-            spec_id=match[1] or self.spec_id,
-            name=match[2],
-            arguments=arguments,
+    def switch(self, node: _Node, size: ex.Expression | None, *, size_eos: bool) -> SwitchType:
+        if unknown := node.unknown({"switch-on", "cases"}):
+            raise node.fail(f"unknown key {unknown[0]}; the keys are switch-on and cases")
+        cases = node.child("cases")
+        if not cases.content:
+            raise cases.fail("there is no case; write one")
+        for key in cases.content:
+            if key != "_":
+                cases.number(key, "a case is an integer or _")
+        return SwitchType(
+            on=node.needed_expression("switch-on"),
+            cases=tuple(
+                (None if key == "_" else key, self.reference(cases, value))
+                for key, value in cases.content.items()
+            ),
             size=size,
             size_eos=size_eos,
         )
 
-    def valid(self, node: object, path: str) -> Valid | None:
-        if node is None:
+    def reference(
+        self,
+        node: _Node,
+        text: object,
+        *,
+        size: ex.Expression | None = None,
+        size_eos: bool = False,
+    ) -> TypeReference:
+        match = _REFERENCE.fullmatch(text.strip()) if isinstance(text, str) else None
+        if match is None:
+            raise node.fail(f"cannot read the type {text!r}", "type")
+        arguments = match[3].split(",") if match[3] else ()
+        return TypeReference(
+            spec_id=match[1] or self.spec_id,
+            name=match[2],
+            arguments=tuple(node.parse(part.strip(), "type") for part in arguments),
+            size=size,
+            size_eos=size_eos,
+        )
+
+    def valid(self, node: _Node) -> Valid | None:
+        given = node.content.get("valid")
+        if given is None:
             return None
-        if not isinstance(node, dict):
-            return Valid(equal=self.expression(node, path))
-        readers: dict[str, Callable[[Any], dict[str, Any]]] = {
-            "eq": lambda value: {"equal": self.expression(value, path)},
-            "min": lambda value: {"minimum": self.expression(value, path)},
-            "max": lambda value: {"maximum": self.expression(value, path)},
-            "expr": lambda value: {"expression": self.expression(value, path)},
-            "any-of": lambda value: {"any_of": tuple(self.expression(v, path) for v in value)},
-            "in-enum": lambda value: {"in_enum": bool(value)},
-        }
+        if not isinstance(given, dict):
+            return Valid(equal=node.parse(given, "valid"))
+        names = {"eq": "equal", "min": "minimum", "max": "maximum", "expr": "expression"}
         parts: dict[str, Any] = {}
-        for key, value in node.items():
-            if key not in readers:
-                raise self.fail(path, f"valid has no part {key}")
-            parts |= readers[key](value)
+        for key, value in given.items():
+            if key in names:
+                parts[names[key]] = node.parse(value, "valid")
+            elif key == "any-of" and isinstance(value, list) and value:
+                parts["any_of"] = tuple(node.parse(item, "valid") for item in value)
+            elif key == "in-enum" and value is True:
+                parts["in_enum"] = True
+            elif key in ("any-of", "in-enum"):
+                raise node.fail(f"{key} is a list of values or, of in-enum, true", "valid")
+            else:
+                raise node.fail(f"valid has no part {key}", "valid")
+        if not parts:
+            raise node.fail("valid demands nothing; leave it out", "valid")
         return Valid(**parts)
 
-    def repeat(self, node: Mapping[str, Any], path: str) -> Repeat | None:
-        match node.get("repeat"):
+    def repeat(self, node: _Node) -> Repeat | None:
+        kind = node.optional_text("repeat")
+        for key in ("expr", "until"):
+            if kind != key and f"repeat-{key}" in node.content:
+                raise node.fail(f"repeat-{key} belongs to repeat: {key}; leave it out")
+        match kind:
             case None:
                 return None
             case "eos":
                 return Repeat(eos=True)
             case "expr":
-                return Repeat(count=self.expression(node.get("repeat-expr"), f"{path}/repeat-expr"))
+                return Repeat(count=node.needed_expression("repeat-expr"))
             case "until":
-                until = self.expression(node.get("repeat-until"), f"{path}/repeat-until")
-                return Repeat(until=until)
-            case other:
-                raise self.fail(f"{path}/repeat", f"must be eos, expr or until, not {other!r}")
+                return Repeat(until=node.needed_expression("repeat-until"))
+        raise node.fail(f"must be eos, expr or until, not {kind!r}", "repeat")
 
-    def enum(self, name: str, item: object) -> Enum:
-        path = f"/enums/{name}"
+    def enum(self, name: str, node: _Node) -> Enum:
         values = []
-        for value, node in self.mapping(item, path).items():
-            entry = node if isinstance(node, dict) else {"id": node}
-            doc = str(entry.get("doc", "")).strip()
-            unknown = _unknown_keys(entry, _ENUM_VALUE_KEYS)
-            values.append(EnumValue(int(value), str(entry["id"]), doc, unknown))
-        return Enum(
-            id=name,
-            values=tuple(values),
-            spec_id=self.spec_id,
-            location=f"{self.file_name}#{path}",
-        )
+        for value, given in node.content.items():
+            node.number(value, "a value of an enum is an integer")
+            content = given if isinstance(given, dict) else {"id": given}
+            entry = _Node(self.file_name, f"{node.path}/{value}", content)
+            entry_id = self.id_of(entry, "a value of an enum")
+            values.append(
+                EnumValue(value, entry_id, entry.text("doc"), entry.unknown(_ENUM_VALUE_KEYS))
+            )
+        if not values:
+            raise node.fail("an enum without values; leave it out")
+        return Enum(id=name, values=tuple(values), spec_id=self.spec_id, location=node.location)
 
 
-def _derive_of(node: object, location: str) -> Derive | None:
-    """What ``-derive`` says, None where it is not there."""
-    if node is None:
+def _derive_of(node: _Node) -> Derive | None:
+    text = node.optional_text("-derive")
+    if text is None:
         return None
-    match = _DERIVE.fullmatch(str(node))
+    match = _DERIVE.fullmatch(text)
     if match is None or match[1] not in list(DeriveFunction) or (match[4] and not match[3]):
         functions = ", ".join(DeriveFunction)
-        raise SpecError(
-            location,
-            f"cannot read {node!r}; write f(x), f(x..) or f(x..y), + a number if need be, "
+        raise node.fail(
+            f"cannot read {text!r}; write f(x), f(x..) or f(x..y), + a number if need be, "
             f"with f one of {functions}",
+            "-derive",
         )
     return Derive(
         function=DeriveFunction(match[1]),
         first=match[2],
         last=match[4],
         open_end=bool(match[3]) and not match[4],
-        plus=int(match[5] or 0),
+        plus=node.number(int(match[5] or 0), "a number", "-derive"),
     )
 
 
-def _default_of(node: Mapping[str, Any], location: str) -> Default | None:
-    """What ``-default`` says, None where it is not there."""
-    if "-default" not in node:
+def _default_of(node: _Node) -> Default | None:
+    if "-default" not in node.content:
         return None
-    text = node["-default"]
+    text = node.content["-default"]
     if text == "null":
         return Default(None)
     if text == "[]":
         return Default(())
-    try:
-        return Default(int(str(text), 0))
-    except ValueError:
-        raise SpecError(
-            location, f"must be a quoted integer, 'null' or '[]', not {text!r}"
-        ) from None
-
-
-def _strings(node: object) -> tuple[str, ...]:
-    """One string or a list of them."""
-    if node is None:
-        return ()
-    return tuple(str(item) for item in node) if isinstance(node, list) else (str(node),)
-
-
-def _unknown_keys(node: Iterable[str], known: set[str]) -> tuple[str, ...]:
-    """Keys that are not known, in the order of the file."""
-    return tuple(str(key) for key in node if key not in known)
-
-
-def _key_order(node: Iterable[str]) -> tuple[str, ...]:
-    """All keys, in the order of the file."""
-    return tuple(str(key) for key in node)
+    if isinstance(text, str) and _NUMBER.fullmatch(text):
+        return Default(node.number(int(text, 0), "a number", "-default"))
+    raise node.fail(f"must be a quoted integer, 'null' or '[]', not {text!r}", "-default")

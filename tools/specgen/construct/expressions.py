@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from tools.specgen.expression import (
+    LEFT,
     Attribute,
     Binary,
     Bool,
@@ -29,7 +30,6 @@ _OPERATORS = {"and": "&", "or": "|", "/": "//"}
 _ARITHMETIC = ("+", "-", "*")
 _STREAM = {"eof": "at_end_", "size": "size_", "pos": "position_"}
 _WHOLE = re.compile(r"-?[\w.]+|(int64_|len_)\([^()]*\)")
-_LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Deferred:
         return text if whole else f"({text})"
 
     def _render(self, expression: Expression, wrap: bool) -> str:
-        if expression == _LEFT:
+        if expression == LEFT:
             return "remaining_"
         match expression:
             case Int(value):

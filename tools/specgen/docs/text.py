@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tools.specgen.evaluate import literal
 from tools.specgen.expression import (
+    LEFT,
     Attribute,
     Binary,
     Bool,
@@ -37,7 +38,6 @@ _PRECEDENCE = {
     "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
 }  # fmt: skip
 _BIT_OPERATORS = {"|", "^", "&", "<<", ">>"}
-_BYTES_LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
 _AT_END = Attribute(Name("_io"), "eof")
 _VARINT_BYTES = {Scalar.VARINT32: 5, Scalar.UNSIGNED_VARINT32: 5, Scalar.VARINT64: 10}
 
@@ -85,7 +85,7 @@ def _bit_operand(operand: Expression, operator: str, *, right: bool) -> str:
 
 def plain(expression: Expression, subject: str) -> Expression:
     """The expression in the reader's terms: ``_`` by its name, no ``.value``, no ``_io``."""
-    if expression == _BYTES_LEFT:
+    if expression == LEFT:
         return Name("bytes_left")
     if expression == _AT_END:
         return Name("at_end")

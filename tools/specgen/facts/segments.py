@@ -185,6 +185,25 @@ class Segment:
         )
 
     @cached_property
+    def framing(self) -> tuple[Field, ...]:
+        """The fields of the entry before its body."""
+        return self.entry.fields[: self.entry.fields.index(self.body)]
+
+    def arguments(self, kind: Type) -> dict[str, Expression]:
+        """What each parameter of a kind is, over the fields of the entry and the choice's peek."""
+        body = self.body.type
+        assert isinstance(body, TypeReference)
+        reference = next(ref for _, ref in self.switch.cases if self.model.type(ref) == kind)
+        outer = {
+            parameter.id: argument
+            for parameter, argument in zip(self.choice.parameters, body.arguments, strict=True)
+        }
+        return {
+            parameter.id: rename(argument, lambda name: outer.get(name, Name(name)))
+            for parameter, argument in zip(kind.parameters, reference.arguments, strict=True)
+        }
+
+    @cached_property
     def batches(self) -> tuple[Batch, ...]:
         """Kinds with records in opaque bytes."""
         return tuple(batch for kind in self.kinds if (batch := _batch(self.model, kind)))

@@ -5,7 +5,7 @@ Each rule is a function of one of the modules beside this one; all of them see t
 
 from __future__ import annotations
 
-from tools.specgen.lint import derive, docs, names, structure, style
+from tools.specgen.lint import derive, docs, names, shapes, structure, style, types
 from tools.specgen.lint.problem import Problem
 from tools.specgen.model import Model
 
@@ -16,9 +16,16 @@ def lint(model: Model) -> list[Problem]:
     """All problems, by file and place; empty for a clean specification."""
     problems = set(names.check(model))
     # A type inside itself has no size: what follows would not end.
-    if not any(problem.rule == "recursion" for problem in problems):
-        for module in (structure, derive, style, docs):
+    if any(problem.rule == "recursion" for problem in problems):
+        return sorted(problems, key=_order)
+    for module in (structure, derive):
+        problems.update(module.check(model))
+    # What has these faults has no kinds and shapes to ask about.
+    for module in (types, shapes):
+        if not problems:
             problems.update(module.check(model))
+    for module in (style, docs):
+        problems.update(module.check(model))
     return sorted(problems, key=_order)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tools.specgen.expression import dotted
+from tools.specgen.expression import Name
 from tools.specgen.facts.fields import is_bytes, size_of
 from tools.specgen.facts.segments import Batch, Segment
 from tools.specgen.facts.sizes import checksum_of, fixed_size
-from tools.specgen.model import Field, IntegerType, Model, Type, TypeReference
+from tools.specgen.model import Field, IntegerType, Model, Type
 from tools.specgen.native.columns import INTEGER, c_name
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.encode_fields import RANGE, FieldWriter
@@ -124,10 +124,12 @@ def emit_frame(
     segment: Segment, kind: Type, out: CodeWriter, numbers: Numbers | None, columns: set[str]
 ) -> None:
     """The fields of the entry in front of its body, whose bytes ``size`` counts."""
-    source = _frame_sources(segment, kind)
-    for field in segment.entry.fields:
-        if field == segment.body:
-            break
+    source = {
+        value.id: f"h->{c_name(name)}"
+        for name, value in segment.arguments(kind).items()
+        if isinstance(value, Name)
+    }
+    for field in segment.framing:
         assert isinstance(field.type, IntegerType)
         if field.derive is not None:
             value = f"size + {field.derive.plus}" if field.derive.plus else "size"
@@ -155,20 +157,6 @@ def emit_frame(
                 out.line(RANGE)
         out.line(f"ks_store(p, {field.type.size}, f_{field.id});")
         out.line(f"p += {field.type.size};")
-
-
-def _frame_sources(segment: Segment, kind: Type) -> dict[str, str]:
-    """The parameter of the kind that each field of the entry is handed to."""
-    body = segment.body.type
-    assert isinstance(body, TypeReference)
-    reference = next(ref for _, ref in segment.switch.cases if segment.model.type(ref) == kind)
-    outer = dict(zip([p.id for p in segment.choice.parameters], body.arguments, strict=True))
-    found = {}
-    for parameter, argument in zip(kind.parameters, reference.arguments, strict=True):
-        for path in dotted(argument):
-            for name in dotted(outer[path]):
-                found[name] = f"h->{c_name(parameter.id)}"
-    return found
 
 
 def _emit_checksum(model: Model, kind: Type, size: str, out: CodeWriter) -> None:

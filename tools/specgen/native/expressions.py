@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tools.specgen.expression import (
+    LEFT,
     Attribute,
     Binary,
     Bool,
@@ -20,7 +21,6 @@ from tools.specgen.model import Field, Model, PeekInstance, Type
 
 _FUNCTIONS = {"+": "ks_add", "-": "ks_sub", "*": "ks_mul", "<<": "ks_shl", ">>": "ks_shr"}
 _OPERATORS = {"and": "&&", "or": "||"}
-_LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
 
 
 class Unsupported(Exception):  # noqa: N818 - nothing is wrong: another codec does it
@@ -70,7 +70,7 @@ class CTranslator:
             case Ternary(condition, then, otherwise):
                 parts = [self.text(part) for part in (condition, then, otherwise)]
                 return "({} ? {} : {})".format(*parts)
-            case Binary() if expression == _LEFT:
+            case Binary() if expression == LEFT:
                 return f"(int64_t)({self.end} - {self.position})"
             case Binary(operator, left, right) if operator in _FUNCTIONS:
                 return f"{_FUNCTIONS[operator]}({self.text(left)}, {self.text(right)})"

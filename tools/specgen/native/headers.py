@@ -147,20 +147,13 @@ def _emit_peek(segment: Segment, size: str, out: CodeWriter) -> None:
 
 def kind_arguments(segment: Segment, kind: Type, frame: str) -> list[str]:
     """Source text of the integer arguments that the entry hands to a kind."""
-    model = segment.model
-    body = segment.body.type
-    assert isinstance(body, TypeReference)
-    outer = CTranslator(model, segment.entry, lambda path: f"{frame}.{c_name(path)}")
-    given = dict(
-        zip(
-            [parameter.id for parameter in segment.choice.parameters],
-            [outer.text(argument) for argument in body.arguments],
-            strict=True,
-        )
-    )
-    inner = CTranslator(model, segment.choice, lambda path: given[path])
-    reference = next(ref for _, ref in segment.switch.cases if model.type(ref) == kind)
-    return [inner.text(argument) for argument in reference.arguments]
+
+    def resolve(path: str) -> str:
+        name = "selector" if path == segment.peek.id else c_name(path)
+        return f"{frame}.{name}"
+
+    translator = CTranslator(segment.model, segment.entry, resolve)
+    return [translator.text(value) for value in segment.arguments(kind).values()]
 
 
 def cases_of(segment: Segment, kind: Type) -> str:

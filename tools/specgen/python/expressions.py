@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tools.specgen.expression import (
+    LEFT,
     Attribute,
     Binary,
     Bool,
@@ -178,8 +179,6 @@ class Translator(Terms):
 
 
 _NOT_AT_END = Unary("not", Attribute(Name("_io"), "eof"))
-LEFT = Binary("-", Attribute(Name("_io"), "size"), Attribute(Name("_io"), "pos"))
-"""``_io.size - _io.pos``: bytes that are left."""
 
 
 def _is_arithmetic(expression: Expression) -> bool:

@@ -19,14 +19,16 @@ from tools.specgen.expression import (
     Name,
     Ternary,
     Unary,
+    names,
 )
+from tools.specgen.facts.fields import valid_parts
 from tools.specgen.facts.ranges import sole_lower_bound
-from tools.specgen.facts.segments import Member, Segment, members, segments
+from tools.specgen.facts.segments import Segment, members, segments
 from tools.specgen.model import BytesType, Field, Model, Type, TypeReference
 from tools.specgen.output import Output
 from tools.specgen.python.checks import violated
 from tools.specgen.python.expressions import Translator
-from tools.specgen.python.runs import Leaf, Run, Structs, run_of
+from tools.specgen.python.runs import Leaf, Names, Run, Structs, is_fixed, run_of
 from tools.specgen.python.runs import segments as parts_of
 from tools.specgen.writer import CodeWriter
 
@@ -43,6 +45,14 @@ from kafkaspec.layout import Column, HeaderBits, HeaderColumns, HeaderInteger
 
 from .runtime import Buffer, signed64, sums
 '''
+
+
+_LOCALS = (
+    "buffer", "pos", "limit", "capacity", "positions", "headers", "append", "keep", "cut",
+    "unpack", "header", "error", "repeat", "range", "len", "bytes",
+)  # fmt: skip
+_NAMES = Names(frozenset(_LOCALS))
+"""Fields of these names get other variables."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +105,16 @@ class _Module:
         return head.text() + body.text()
 
     def _kind(self, type_: Type) -> _Kind | None:
-        entry = self.segment.entry
-        before = entry.fields[: entry.fields.index(self.segment.body)]
-        parts = parts_of(self.model, type_)
-        run, rest = parts[0], parts[1:]
-        if not isinstance(run, Run) or len(rest) > 1:
+        framing, parts = self.segment.framing, parts_of(self.model, type_)
+        if not parts or not isinstance(parts[0], Run) or len(parts) > 2:
             return None
-        last = rest[0] if rest else None
+        last = parts[1] if len(parts) == 2 else None
         if isinstance(last, Run) or not (last is None or _is_open(last)):
             return None
-        return _Kind(type_, run_of(self.model, entry, before), run, last)
+        if not all(is_fixed(self.model, field) for field in framing):
+            return None
+        kind = _Kind(type_, run_of(self.model, self.segment.entry, framing), parts[0], last)
+        return kind if all(_is_plain(leaf) for _, leaf in kind.leaves()) else None
 
     # -- from entry to entry ----------------------------------------------------------------
 
@@ -124,7 +134,7 @@ class _Module:
             out.line(f"cut, unpack = {header}.unpack_from, {name}.unpack")
             with out.block("try:"), out.block("for _ in repeat(None, capacity):"):
                 out.line("(header,) = cut(buffer, pos)")
-                variables = ", ".join(leaf.fields[0].id for _, leaf in looked)
+                variables = ", ".join(_NAMES.local(leaf.fields[0].id) for _, leaf in looked)
                 out.line(f"({variables},) = unpack(header)")
                 with out.block(f"if {' or '.join(tests)}:"):
                     out.line("break")
@@ -142,7 +152,7 @@ class _Module:
         body = self.segment.body.type
         assert isinstance(body, TypeReference)
         assert body.size is not None
-        return Translator(self.model, self.segment.entry, str).text(body.size)
+        return Translator(self.model, self.segment.entry, _NAMES.local).text(body.size)
 
     def _tests(self, kind: _Kind) -> tuple[list[tuple[int, Leaf]], list[str]]:
         """What the loop looks at, and the conditions that end it."""
@@ -150,17 +160,16 @@ class _Module:
         peek = self.segment.peek
         assert isinstance(peek.position, Int)
         selector = kind.framing.size + peek.position.value
-        looked, tests = [], [f"{self._length()} < {kind.run.size}"]
+        short = "!=" if kind.rest is None else "<"
+        looked, tests = [], [f"{self._length()} {short} {kind.run.size}"]
         for place, leaf in kind.leaves():
             item = leaf.fields[0]
             wanted = [field for field in leaf.fields if field.valid]
             if place == selector:
-                tests.append(self._wrong_kind(kind, item.id))
+                tests.append(self._wrong_kind(kind, _NAMES.local(item.id)))
             elif item.id == length.id:
                 if (sole_lower_bound(item) or 0) > kind.run.size or sole_lower_bound(item) is None:
                     tests += self._violations(item, self.segment.entry)
-            elif leaf.is_bits and wanted:
-                raise ValueError(f"{item.location}: bits with bounds have no place here")
             elif wanted:
                 tests += self._violations(item, leaf.owner)
             else:
@@ -173,7 +182,11 @@ class _Module:
             return []
         return [
             f"({test})" if " or " in test else test
-            for test in violated(Translator(self.model, owner, str, value=item.id), owner, item)
+            for test in violated(
+                Translator(self.model, owner, _NAMES.local, value=_NAMES.local(item.id)),
+                owner,
+                item,
+            )
         ]
 
     def _wrong_kind(self, kind: _Kind, name: str) -> str:
@@ -228,11 +241,12 @@ class _Module:
             yield f"{kind.rest.id}.position", _sum(Name("position"), kind.size), kind.type
             yield f"{kind.rest.id}.size", _sum(length, -kind.run.size), self.segment.entry
         known = {_path(leaf) for _, leaf in kind.leaves()}
+        given = self.segment.arguments(kind.type)
         for member in members(self.model, kind.type):
             if member.instance is not None:
                 yield member.path, member.instance.value, kind.type
-            elif _is_parameter(kind.type, member) and member.path not in known:
-                raise ValueError(f"{kind.type.location}: {member.path} is no field of an entry")
+            elif member.path in given and member.path not in known:
+                yield member.path, given[member.path], self.segment.entry
 
     def _function(self, name: str, owner: Type, value: Expression, out: CodeWriter) -> None:
         used = list(dict.fromkeys(_paths(value)))
@@ -258,6 +272,12 @@ class _Module:
         out.lines("", "")
 
 
+def _is_plain(leaf: Leaf) -> bool:
+    """Whether its bounds, if there are any, are those of one number that looks at nothing else."""
+    parts = [part for field in leaf.fields for part in valid_parts(field.valid)]
+    return not parts or not (leaf.is_bits or any(names(part) - {"_"} for part in parts))
+
+
 def _is_open(field: Field) -> bool:
     return (
         isinstance(field.type, BytesType)
@@ -267,10 +287,6 @@ def _is_open(field: Field) -> bool:
         and field.valid is None
         and not field.is_guard
     )
-
-
-def _is_parameter(type_: Type, member: Member) -> bool:
-    return member.path in {parameter.id for parameter in type_.parameters}
 
 
 def _path(leaf: Leaf) -> str:

@@ -9,6 +9,7 @@ gives up and returns None, and the caller asks the checked parser.
 from __future__ import annotations
 
 from tools.specgen.expression import (
+    LEFT,
     Attribute,
     Binary,
     Expression,
@@ -29,7 +30,7 @@ from tools.specgen.model import (
 )
 from tools.specgen.output import Output
 from tools.specgen.python.checks import violated
-from tools.specgen.python.expressions import LEFT, Stream, Translator
+from tools.specgen.python.expressions import Stream, Translator
 from tools.specgen.python.parse import taken_names
 from tools.specgen.python.record_meanings import Meanings, UnsupportedError
 from tools.specgen.python.runs import Names
