@@ -90,7 +90,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a user asks for; see README.
+    """What a user asks for; see docs/guide/spark.md.
 
     Attributes:
         paths: as they were given.
@@ -111,7 +111,7 @@ class ReadOptions:
         check_crcs: whether the CRC of each batch is computed and compared.
         mode: what damaged data means.
         corrupt_column: where ``PERMISSIVE`` says what was found.
-        pushdown: whether filters of a query are taken over, see README.
+        pushdown: whether filters of a query are taken over, see docs/guide/spark.md.
     """
 
     paths: tuple[str, ...]

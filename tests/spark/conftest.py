@@ -34,7 +34,7 @@ def java() -> None:
 
 @pytest.fixture(scope="session")
 def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session with two slots, as the README recommends to set it up; a task may fail once."""
+    """A session with two slots, as docs/guide/spark.md sets it up; a task may fail once."""
     from pyspark.sql import SparkSession
 
     import kafkaspec.spark
