@@ -12,16 +12,19 @@ import os
 import sys
 from pathlib import Path
 
-import click
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.native.build import BuildError, NoCompilerError, rebuild  # noqa: E402
-from tools.specgen import driver  # noqa: E402
-from tools.specgen.kaitai.emit import CompilerMissing  # noqa: E402
-from tools.specgen.lint.rules import lint  # noqa: E402
-from tools.specgen.loader import SpecError, load  # noqa: E402
+try:
+    import click
+
+    from tools.native.build import BuildError, NoCompilerError, rebuild
+    from tools.specgen import driver
+    from tools.specgen.kaitai.emit import CompilerMissing
+    from tools.specgen.lint.rules import lint
+    from tools.specgen.loader import SpecError, load
+except ModuleNotFoundError as missing:
+    sys.exit(f"this Python has no module {missing.name}; run: make generate")
 
 REPAIR = "python tools/codegen.py"
 
@@ -63,12 +66,12 @@ def main(
     output: Path,
 ) -> None:
     try:
-        if _lint(spec) or lint_only:
-            sys.exit(_lint(spec) if lint_only else 1)
+        if (failed := _lint(spec)) or lint_only:
+            sys.exit(failed)
         if check_hash:
             sys.exit(_report(driver.check_hashes(spec, output)))
         sys.exit(_generate(check, targets or driver.TARGETS, spec, output))
-    except SpecError as error:
+    except (SpecError, driver.FormatterMissing) as error:
         click.echo(str(error), err=True)
         sys.exit(1)
 
