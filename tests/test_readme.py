@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from kafkaspec.analysis.areas import BrokerAction
 from tests.pages import LINKED, PAGES, README, ROOT, Block, blocks, name
 from tools import api
 
@@ -162,3 +163,8 @@ def test_every_page_can_be_reached(page: Path) -> None:
 
 def test_the_page_about_the_api_is_made_from_its_docstrings() -> None:
     assert api.PAGE.read_text(encoding="utf-8") == api.page()
+
+
+def test_the_guide_lists_every_action_of_a_broker() -> None:
+    text = (ROOT / "docs" / "guide" / "verify.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == sorted(BrokerAction, key=text.index)
