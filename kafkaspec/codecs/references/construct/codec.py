@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
@@ -39,23 +38,13 @@ class ConstructCodec(Codec):
                 "pip install 'kafkaspec[construct]'",
                 name="construct",
             )
+        self._refusal = import_module("construct").ConstructError
+        self._writer = import_module("kafkaspec.codecs.references.construct.writing").writer
         self._package = package
-        self._definitions: dict[tuple[str, str], Any] = {}
+        self._layouts: dict[str, TypeLayout] = import_module(f"{package}.layout").LAYOUTS
+        model_class = import_module(f"{package}.python.model").model_class
+        self._trees = Trees(self._layouts, model_class)
         self.reference = PythonCodec(package)
-
-    @cached_property
-    def _engine(self) -> Any:
-        return import_module("construct")
-
-    @cached_property
-    def _layouts(self) -> dict[str, TypeLayout]:
-        layouts: dict[str, TypeLayout] = import_module(f"{self._package}.layout").LAYOUTS
-        return layouts
-
-    @cached_property
-    def _trees(self) -> Trees:
-        model_class = import_module(f"{self._package}.python.model").model_class
-        return Trees(self._layouts, model_class)
 
     def _parse(
         self,
@@ -68,7 +57,7 @@ class ConstructCodec(Codec):
     ) -> tuple[Any, int]:
         try:
             found, size = self.read(type_key, buffer, start, end, parameters)
-        except self._engine.ConstructError as refusal:
+        except self._refusal as refusal:
             self.reference.parse(
                 type_key, buffer, start, end, parameters=parameters, complete=complete
             )
@@ -119,24 +108,16 @@ class ConstructCodec(Codec):
         Raises:
             Exception: it refuses the value, in one of many ways.
         """
-        definition = self._definition(type_key, "raw" if raw else "complete")
+        definition = self._writer(self._definition(type_key), raw)
         container = self._trees.container(type_key, raw, value)
         data: bytes = definition.build(container, **arguments)
         return data
 
-    def _definition(self, type_key: str, variant: str = "") -> Any:
-        """Return the definition of a type, or a variant of it for writing."""
-        definition = self._definitions.get((type_key, variant))
-        if definition is None:
-            if type_key not in self._layouts:
-                raise KeyError(f"the specification has no type {type_key}")
-            spec_id, _, name = type_key.partition(".")
-            definition = getattr(import_module(f"{self._package}.construct.{spec_id}"), name)
-            if variant:
-                writing = import_module("kafkaspec.codecs.references.construct.writing")
-                definition = getattr(writing, variant)(definition)
-            self._definitions[type_key, variant] = definition
-        return definition
+    def _definition(self, type_key: str) -> Any:
+        if type_key not in self._layouts:
+            raise KeyError(f"the specification has no type {type_key}")
+        spec_id, _, name = type_key.partition(".")
+        return getattr(import_module(f"{self._package}.construct.{spec_id}"), name)
 
     def _arguments(self, type_key: str, values: Sequence[Any]) -> dict[str, Any]:
         declared = self._layouts[type_key].parameters

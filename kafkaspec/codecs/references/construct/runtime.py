@@ -1,50 +1,21 @@
 """What generated definitions use besides Construct's own classes.
 
-Construct reads and writes; here is what it has no word for: varints with an end, null, arrays up
-to the exact end, fields that writers compute, checks on other fields, and parameters.
+Construct reads and writes. Here is what it has no word for: varints with an end, null, arrays up
+to the exact end, fields that writers compute, checks against other fields, and parameters.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from types import EllipsisType
 from typing import Any
 
-from construct import (  # type: ignore[import-untyped]
-    AdaptationError,
-    Adapter,
-    BitsInteger,
-    Bitwise,
-    Check,
-    Computed,
-    Construct,
-    Container,
-    Default,
-    FixedSized,
-    GreedyBytes,
-    GreedyRange,
-    If,
-    IfThenElse,
-    IntegerError,
-    ListContainer,
-    Mapping,
-    Pass,
-    Pointer,
-    Prefixed,
-    Rebuild,
-    Struct,
-    Subconstruct,
-    Validator,
-    VarInt,
-    evaluate,
-    stream_iseof,
-    stream_read,
-    stream_size,
-    stream_write,
-    this,
-)
+import construct  # type: ignore[import-untyped]
+from construct import this
 from construct.expr import ExprMixin, FuncPath  # type: ignore[import-untyped]
 
 from kafkaspec import checksum
@@ -62,16 +33,17 @@ def _start(stream: Any) -> int:
 
 
 def _remaining(context: Any) -> int:
-    stream = context._io
-    return _UNKNOWN if context._building else stream_size(stream) - stream.tell()
+    stream = context["_io"]
+    return _UNKNOWN if context["_building"] else construct.stream_size(stream) - stream.tell()
 
 
 def _at_end(context: Any) -> bool:
-    return bool(context._building or stream_iseof(context._io))
+    return bool(context._building or construct.stream_iseof(context._io))
 
 
 def _size(context: Any) -> int:
-    return _UNKNOWN if context._building else stream_size(context._io) - _start(context._io)
+    stream = context._io
+    return _UNKNOWN if context._building else construct.stream_size(stream) - _start(stream)
 
 
 def _position(context: Any) -> int:
@@ -108,13 +80,15 @@ class either_(ExprMixin):  # type: ignore[misc]  # noqa: N801
 
     def __call__(self, context: Any, *_: Any) -> Any:
         condition, then, otherwise = self.parts
-        return evaluate(then if evaluate(condition, context) else otherwise, context)
+        return construct.evaluate(
+            then if construct.evaluate(condition, context) else otherwise, context
+        )
 
 
 # Integers and bytes.
 
 
-class BoundedVarInt(Construct):  # type: ignore[misc]
+class BoundedVarInt(construct.Construct):  # type: ignore[misc]
     """A ``VarInt`` or ``ZigZag`` of at most so many bits.
 
     Surplus bits of the last possible byte are dropped, as Kafka's ``ByteUtils`` does. Longer
@@ -130,20 +104,20 @@ class BoundedVarInt(Construct):  # type: ignore[misc]
     def _parse(self, stream: Any, context: Any, path: str) -> int:
         code = 0
         for shift in self.shifts:
-            group: int = stream_read(stream, 1, path)[0]
+            group: int = construct.stream_read(stream, 1, path)[0]
             code |= (group & 0x7F) << shift
             if group < 0x80:
                 code &= self.mask
                 return (code >> 1) ^ -(code & 1) if self.zigzag else code
-        raise IntegerError("another byte would follow the last one", path=path)
+        raise construct.IntegerError("another byte would follow the last one", path=path)
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         code = obj
         if self.zigzag and isinstance(obj, int):
             code = obj << 1 if obj >= 0 else ~(obj << 1)
         if not isinstance(code, int) or not 0 <= code <= self.mask:
-            raise IntegerError(f"{obj!r} is not an integer of that range", path=path)
-        VarInt._build(int(code), stream, context, path)
+            raise construct.IntegerError(f"{obj!r} is not an integer of that range", path=path)
+        construct.VarInt._build(int(code), stream, context, path)
         return obj
 
 
@@ -156,11 +130,11 @@ VarInt64 = BoundedVarInt(64, zigzag=True)
 UnsignedVarInt32 = BoundedVarInt(32, zigzag=False)
 """Unsigned, at most five bytes."""
 
-Boolean = Mapping(BitsInteger(1), {False: 0, True: 1})
+Boolean = construct.Mapping(construct.BitsInteger(1), {False: 0, True: 1})
 """A single bit."""
 
 
-class Named(Adapter):  # type: ignore[misc]
+class Named(construct.Adapter):  # type: ignore[misc]
     """An integer some of whose values have names; the others stay plain integers."""
 
     def __init__(self, subcon: Any, names: type[IntEnum]) -> None:
@@ -177,26 +151,26 @@ class Named(Adapter):  # type: ignore[misc]
         return obj
 
 
-class NullableBytes(Prefixed):  # type: ignore[misc]
+class NullableBytes(construct.Prefixed):  # type: ignore[misc]
     """Bytes after their own size. A negative size is None; -1 is written for it."""
 
     def __init__(self, lengthfield: Any) -> None:
-        super().__init__(lengthfield, GreedyBytes)
+        super().__init__(lengthfield, construct.GreedyBytes)
         self.flagbuildnone = True
 
     def _parse(self, stream: Any, context: Any, path: str) -> bytes | None:
         size = self.lengthfield._parsereport(stream, context, path)
-        return None if size < 0 else stream_read(stream, size, path)
+        return None if size < 0 else construct.stream_read(stream, size, path)
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         size = -1 if obj is None else len(obj)
         self.lengthfield._build(size, stream, context, path)
         if obj is not None:
-            stream_write(stream, obj, size, path)
+            construct.stream_write(stream, obj, size, path)
         return obj
 
 
-class _Rest(type(GreedyBytes)):  # type: ignore[misc]
+class _Rest(type(construct.GreedyBytes)):  # type: ignore[misc]
     """``GreedyBytes``, for the codec as a slice of the buffer that was handed in."""
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
@@ -213,7 +187,7 @@ RemainingBytes = _Rest()
 # What holds others.
 
 
-class Valid(Validator):  # type: ignore[misc]
+class Valid(construct.Validator):  # type: ignore[misc]
     """A value for which ``condition`` must hold, an expression on ``value_`` and ``this``."""
 
     def __init__(self, subcon: Any, condition: Callable[[Any], Any]) -> None:
@@ -225,16 +199,16 @@ class Valid(Validator):  # type: ignore[misc]
         return bool(self.condition(context))
 
 
-Absent = Valid(Pass, lambda context: context._value is None)
+Absent = Valid(construct.Pass, lambda context: context._value is None)
 """No bytes and no value: what a field is whose ``if:`` does not hold."""
 
 
 def Guard(condition: Any) -> Any:  # noqa: N802
     """``Check`` for readers only, since what it asks of is not there yet for a writer."""
-    return If(this._parsing, Check(condition))
+    return construct.If(this._parsing, construct.Check(condition))
 
 
-class Instance(Computed):  # type: ignore[misc]
+class Instance(construct.Computed):  # type: ignore[misc]
     """``Computed`` for readers only: a meaning of fields, which no writer needs."""
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> None:
@@ -246,22 +220,22 @@ def Ahead(position: int, subcon: Any, of: Any) -> Any:  # noqa: N802
 
     It takes no bytes, and a writer writes none for it: the value is that of the field ``of``.
     """
-    pointer = Pointer(FuncPath(_start)(this._io) + position, subcon)
-    return Default(IfThenElse(this._parsing, pointer, Pass), of)
+    pointer = construct.Pointer(FuncPath(_start)(this._io) + position, subcon)
+    return construct.Default(construct.IfThenElse(this._parsing, pointer, construct.Pass), of)
 
 
-class ToEnd(GreedyRange):  # type: ignore[misc]
+class ToEnd(construct.GreedyRange):  # type: ignore[misc]
     """``GreedyRange`` up to the exact end: no error ends the array early."""
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
-        items = ListContainer()
-        while not stream_iseof(stream):
+        items = construct.ListContainer()
+        while not construct.stream_iseof(stream):
             context._index = len(items)
             items.append(self.subcon._parsereport(stream, context, path))
         return items
 
 
-class Sized(FixedSized):  # type: ignore[misc]
+class Sized(construct.FixedSized):  # type: ignore[misc]
     """``FixedSized`` whose size follows from what is written, so that nothing is padded."""
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
@@ -272,9 +246,9 @@ def BitFields(*members: Any) -> Iterator[Any]:  # noqa: N802
     """Neighbouring bit fields among others of a structure: ``*BitFields("a" / ..., "b" / ...)``."""
     names = [member.name for member in members]
     group = bit_group(names[0])
-    yield group / Rebuild(Bitwise(Struct(*members)), _picked(names))
+    yield group / construct.Rebuild(construct.Bitwise(construct.Struct(*members)), _picked(names))
     for name in names:
-        yield name / Computed(this[group][name])
+        yield name / construct.Computed(this[group][name])
 
 
 def _picked(names: list[str]) -> Callable[[Any], dict[str, Any]]:
@@ -290,7 +264,7 @@ _INHERITED = ("_params", "_parsing", "_building", "_sizing", "_root", "_index")
 """What Construct hands down from a context to the next."""
 
 
-class With(Subconstruct):  # type: ignore[misc]
+class With(construct.Subconstruct):  # type: ignore[misc]
     """A structure with its parameters: ``With(record, batch=this._.batch)``."""
 
     def __init__(self, subcon: Any, **arguments: Any) -> None:
@@ -305,11 +279,11 @@ class With(Subconstruct):  # type: ignore[misc]
 
     def _scope(self, context: Any) -> Any:
         """Return what the structure sees as ``this._``."""
-        given = {name: evaluate(value, context) for name, value in self.arguments.items()}
-        return Container({**{name: context.get(name) for name in _INHERITED}, **given})
+        given = {name: construct.evaluate(value, context) for name, value in self.arguments.items()}
+        return construct.Container({**{name: context.get(name) for name in _INHERITED}, **given})
 
 
-class Structure(Struct):  # type: ignore[misc]
+class Structure(construct.Struct):  # type: ignore[misc]
     """``Struct`` of a type of the specification: its containers say so, and hold its parameters.
 
     Numbers among the parameters are entries of a container as its fields are. Structures are in
@@ -349,7 +323,7 @@ class Structure(Struct):  # type: ignore[misc]
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         self._given(context)
         if obj is not None and obj.get("_type", self.key) != self.key:
-            raise AdaptationError(f"not a value of {self.key}", path=path)
+            raise construct.AdaptationError(f"not a value of {self.key}", path=path)
         return super()._build(obj, stream, context, path)
 
 
@@ -361,15 +335,13 @@ def Count(name: str, plus: int = 0) -> Callable[[Any], int]:  # noqa: N802
     return lambda context: len(context.get(name) or ()) + plus
 
 
+@dataclass(frozen=True)
 class Span:
     """A function of the bytes of the fields ``first`` to ``last``; ``...`` is the last of all."""
 
-    def __init__(
-        self, function: Callable[[bytes], int], first: str, last: str | EllipsisType | None
-    ) -> None:
-        self.function = function
-        self.first = first
-        self.last = last
+    function: Callable[[bytes], int]
+    first: str
+    last: str | EllipsisType | None = None
 
     def __call__(self, context: Any) -> int:
         names = list(context._subcons)
@@ -387,11 +359,8 @@ def Length(first: str, last: str | EllipsisType | None = None, plus: int = 0) ->
     return Span(lambda data: len(data) + plus, first, last)
 
 
-def Crc32(first: str, last: str | EllipsisType | None = None) -> Span:  # noqa: N802
-    """CRC-32 (IEEE)."""
-    return Span(checksum.crc32, first, last)
+Crc32 = partial(Span, checksum.crc32)
+"""CRC-32 (IEEE)."""
 
-
-def Crc32c(first: str, last: str | EllipsisType | None = None) -> Span:  # noqa: N802
-    """CRC-32C (Castagnoli)."""
-    return Span(checksum.crc32c, first, last)
+Crc32c = partial(Span, checksum.crc32c)
+"""CRC-32C (Castagnoli)."""
