@@ -32,10 +32,12 @@ check:  ## Formatting, lint, types, and generated code against the specification
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python tools/codegen.py --check
+	$(BIN)/python -m tools.names --check
 
 generate:  ## Make generated/ from spec/ (needs Java and Maven for the Kaitai classes)
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python tools/codegen.py
+	$(BIN)/python -m tools.names
 
 format:  ## Format the code
 	@tools/setup/venv.sh $(VENV) construct,test

@@ -73,10 +73,11 @@ def relative(paths: Iterable[Path]) -> list[str]:
 
 setup(
     cmdclass={"build_ext": BuildExt, "editable_wheel": EditableWheel},
-    package_dir={PACKAGE: "generated"},
+    package_dir={PACKAGE: "generated", "kafkaspec._spec": "spec"},
     packages=[
         *find_namespace_packages(include=["kafkaspec*", "pyspark_kafkasegment"]),
         *(f"{PACKAGE}.{name}" for name in find_namespace_packages("generated")),
+        "kafkaspec._spec",
     ],
     ext_modules=[
         Extension(

@@ -6,80 +6,36 @@ Names are imported when they are first used, so that ``import kafkaspec`` stays 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkaspec import provider as _provider
+from kafkaspec.lazy import attach
 
 if TYPE_CHECKING:
-    from kafkaspec.analysis.verification import verify
-    from kafkaspec.conversion.running import convert
-    from kafkaspec.errors import (
-        ChecksumError,
-        CorruptError,
-        KafkaSpecError,
-        Reason,
-        TruncatedError,
-        UnsupportedError,
-    )
-    from kafkaspec.log.batch import Batch
-    from kafkaspec.log.directory import LogDirectory
-    from kafkaspec.log.encoding import decode, encode
-    from kafkaspec.log.opening import open_log as open  # noqa: A004
-    from kafkaspec.log.partition import Partition
-    from kafkaspec.log.segment import Segment
-    from kafkaspec.model import Record
-    from kafkaspec.writing.rebuild import rebuild_indexes
-    from kafkaspec.writing.segment_writer import SegmentWriter
-
-_HOMES = {
-    "Batch": ("log.batch", "Batch"),
-    "ChecksumError": ("errors", "ChecksumError"),
-    "CorruptError": ("errors", "CorruptError"),
-    "KafkaSpecError": ("errors", "KafkaSpecError"),
-    "LogDirectory": ("log.directory", "LogDirectory"),
-    "Partition": ("log.partition", "Partition"),
-    "Reason": ("errors", "Reason"),
-    "Record": ("model", "Record"),
-    "Segment": ("log.segment", "Segment"),
-    "SegmentWriter": ("writing.segment_writer", "SegmentWriter"),
-    "TruncatedError": ("errors", "TruncatedError"),
-    "UnsupportedError": ("errors", "UnsupportedError"),
-    "convert": ("conversion.running", "convert"),
-    "decode": ("log.encoding", "decode"),
-    "encode": ("log.encoding", "encode"),
-    "open": ("log.opening", "open_log"),
-    "rebuild_indexes": ("writing.rebuild", "rebuild_indexes"),
-    "verify": ("analysis.verification", "verify"),
-}
-
-__all__ = [
-    "Batch",
-    "ChecksumError",
-    "CorruptError",
-    "KafkaSpecError",
-    "LogDirectory",
-    "Partition",
-    "Reason",
-    "Record",
-    "Segment",
-    "SegmentWriter",
-    "TruncatedError",
-    "UnsupportedError",
-    "convert",
-    "decode",
-    "encode",
-    "open",
-    "rebuild_indexes",
-    "verify",
-]
-
+    from kafkaspec.analysis.verification import verify as verify
+    from kafkaspec.conversion.running import convert as convert
+    from kafkaspec.errors import ChecksumError as ChecksumError
+    from kafkaspec.errors import CorruptError as CorruptError
+    from kafkaspec.errors import KafkaSpecError as KafkaSpecError
+    from kafkaspec.errors import Reason as Reason
+    from kafkaspec.errors import TruncatedError as TruncatedError
+    from kafkaspec.errors import UnsupportedError as UnsupportedError
+    from kafkaspec.log.base import Log as Log
+    from kafkaspec.log.batch import Batch as Batch
+    from kafkaspec.log.directory import LogDirectory as LogDirectory
+    from kafkaspec.log.encoding import decode as decode
+    from kafkaspec.log.encoding import encode as encode
+    from kafkaspec.log.lookup import Found as Found
+    from kafkaspec.log.opening import open as open  # noqa: A004
+    from kafkaspec.log.partition import Partition as Partition
+    from kafkaspec.log.segment import Segment as Segment
+    from kafkaspec.model import Record as Record
+    from kafkaspec.specification import __version__ as __version__
+    from kafkaspec.specification import spec_files as spec_files
+    from kafkaspec.writing.rebuild import rebuild_indexes as rebuild_indexes
+    from kafkaspec.writing.segment_writer import SegmentWriter as SegmentWriter
+else:
+    __getattr__, __dir__, __all__ = attach(__name__)
 
 # The one place above all layers: it hands the upper one to the lower one, which cannot import it.
 _provider.hand_in(lambda: import_module("kafkaspec.arrow").provider())
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        module, attribute = _HOMES[name]
-        return getattr(import_module(f"kafkaspec.{module}"), attribute)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

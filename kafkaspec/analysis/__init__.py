@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kafkaspec.lazy import attach
 
 if TYPE_CHECKING:
-    from kafkaspec.analysis.findings import Area, BrokerAction, Finding, FindingReason, Severity
-    from kafkaspec.analysis.report import FileKind, FileResult, Report, Totals
-    from kafkaspec.analysis.verification import verify, verify_events
-
-_HOMES = {
-    "Area": "findings",
-    "BrokerAction": "findings",
-    "FileKind": "report",
-    "FileResult": "report",
-    "Finding": "findings",
-    "FindingReason": "findings",
-    "Report": "report",
-    "Severity": "findings",
-    "Totals": "report",
-    "verify": "verification",
-    "verify_events": "verification",
-}
-
-__all__ = [
-    "Area",
-    "BrokerAction",
-    "FileKind",
-    "FileResult",
-    "Finding",
-    "FindingReason",
-    "Report",
-    "Severity",
-    "Totals",
-    "verify",
-    "verify_events",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"kafkaspec.analysis.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from kafkaspec.analysis.findings import Area as Area
+    from kafkaspec.analysis.findings import BrokerAction as BrokerAction
+    from kafkaspec.analysis.findings import Finding as Finding
+    from kafkaspec.analysis.findings import FindingReason as FindingReason
+    from kafkaspec.analysis.findings import Severity as Severity
+    from kafkaspec.analysis.report import FileKind as FileKind
+    from kafkaspec.analysis.report import FileResult as FileResult
+    from kafkaspec.analysis.report import Report as Report
+    from kafkaspec.analysis.report import Totals as Totals
+    from kafkaspec.analysis.verification import verify as verify
+    from kafkaspec.analysis.verification import verify_events as verify_events
+else:
+    __getattr__, __dir__, __all__ = attach(__name__)

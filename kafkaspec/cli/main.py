@@ -64,15 +64,10 @@ def _silence_stdout() -> None:
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        number = version("kafkaspec")
-    except PackageNotFoundError:
-        number = "of an unknown version (not installed)"
     from kafkaspec.codecs import DEFAULT_CODEC, codec_names
+    from kafkaspec.specification import __version__
 
-    click.echo(f"kafkaspec {number}, codec {DEFAULT_CODEC}")
+    click.echo(f"kafkaspec {__version__}, codec {DEFAULT_CODEC}")
     if "native" not in codec_names():
         click.echo("the native codec was not built here; it needs a C compiler when installing")
     ctx.exit(0)

@@ -7,44 +7,19 @@ Names are imported when they are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kafkaspec.lazy import attach
 
 if TYPE_CHECKING:
-    from kafkaspec.conformance.cases import Case
-    from kafkaspec.conformance.expected import ExpectedFailure, read_expected
-    from kafkaspec.conformance.goldens import golden_cases
-    from kafkaspec.conformance.process import Testee
-    from kafkaspec.conformance.runner import Result, Run
-    from kafkaspec.conformance.serving import serve
-    from kafkaspec.conformance.vectors import vector_cases
-
-_HOMES = {
-    "Case": "cases",
-    "ExpectedFailure": "expected",
-    "Result": "runner",
-    "Run": "runner",
-    "Testee": "process",
-    "golden_cases": "goldens",
-    "read_expected": "expected",
-    "serve": "serving",
-    "vector_cases": "vectors",
-}
-
-__all__ = [
-    "Case",
-    "ExpectedFailure",
-    "Result",
-    "Run",
-    "Testee",
-    "golden_cases",
-    "read_expected",
-    "serve",
-    "vector_cases",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"kafkaspec.conformance.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from kafkaspec.conformance.cases import Case as Case
+    from kafkaspec.conformance.expected import ExpectedFailure as ExpectedFailure
+    from kafkaspec.conformance.expected import read_expected as read_expected
+    from kafkaspec.conformance.goldens import golden_cases as golden_cases
+    from kafkaspec.conformance.process import Testee as Testee
+    from kafkaspec.conformance.runner import Result as Result
+    from kafkaspec.conformance.runner import Run as Run
+    from kafkaspec.conformance.serving import serve as serve
+    from kafkaspec.conformance.vectors import vector_cases as vector_cases
+else:
+    __getattr__, __dir__, __all__ = attach(__name__)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.io.local import unreadable
 from kafkaspec.io.remote import as_path
-from kafkaspec.log.columnar import Columnar
-from kafkaspec.log.lookup import Found
+from kafkaspec.log import lookup
+from kafkaspec.log.base import Log
+from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.partition import Partition
 from kafkaspec.model import Record
 
 
-class LogDirectory(Columnar):
+class LogDirectory(Log):
     """What ``log.dirs`` of a broker names.
 
     Attributes:
@@ -61,7 +62,21 @@ class LogDirectory(Columnar):
         """What the broker has noted: high watermarks, log start offsets, cluster, node ..."""
         return Checkpoints(self.path)
 
-    def records(self, *, control: bool = False) -> Iterator[Record]:
+    def batches(self, *, start_offset: int | None = None) -> Iterator[Batch]:
+        """Yield the batches of all partitions, one partition after the other.
+
+        Args:
+            start_offset: skip batches of each partition that end below this offset.
+
+        Raises:
+            KafkaSpecError: an entry cannot be parsed.
+        """
+        for partition in self.partitions:
+            yield from partition.batches(start_offset=start_offset)
+
+    def records(
+        self, start_offset: int | None = None, *, control: bool = False
+    ) -> Iterator[Record]:
         """The records of all partitions, one partition behind the other.
 
         Partitions come by topic and number, those that are being deleted or moved too; within one
@@ -70,16 +85,66 @@ class LogDirectory(Columnar):
         ``to_batches`` for the columns ``topic`` and ``partition``.
 
         Args:
+            start_offset: smallest offset of each partition that is wanted.
             control: whether control records, which no consumer sees, come too.
 
         Raises:
             KafkaSpecError: a batch cannot be read.
         """
         for partition in self.partitions:
-            yield from partition.records(control=control)
+            yield from partition.records(start_offset, control=control)
 
-    def find(self, **target: Any) -> Iterator[tuple[Partition, Found]]:
-        """``Partition.find`` of each partition; takes what that takes."""
+    def find(
+        self,
+        *,
+        offset: int | None = None,
+        timestamp: int | None = None,
+        max_timestamp: bool = False,
+        plain: bool = False,
+        isolation: lookup.Isolation = "read_uncommitted",
+        use_index: bool = True,
+    ) -> lookup.Found:
+        """Return the earliest answer of any partition, or the latest for ``max_timestamp``.
+
+        ``find_each`` gives the answer of each partition, as a broker has it.
+
+        Args:
+            offset: refused, since it means another record in each partition.
+            timestamp: as ``Partition.find`` takes it, and so are the others.
+            max_timestamp: the largest timestamp of all partitions.
+            plain: with ``timestamp``: control records do not count.
+            isolation: see ``Partition.find``.
+            use_index: whether the indexes are used.
+
+        Raises:
+            KafkaSpecError: a batch on the way cannot be read.
+            TypeError: an offset is given, or not exactly one of the others.
+        """
+        if offset is not None or (timestamp is not None) + max_timestamp != 1:
+            raise TypeError(
+                "give a timestamp or max_timestamp; for an offset ask a partition, or find_each"
+            )
+        answers = [
+            partition.find(
+                timestamp=timestamp,
+                max_timestamp=max_timestamp,
+                plain=plain,
+                isolation=isolation,
+                use_index=use_index,
+            )
+            for partition in self.partitions
+        ]
+        how: lookup.How = "max_timestamp" if max_timestamp else "plain" if plain else "broker"
+        none = lookup.Found(how, NO_TIMESTAMP if timestamp is None else timestamp, None)
+        best = (max if max_timestamp else min)(
+            (found for found in answers if found.record is not None),
+            key=lambda found: found.record.timestamp if found.record else NO_TIMESTAMP,
+            default=none,
+        )
+        return replace(best, scanned_batches=sum(found.scanned_batches for found in answers))
+
+    def find_each(self, **target: Any) -> Iterator[tuple[Partition, lookup.Found]]:
+        """Yield each partition and its answer; takes what ``Partition.find`` takes."""
         for partition in self.partitions:
             yield partition, partition.find(**target)
 
@@ -87,17 +152,6 @@ class LogDirectory(Columnar):
         """Close the segments that were opened."""
         for partition in self.__dict__.get("partitions", ()):
             partition.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<LogDirectory {self.path}: {len(self._names)} partitions>"

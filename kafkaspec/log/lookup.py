@@ -44,6 +44,10 @@ class LargestTimestamp:
     source: Literal["time index", "batches", "file time"]
 
 
+How = Literal["offset", "broker", "plain", "max_timestamp"]
+"""How an answer was looked for; see ``Found``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """The answer to a look-up.
@@ -66,7 +70,7 @@ class Found:
         hidden_offset: offset of the answer that ``read_committed`` hides, None for none.
     """
 
-    how: Literal["offset", "broker", "plain", "max_timestamp"]
+    how: How
     target: int
     path: Path | None
     batch: Batch | None = None

@@ -50,6 +50,9 @@ def open_log(
     return _directory(place, text, options) if place.is_dir() else _file(place, text, options)
 
 
+open = open_log  # noqa: A001  (its public name, ``kafkaspec.open``)
+
+
 def _directory(place: Path, text: str, options: dict[str, Any]) -> Partition | LogDirectory:
     partition = Partition(place, **options)
     if partition.segment_paths:

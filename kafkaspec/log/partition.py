@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from uuid import UUID
 
 from kafkaspec.errors import KafkaSpecError
@@ -20,13 +19,13 @@ from kafkaspec.files.snapshots import ProducerSnapshot
 from kafkaspec.io.local import unreadable
 from kafkaspec.io.remote import as_path
 from kafkaspec.log import lookup
+from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
-from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
 
-class Partition(Columnar):
+class Partition(Log):
     """The log of a partition.
 
     Attributes:
@@ -320,17 +319,6 @@ class Partition(Columnar):
         """Close the segments that were opened."""
         for segment in self.__dict__.get("segments", ()):
             segment.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Partition {self.path}: {len(self.segment_paths)} segments>"

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
-from types import TracebackType
-from typing import Self
 
 from kafkaspec.codecs.base import PlainRecords
 from kafkaspec.log import lookup
+from kafkaspec.log.base import Log
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.entries import Entries
 from kafkaspec.log.headers import skip
 from kafkaspec.model import Record
 
 
-class Segment(Entries, Columnar):
+class Segment(Entries, Log):
     """A log segment (``.log``) or a KRaft snapshot (``.checkpoint``); or a buffer with entries.
 
     Attributes: those of ``Entries``.
@@ -104,17 +102,6 @@ class Segment(Entries, Columnar):
     def largest_timestamp(self) -> lookup.LargestTimestamp:
         """What a broker takes for the largest timestamp of this segment, and from where."""
         return lookup.largest_timestamp(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Segment {self.name or 'buffer'}: {self.size} bytes>"

@@ -10,12 +10,15 @@ from tests.structure.source import CODE, ROOT, Module, circles, modules
 
 LAYERS = (
     (
+        "kafkaspec._names",
         "kafkaspec.errors",
         "kafkaspec.extension",
+        "kafkaspec.lazy",
         "kafkaspec.checksum",
         "kafkaspec.layout",
         "kafkaspec.model",
         "kafkaspec.provider",
+        "kafkaspec.specification",
     ),
     ("kafkaspec._generated", "kafkaspec.layout.framing", "kafkaspec.layout.kinds"),
     ("kafkaspec.compression",),
@@ -28,7 +31,7 @@ LAYERS = (
     ("kafkaspec.analysis",),
     ("kafkaspec.conversion",),
     ("kafkaspec.conformance",),
-    ("kafkaspec.cli", "kafkaspec.spark"),
+    ("kafkaspec.cli", "kafkaspec.spark", "kafkaspec.__main__"),
 )
 """Lowest first: a module may import from its own layer and from those before it."""
 

@@ -1,0 +1,54 @@
+"""What a segment, a partition and a log directory offer alike."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.columnar import Columnar
+from kafkaspec.log.lookup import Found
+from kafkaspec.model import Record
+
+
+class Log(Columnar, ABC):
+    """A segment, a partition or a log directory: what ``kafkaspec.open`` returns."""
+
+    @abstractmethod
+    def batches(self, *, start_offset: int | None = None) -> Iterator[Batch]:
+        """Yield the batches in order; see ``Segment.batches``."""
+
+    @abstractmethod
+    def records(
+        self, start_offset: int | None = None, *, control: bool = False
+    ) -> Iterator[Record]:
+        """Yield the records in order; see ``Segment.records``."""
+
+    @abstractmethod
+    def find(
+        self,
+        *,
+        offset: int | None = None,
+        timestamp: int | None = None,
+        max_timestamp: bool = False,
+        plain: bool = False,
+        use_index: bool = True,
+    ) -> Found:
+        """Return where an offset or a timestamp is; see ``Segment.find``."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the files that were opened."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

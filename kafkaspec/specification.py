@@ -1,0 +1,24 @@
+"""Where the specification lies, and the version of what reads it."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+
+
+def spec_files() -> dict[str, Path]:
+    """Return the Kaitai Struct files by their names, which errors cite (``recordbatch.ksy``).
+
+    Those of an installation, or ``spec/`` of a checkout. Any tool of Kaitai's reads them.
+    """
+    places = (_HERE / "_spec", _HERE.parent / "spec")
+    place = next(place for place in places if place.is_dir())
+    return {path.name: path for path in sorted(place.glob("*.ksy"))}
+
+
+try:
+    __version__ = version("kafkaspec")
+except PackageNotFoundError:  # a checkout that was not installed
+    __version__ = "unknown"
