@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.conformance.protocol import Kind, decode_bytes, encode_bytes, record
@@ -45,7 +46,7 @@ def main() -> None:
             Kind.PRODUCER_SNAPSHOT: partial(_producer_snapshot, codec),
             Kind.TYPE: partial(_type, codec),
         },
-        compression=("none", "gzip", "snappy", "lz4", "zstd"),
+        compression=compression.NAMES,
         checksums=True,
     )
 

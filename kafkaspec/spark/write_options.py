@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 from uuid import UUID
 
-from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec import compression
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.spark.paths import local
 from kafkaspec.writing.acceptance import LARGEST_SEGMENT
@@ -201,9 +201,9 @@ def _kept(name: str, value: str) -> bool:
 
 
 def _codec(name: str, value: str) -> str:
-    known = [kind.name.lower() for kind in CompressionType]
-    if value.lower() not in known:
-        raise ValueError(f"option {name} is {', '.join(known)}, not {value[:40]!r}")
+    if value.lower() not in compression.NAMES:
+        known = ", ".join(compression.NAMES)
+        raise ValueError(f"option {name} is {known}, not {value[:40]!r}")
     return value.lower()
 
 

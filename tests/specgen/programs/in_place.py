@@ -1,0 +1,188 @@
+"""Use a format that was changed in place through everything that is public. Run by test_public.py.
+
+Each function is a check; the program says which failed and why.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from click.testing import CliRunner
+
+import kafkaspec as ks
+from kafkaspec.cli.main import main
+from kafkaspec.codecs import codec_names
+from kafkaspec.layout.kinds import KINDS, MAGICS
+
+CODECS = codec_names()
+NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
+BATCHES = tuple(magic for magic in MAGICS if KINDS[magic].has_record_sets)
+TIME = 1_700_000_000_000
+
+
+def records(base: int, magic: int) -> list[ks.Record]:
+    """Three records as the magic can hold them."""
+    kind = KINDS[magic]
+    headers = (("h", b"1"), ("", None)) if kind.has_headers else ()
+    found = [
+        ks.Record(base, TIME + base, b"k", b"v" * 40, headers),
+        ks.Record(base + 1, TIME + base + 5, None, None),
+        ks.Record(base + 3, TIME + base + 3, b"", b"x"),
+    ]
+    if not kind.has_timestamps:
+        found = [record._replace(timestamp=-1) for record in found]
+    return found
+
+
+def command(*arguments: object, codes: tuple[int, ...] = (0,)) -> str:
+    """What the command prints."""
+    done = CliRunner().invoke(main, [str(item) for item in arguments])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        traceback.print_exception(done.exception, file=sys.stdout)
+    assert done.exit_code in codes, (arguments, done.exit_code, done.output)
+    return done.output
+
+
+def written(root: Path) -> Path:
+    """A partition of several segments, codecs, producers and a transaction, with all its files."""
+    path = root / "t-0"
+    with ks.SegmentWriter(path, segment_bytes=1500, index_interval_bytes=100) as writer:
+        for n in range(40):
+            data = ks.encode(
+                records(10 * n, BATCHES[-1]),
+                magic=BATCHES[-1],
+                compression=NAMES[n % 5],
+                producer_id=n % 3,
+                producer_epoch=1,
+                base_sequence=4 * (n // 3),
+                partition_leader_epoch=n // 20,
+            )
+            writer.append(data)
+    return path
+
+
+def expected() -> list[int]:
+    return [10 * n + delta for n in range(40) for delta in (0, 1, 3)]
+
+
+def all_codecs_agree(root: Path) -> None:
+    for magic in MAGICS:
+        for name in NAMES if magic in BATCHES else NAMES[:4]:
+            wanted = records(7, magic)
+            made = {ks.encode(wanted, magic=magic, compression=name, codec=c) for c in CODECS}
+            assert len(made) == 1, (magic, name)
+            for codec in CODECS:
+                assert ks.decode(next(iter(made)), codec=codec) == wanted, (magic, name, codec)
+
+
+def written_partitions_are_clean(root: Path) -> None:
+    path = written(root)
+    assert len(list(path.glob("*.log"))) > 2
+    assert len(list(path.glob("*.snapshot"))) > 1
+    report = ks.verify(path)
+    assert not report.findings, [str(finding) for finding in report.findings]
+    assert "clean" in command("verify", "--codec", "all", path)
+
+
+def records_columns_and_look_ups(root: Path) -> None:
+    path = written(root)
+    tables = []
+    for codec in CODECS:
+        log = ks.Partition(path, codec=codec)
+        assert [record.offset for record in log.records()] == expected(), codec
+        tables.append(log.to_arrow().to_pylist())
+        assert tables[-1] == tables[0], codec
+        for offset in (0, 133, 251, 393):
+            assert log.find(offset=offset).offset == offset, (codec, offset)
+        assert log.find(timestamp=TIME + 253).offset == 251, codec
+        assert log.find(max_timestamp=True).timestamp == TIME + 395
+        heads = log.batch_table().to_pylist()
+        assert [row["producer_id"] for row in heads] == [n % 3 for n in range(40)], codec
+
+
+def indexes_come_out_again(root: Path) -> None:
+    path = written(root)
+    ks.rebuild_indexes(path, root / "again", index_interval_bytes=100)
+    for kind in ("*.index", "*.timeindex", "*.snapshot"):
+        made = {item.name: item.read_bytes() for item in (root / "again").rglob(kind)}
+        assert made, kind
+        for name, data in made.items():
+            if (path / name).exists():
+                assert data == (path / name).read_bytes(), name
+
+
+def dump_and_explain(root: Path) -> None:
+    path = written(root)
+    for codec in CODECS:
+        lines = command("dump", "--codec", codec, "--format", "json", path).splitlines()
+        assert [json.loads(line)["offset"] for line in lines] == expected()
+    assert command("dump", path)
+    assert command("dump", "--batches", path)
+    first = sorted(path.glob("*.log"))[1]
+    assert "producer_id" in command("explain", first, "--position", "0")
+    for kind in (".index", ".timeindex", ".snapshot"):
+        files = [item for item in path.glob(f"*{kind}") if item.stat().st_size]
+        assert command("explain", files[0])
+
+
+def convert_there_and_back(root: Path) -> None:
+    path = written(root)
+    before = list(ks.Partition(path).records())
+    for n, magic in enumerate(MAGICS):
+        for name in ("none", "gzip"):
+            there, back = root / f"there{n}{name}-0", root / f"back{n}{name}-0"
+            ks.convert(path, there, magic=magic, compression=name)
+            ks.convert(there, back, magic=BATCHES[-1], compression="lz4")
+            after = list(ks.Partition(back).records())
+            if not KINDS[magic].has_headers:
+                after = [a._replace(headers=b.headers) for a, b in zip(after, before, strict=True)]
+            if not KINDS[magic].has_timestamps:
+                pairs = zip(after, before, strict=True)
+                after = [a._replace(timestamp=b.timestamp) for a, b in pairs]
+            assert after == before, (magic, name)
+    ks.convert(path, root / "dense-0", offsets="renumber", batch_bytes=500)
+    assert [r.offset for r in ks.Partition(root / "dense-0").records()] == list(range(120))
+
+
+def damage_is_found(root: Path) -> None:
+    path = written(root)
+    first = sorted(path.glob("*.log"))[0]
+    data = bytearray(first.read_bytes())
+    for position in (30, 100, len(data) - 20):
+        broken = bytearray(data)
+        broken[position] ^= 0x10
+        first.write_bytes(broken)
+        found = {codec: {f.position for f in ks.verify(first, codec=codec).findings} for codec in CODECS}
+        assert len(set(map(frozenset, found.values()))) == 1, (position, found)
+
+
+CHECKS: tuple[Callable[[Path], None], ...] = (
+    all_codecs_agree,
+    written_partitions_are_clean,
+    records_columns_and_look_ups,
+    indexes_come_out_again,
+    dump_and_explain,
+    convert_there_and_back,
+    damage_is_found,
+)
+
+if __name__ == "__main__":
+    failed = []
+    for check in CHECKS:
+        root = Path(tempfile.mkdtemp())
+        try:
+            check(root)
+        except BaseException:
+            failed.append(check.__name__)
+            print(f"--- {check.__name__}")
+            traceback.print_exc(file=sys.stdout)
+        finally:
+            shutil.rmtree(root)
+    print(f"{len(CHECKS) - len(failed)} of {len(CHECKS)} checks hold")
+    sys.exit(bool(failed))
