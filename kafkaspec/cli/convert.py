@@ -10,6 +10,8 @@ import click
 
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import codec_option, format_option, output_option, profile_option
+from kafkaspec.compression import NAMES
+from kafkaspec.layout.kinds import MAGICS
 
 if TYPE_CHECKING:
     from kafkaspec.conversion.report import ConversionReport
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 What old formats cannot hold is counted by kind and shown: headers, timestamps
 (magic 0), timestamp types, producers, transactions, leader epochs, delete
-horizons, control records, emptied batches. Records of aborted transactions
-stay, as in a broker's down-conversion, and every consumer of magic 0 or 1 sees
-them; --aborted drop leaves them out. Records below the log start offset were
-deleted and are left out.
+horizons, control records, emptied batches, and any other field by its name.
+Records of aborted transactions stay, as in a broker's down-conversion, and
+every consumer of magic 0 or 1 sees them; --aborted drop leaves them out.
+Records below the log start offset were deleted and are left out.
 
 \b
 Indexes, snapshots and checkpoints of partitions are made anew by the rules of
@@ -32,7 +34,8 @@ error leaves no OUT.
 Output of --format json, one object a line, told apart by "type":
   partition  source, target, clean, verified, segments, written_segments, size,
              written_size, batches, taken, losses (batches and records by
-             kind), damaged, damages, tails, comparison, findings
+             kind, and of other fields by name), damaged, damages, tails,
+             comparison, findings
   summary    the last line: sums, and what was left out
 
 \b
@@ -47,10 +50,12 @@ read or written.
 )
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 @output_option("A new directory: of the partition, or of all partitions.")
-@click.option("--magic", type=click.Choice(["0", "1", "2"]), help="Format of all entries.")
+@click.option(
+    "--magic", type=click.Choice([str(magic) for magic in MAGICS]), help="Format of all entries."
+)
 @click.option(
     "--compression",
-    type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
+    type=click.Choice(NAMES),
     help="Of all batches but control batches.",
 )
 @click.option("--level", type=int, metavar="N", help="Of the compression (KIP-390).")

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kafkaspec.cli.console import count_text, size_text
-from kafkaspec.conversion.losses import Loss
+from kafkaspec.conversion.losses import Count, Loss
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +33,7 @@ _TEXTS = {
     Loss.DAMAGED: "damaged and left out",
     Loss.UNUSED_BYTES: "bytes behind the value, which nobody reads, left out",
 }
+_FIELD = "{} lost: the format has no place for it"
 
 
 def print_conversion(report: ConversionReport, console: Console) -> None:
@@ -84,12 +85,17 @@ def _state(result: PartitionResult) -> Text:
 
 def _print_losses(report: ConversionReport, console: Console) -> None:
     losses = report.losses
-    for kind in Loss:
-        count = losses[kind]
+    shown: list[tuple[Count, str, Loss]] = [
+        (losses[kind], _TEXTS[kind], kind) for kind in Loss if kind is not Loss.FIELDS
+    ]
+    shown += [
+        (count, _FIELD.format(name), Loss.FIELDS) for name, count in sorted(losses.fields.items())
+    ]
+    for count, text, kind in shown:
         if count.batches or count.records:
             batches = count_text(count.batches, "batch", "batches")
             records = f", {count_text(count.records, 'record')}" if count.records else ""
-            console.print(f"{batches}{records}: {_TEXTS[kind]} [{kind}]")
+            console.print(f"{batches}{records}: {text} [{kind}]")
 
 
 def _print_troubles(result: PartitionResult, console: Console) -> None:

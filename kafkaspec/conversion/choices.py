@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec.compression import NAMES, compress
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import EntryKind, names
+from kafkaspec.layout.framing import ENTRY, field_of
+from kafkaspec.layout.kinds import CURRENT, KINDS, require_kind
 from kafkaspec.log.batch import NONE
 
 OffsetChoice = Literal["keep", "shift", "renumber"]
@@ -24,9 +29,12 @@ PRODUCER_BATCH_BYTES: Final = 16384
 """Kafka's ``batch.size``: how much a producer puts into a batch unless it is configured."""
 
 _DEFAULT_SEGMENT_BYTES: Final = 1 << 30  # Kafka's segment.bytes
-_MAGICS: Final = (0, 1, 2)
-_LARGEST_OFFSET: Final = (1 << 63) - 1
-_LARGEST_EPOCH: Final = (1 << 31) - 1
+_LARGEST_OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET).largest
+_LARGEST_EPOCH: Final = max(
+    field_of(kind.key, names.LEADER_EPOCH).largest
+    for kind in KINDS.values()
+    if kind.has_leader_epochs
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +42,17 @@ class Choices:
     """A plan of a conversion. None everywhere keeps what is there.
 
     Attributes:
-        magic: format of all entries: 0, 1 or 2.
-        compression: ``none``, ``gzip``, ``snappy``, ``lz4`` or ``zstd``. Control batches keep
-            theirs, as in a broker.
+        magic: format of all entries, one of ``kafkaspec.layout.kinds.MAGICS``.
+        compression: one of ``kafkaspec.compression.NAMES``. Control batches keep theirs, as in a
+            broker.
         level: of the compression (KIP-390), None for Kafka's default.
         offsets: see ``OffsetChoice``.
         base_offset: first offset with ``shift`` and ``renumber``.
-        leader_epoch: of all batches of magic 2; -1 is none. None keeps those that there are.
+        leader_epoch: of all batches that have one; -1 is none. None keeps those that there are.
         batch_bytes: puts records together in batches of about so many bytes before compression, and
-            divides larger ones. None keeps batches; but single messages of magic 0 and 1 that must
-            become a batch are put together up to ``PRODUCER_BATCH_BYTES``, as the validator of a
-            broker puts those of one request together.
+            divides larger ones. None keeps batches; but single messages that must become a batch
+            are put together up to ``PRODUCER_BATCH_BYTES``, as the validator of a broker puts those
+            of one request together.
         segment_bytes: of a segment at most.
         profile: Kafka version whose files beside the segments are written.
         start_offset: smallest offset that is wanted.
@@ -73,24 +81,24 @@ class Choices:
     max_output: int | None = None
 
     def __post_init__(self) -> None:
-        if self.magic is not None and self.magic not in _MAGICS:
-            raise ValueError(f"no magic {self.magic!r}; there are 0, 1, 2")
-        known = [kind.name.lower() for kind in CompressionType]
-        if self.compression is not None and self.compression not in known:
-            raise ValueError(f"no compression {self.compression!r}; there are {', '.join(known)}")
-        if self.compression == "zstd" and self.magic in (0, 1):
-            raise ValueError("zstd is not allowed in magic 0 and 1; choose another compression")
-        if self.level is not None and self.compression in (None, "none", "snappy"):
-            raise ValueError("a level needs one of the compressions gzip, lz4, zstd")
+        kind, codec = self.kind, self.codec_id
+        if self.level is not None and not codec:
+            raise ValueError("a level needs a compression that has levels")
+        if codec is not None:
+            magic = CURRENT if kind is None else kind.magic
+            try:
+                compress(codec, b"", magic=magic, level=self.level)
+            except KafkaSpecError as error:
+                raise ValueError(f"compression {self.compression}: {error.detail}") from None
         self._one_of("offsets", self.offsets, ("keep", "shift", "renumber"))
         self._one_of("aborted", self.aborted, ("keep", "drop"))
         self._one_of("on_error", self.on_error, ("fail", "skip"))
         if not 0 <= self.base_offset <= _LARGEST_OFFSET:
-            raise ValueError("base_offset is between 0 and 2^63 - 1")
+            raise ValueError(f"base_offset is between 0 and {_LARGEST_OFFSET}")
         if self.base_offset and self.offsets == "keep":
             raise ValueError("base_offset is for offsets that are shifted or renumbered")
         if self.leader_epoch is not None and not NONE <= self.leader_epoch <= _LARGEST_EPOCH:
-            raise ValueError("leader_epoch is between -1 and 2^31 - 1")
+            raise ValueError(f"leader_epoch is between {NONE} and {_LARGEST_EPOCH}")
         for name in ("batch_bytes", "segment_bytes", "max_output"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -104,6 +112,15 @@ class Choices:
             raise ValueError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
 
     @property
+    def kind(self) -> EntryKind | None:
+        """The format of all entries, None to keep that of each."""
+        return None if self.magic is None else require_kind(self.magic)
+
+    @property
     def codec_id(self) -> CompressionType | None:
         """The compression as it is stored, None to keep that of each batch."""
-        return None if self.compression is None else CompressionType[self.compression.upper()]
+        if self.compression is None:
+            return None
+        if self.compression not in NAMES:
+            raise ValueError(f"no compression {self.compression!r}; there are {', '.join(NAMES)}")
+        return CompressionType[self.compression.upper()]

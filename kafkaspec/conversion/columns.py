@@ -1,7 +1,8 @@
-"""Messages of magic 0 and 1 in columns: decoded in C by the thousand, and encoded from there.
+"""Messages in columns: decoded in C by the thousand, and encoded from there.
 
-Only what is regular is taken: entries of one magic, not compressed, with right checksums. All else
-is left to the way through records, which has the rules and raises the errors.
+Only what is regular is taken: entries of one magic, not compressed, with right checksums, and with
+the default in each field that no conversion knows. All else is left to the way through records,
+which has the rules and raises the errors.
 """
 
 from __future__ import annotations
@@ -11,26 +12,33 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kafkaspec.codecs import Buffer
-from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.codecs import Codec
+from kafkaspec.codecs.native import Core
 from kafkaspec.codecs.native.columns import BytesColumn, ColumnSet, IntegerColumn, Layout
 from kafkaspec.codecs.native.names import COMPRESSION, MAGIC, OFFSET, POSITION, SIZE, TIMESTAMP_TYPE
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.codecs.native.wrappers import Shift, shift_of
+from kafkaspec.conversion.fields import own_fields
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.layout import EntryKind
+from kafkaspec.layout.kinds import KINDS, kind_of
 from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
-from kafkaspec.model import Record
+from kafkaspec.model import Buffer, Record
 
 _OFFSET, _TIMESTAMP, _KEY, _VALUE = Record._fields[:4]
 _UNUSED: Final = f"unused.{SIZE}"
-_BATCH_MAGIC: Final = 2
+
+
+def core_of(codec: Codec) -> Core | None:
+    """Return what decodes and encodes columns, None where a codec has none."""
+    return getattr(codec, "core", None)
 
 
 class MessageColumns:
     """Columns of messages, whose offsets and timestamps may be changed.
 
     Attributes:
-        magic: of all of them.
+        kind: of all of them.
         rows: how many there are.
         positions: where each begins in the bytes.
         end: behind the last one.
@@ -39,19 +47,19 @@ class MessageColumns:
         unused: messages with bytes behind the value.
     """
 
-    def __init__(self, codec: NativeCodec, entries: Buffer, table: EntryTable, rows: int) -> None:
+    def __init__(self, core: Core, entries: Buffer, table: EntryTable, rows: int) -> None:
         """Decode. ``complete`` says whether that was possible.
 
         Args:
-            codec: with the core that decodes.
+            core: decodes.
             entries: the bytes.
             table: their headers.
             rows: how many of them are taken.
         """
-        core = self._core = codec.core
+        self._core = core
         module = core.module
         self.rows = rows
-        self.magic = table.column(MAGIC)[0]
+        self.kind = KINDS[table.column(MAGIC)[0]]
         self.positions = table.column(POSITION)[:rows]
         sizes = table.column(SIZE)
         self.end = self.positions[rows - 1] + sizes[rows - 1]
@@ -107,10 +115,10 @@ class MessageColumns:
     # -- writing ----------------------------------------------------------------------------
 
     def encode(self, header: Any, first: int, last: int, shift: int = 0) -> bytes:
-        """Rows as the payload of a batch of magic 2, or as messages.
+        """Rows as the payload of a batch, or as messages.
 
         Args:
-            header: ``RecordBatch`` or ``LegacyMessage`` of the typed model.
+            header: the batch, or a message with what all of them share, of the typed model.
             first: row.
             last: row behind the last one.
             shift: taken from each offset.
@@ -132,7 +140,7 @@ class MessageColumns:
                 sizes[first : last + 1],
                 made.data,
             )
-        kind = core.kinds[_key_of(core.kinds, header)]
+        kind = core.kinds[kind_of(header).key]
         data: bytes | None = core.module.encode(
             kind.number, kind.header(header), last - first, tuple(inputs), False
         )
@@ -176,13 +184,11 @@ class Slice(Sequence[Record]):
         return max(self.columns.timestamps[self.first : self.last], default=NO_TIMESTAMP)
 
 
-def read_wrapped(
-    codec: NativeCodec, batch: Batch, payload: Buffer
-) -> tuple[MessageColumns, Shift] | None:
-    """The messages inside of a wrapper, all of its magic; None where they are not regular.
+def read_wrapped(core: Core, batch: Batch, payload: Buffer) -> tuple[MessageColumns, Shift] | None:
+    """Return the messages inside of a wrapper, all of its magic; None where they are not regular.
 
     Args:
-        codec: reads them.
+        core: reads them.
         batch: the wrapper.
         payload: its value after decompression.
 
@@ -190,27 +196,25 @@ def read_wrapped(
         The messages with the offsets that they have inside, and what that must become.
     """
     append_time = batch.max_timestamp if batch.timestamp_type == LOG_APPEND_TIME else None
-    shift = shift_of(codec.core, payload, batch.magic, batch.last_offset, append_time)
+    shift = shift_of(core, payload, batch.magic, batch.last_offset, append_time)
     if shift is None:
         return None
-    table = scan(codec.core, payload, capacity=shift.count)
-    if set(table.column(MAGIC)) != {batch.magic}:
+    table = scan(core, payload, capacity=shift.count)
+    if set(table.column(MAGIC)) != {batch.magic} or _plain(table, batch.kind) < table.count:
         return None
-    found = MessageColumns(codec, payload, table, table.count)
+    found = MessageColumns(core, payload, table, table.count)
     if not found.complete or found.offsets[0] < 0 or shift.base_offset < 0:
         return None
     if shift.timestamp is not None:
-        codec.core.module.adjust(found.timestamps, 0, found.rows, True, shift.timestamp)
+        core.module.adjust(found.timestamps, 0, found.rows, True, shift.timestamp)
     return found, shift
 
 
-def read_run(
-    codec: NativeCodec, entries: Buffer, least: int, after: int | None
-) -> MessageColumns | None:
-    """The messages that a log begins with: with CreateTime and rising offsets.
+def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> MessageColumns | None:
+    """Return the messages that a log begins with: with CreateTime and rising offsets.
 
     Args:
-        codec: reads them.
+        core: reads them.
         entries: the bytes, which may end within an entry.
         least: fewer are not worth it.
         after: the offset before the first one.
@@ -218,22 +222,35 @@ def read_run(
     Returns:
         None where there are too few, or one has a wrong checksum.
     """
-    table = scan(codec.core, entries, capacity=1 << 14)
+    table = scan(core, entries, capacity=1 << 14)
     if table.count < least:
         return None
     magic = table.column(MAGIC)[0]
-    if magic == _BATCH_MAGIC:
+    form = KINDS[magic]
+    if form.has_record_sets:
         return None
     rows, last = 0, -1 if after is None else after
     columns = (MAGIC, COMPRESSION, TIMESTAMP_TYPE, OFFSET)
     for item, compression, kind, offset in zip(*map(table.column, columns), strict=True):
-        if item != magic or compression or (kind and magic) or offset <= last:
+        if item != magic or compression or (kind and form.has_timestamps) or offset <= last:
             break
         rows, last = rows + 1, offset
+    rows = min(rows, _plain(table, form))
     if rows < least:
         return None
-    found = MessageColumns(codec, entries, table, rows)
+    found = MessageColumns(core, entries, table, rows)
     return found if found.complete else None
+
+
+def _plain(table: EntryTable, kind: EntryKind) -> int:
+    """How many entries have the default in each field that no conversion knows."""
+    rows = table.count
+    for field in own_fields(kind).header:
+        if field.name not in table.names:
+            return 0
+        column = table.column(field.name)[:rows]
+        rows = next((row for row, value in enumerate(column) if value != field.default), rows)
+    return rows
 
 
 def _integers(column: object) -> memoryview:
@@ -261,8 +278,3 @@ def _values(column: BytesColumn, sizes: memoryview, first: int, last: int) -> li
         bytes(data[sizes[row] : sizes[row + 1]]) if bits >> (row - first) & 1 else None
         for row in range(first, last)
     ]
-
-
-def _key_of(kinds: dict[str, Any], header: object) -> str:
-    name = type(header).__name__
-    return next(key for key in kinds if key.rpartition(".")[2].replace("_", "") == name.lower())

@@ -1,34 +1,33 @@
-"""Records that will become one batch, or the messages of magic 0 and 1."""
+"""Records that will become one batch, or messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from kafkaspec import compression as compressions
-from kafkaspec._generated.python.model.recordbatch import (
-    BatchAttributes,
-    CompressionType,
-    Entry,
-    LegacyAttributes,
-    LegacyMessage,
-    RecordBatch,
-    TimestampType,
-)
+from kafkaspec._generated.python.model.recordbatch import CompressionType, Entry, TimestampType
 from kafkaspec.codecs import Codec
-from kafkaspec.codecs.native import NativeCodec
-from kafkaspec.conversion.columns import Slice
+from kafkaspec.conversion.columns import Slice, core_of
+from kafkaspec.conversion.fields import RecordValues, Values, changed, encode_records
 from kafkaspec.conversion.offsets import sequence_after
-from kafkaspec.layout.framing import ENTRY
+from kafkaspec.layout import EntryKind, names
+from kafkaspec.layout.framing import ENTRY, field_of
+from kafkaspec.layout.kinds import KINDS, new_message
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.encoding import batch_entry
+from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.model import Record
 
 RECORD_OVERHEAD: Final = 21
 """What Kafka counts for a record beside its bytes (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 
-MOST_DELTA: Final = (1 << 31) - 1
+MOST_DELTA: Final = min(
+    field_of(kind.key, names.LAST_OFFSET_DELTA).largest
+    for kind in KINDS.values()
+    if kind.has_record_sets
+)
 """Offsets of a batch reach so far (Kafka: ``MemoryRecordsBuilder``)."""
 
 
@@ -37,7 +36,7 @@ class Traits:
     """What all records of a batch share.
 
     Attributes:
-        magic: 0, 1 or 2.
+        kind: format of the entry.
         compression: of the batch or wrapper.
         append_time: the append time of all records, None for CreateTime.
         producer_id: -1 for none.
@@ -46,9 +45,10 @@ class Traits:
         control: control records.
         leader_epoch: -1 unknown.
         delete_horizon: see ``Batch.delete_horizon``.
+        others: fields of the header that no conversion knows, which are carried.
     """
 
-    magic: int
+    kind: EntryKind
     compression: CompressionType
     append_time: int | None = None
     producer_id: int = NONE
@@ -57,11 +57,12 @@ class Traits:
     control: bool = False
     leader_epoch: int = NONE
     delete_horizon: int | None = None
+    others: Values = ()
 
     @property
     def is_grouped(self) -> bool:
         """Whether records of this kind lie together in an entry."""
-        return self.magic == 2 or self.compression is not CompressionType.NONE
+        return self.kind.has_record_sets or self.compression is not CompressionType.NONE
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,17 +71,19 @@ class Draft:
 
     Attributes:
         traits: what its records share.
-        records: at least one. In magic 2 their timestamps are those of the records also where the
-            append time is what counts: Kafka keeps them there.
+        records: at least one. Where headers have an append time, their timestamps are still those
+            of the records: Kafka keeps them there.
+        own: of each record, the fields that no conversion knows; None where there are none.
         base_offset: first offset.
         last_offset: last offset.
         base_sequence: sequence number of ``base_offset``, -1 for none.
-        base_timestamp: what timestamps of magic 2 count from.
+        base_timestamp: what timestamps of a record set count from.
         max_timestamp: of the header, None for the largest of the records.
     """
 
     traits: Traits
     records: Sequence[Record]
+    own: Sequence[RecordValues] | None = None
     base_offset: int
     last_offset: int
     base_sequence: int = NONE
@@ -107,38 +110,45 @@ class Draft:
 
     def add(self, other: Draft) -> None:
         """Take the records of another, which may follow."""
+        if self.own is not None or other.own is not None:
+            self.own = [*_each(self), *_each(other)]
         self.records = [*self.records, *other.records]
         self.last_offset = other.last_offset
         self.max_timestamp = None
 
     def divided(self, limit: int) -> list[Draft]:
         """The same in batches of about ``limit`` bytes."""
-        groups: list[list[Record]] = []
+        starts: list[int] = []
         size = limit
-        for record in self.records:
+        for row, record in enumerate(self.records):
             bytes_more = size_of(record)
             if size + bytes_more > limit:
-                groups.append([])
+                starts.append(row)
                 size = 0
-            groups[-1].append(record)
             size += bytes_more
-        if len(groups) == 1:
+        if len(starts) == 1:
             return [self]
         made = []
-        for number, group in enumerate(groups):
-            base = group[0].offset if number else self.base_offset
-            final = number == len(groups) - 1
+        for start, stop in zip(starts, [*starts[1:], len(self.records)], strict=True):
+            group = self.records[start:stop]
+            base = group[0].offset if start else self.base_offset
+            final = stop == len(self.records)
             made.append(
                 Draft(
                     traits=self.traits,
                     records=group,
+                    own=None if self.own is None else self.own[start:stop],
                     base_offset=base,
                     last_offset=self.last_offset if final else group[-1].offset,
                     base_sequence=sequence_after(self.base_sequence, base - self.base_offset),
-                    base_timestamp=group[0].timestamp if number else self.base_timestamp,
+                    base_timestamp=group[0].timestamp if start else self.base_timestamp,
                 )
             )
         return made
+
+
+def _each(draft: Draft) -> Sequence[RecordValues]:
+    return [{}] * len(draft.records) if draft.own is None else draft.own
 
 
 def size_of(record: Record) -> int:
@@ -155,43 +165,47 @@ def write(draft: Draft, codec: Codec, level: int | None) -> bytes:
     Raises:
         KafkaSpecError: ``unencodable``.
     """
-    if draft.traits.magic == 2:
+    if draft.traits.kind.has_record_sets:
         return _batch(draft, codec, level)
     return _legacy(draft, codec, level)
 
 
 def _batch(draft: Draft, codec: Codec, level: int | None) -> bytes:
     traits = draft.traits
-    appended = traits.append_time is not None
+    kind, appended = traits.kind, traits.append_time is not None
     largest = draft.max_timestamp
     if largest is None:
         largest = traits.append_time
     if largest is None:
         largest = _largest(draft.records)
-    batch = RecordBatch(
-        base_offset=draft.base_offset,
-        partition_leader_epoch=traits.leader_epoch,
-        attributes=BatchAttributes(
-            has_delete_horizon=traits.delete_horizon is not None,
-            is_control=traits.control,
-            is_transactional=traits.transactional,
-            timestamp_type=TimestampType(appended),
-            compression=traits.compression,
-        ),
-        last_offset_delta=draft.last_offset - draft.base_offset,
-        base_timestamp=draft.base_timestamp,
-        max_timestamp=largest,
-        producer_id=traits.producer_id,
-        producer_epoch=traits.producer_epoch,
-        base_sequence=draft.base_sequence,
-        num_records=len(draft.records),
-        records=b"",
-    )
+    values: dict[str, Any] = {
+        names.BASE_OFFSET: draft.base_offset,
+        names.TIMESTAMP_TYPE: TimestampType(appended),
+        names.COMPRESSION: traits.compression,
+        names.LAST_OFFSET_DELTA: draft.last_offset - draft.base_offset,
+        names.BASE_TIMESTAMP: draft.base_timestamp,
+        names.MAX_TIMESTAMP: largest,
+        kind.count: len(draft.records),
+        kind.payload: b"",
+        **dict(traits.others),
+    }
+    if kind.has_leader_epochs:
+        values[names.LEADER_EPOCH] = traits.leader_epoch
+    if kind.has_producers:
+        values[names.PRODUCER_ID] = traits.producer_id
+        values[names.PRODUCER_EPOCH] = traits.producer_epoch
+        values[names.BASE_SEQUENCE] = draft.base_sequence
+    if kind.has_transactions:
+        values[names.IS_TRANSACTIONAL] = traits.transactional
+        values[names.IS_CONTROL] = traits.control
+    if kind.has_delete_horizons:
+        values[names.HAS_DELETE_HORIZON] = traits.delete_horizon is not None
+    batch = new_message(kind, values)
     if isinstance(draft.records, Slice):
         rows = draft.records
         payload = rows.columns.encode(batch, rows.first, rows.last)
     else:
-        payload = codec.encode_records(batch, draft.records)
+        payload = encode_records(batch, draft.records, draft.own, codec)
     return batch_entry(batch, payload, codec, level)
 
 
@@ -204,51 +218,51 @@ def _largest(records: Sequence[Record]) -> int:
 def _legacy(draft: Draft, codec: Codec, level: int | None) -> bytes:
     traits, records = draft.traits, draft.records
     if not traits.compression:
-        return _messages(traits, records, codec, 0)
+        return _messages(draft, codec, 0)
     last = draft.last_offset
     # With offset 0 inner offsets are not relative.
-    base = draft.base_offset if traits.magic and last else 0
+    base = draft.base_offset if has_relative_offsets(traits.kind) and last else 0
     payload = compressions.compress(
-        traits.compression, _messages(traits, records, codec, base), magic=traits.magic, level=level
+        traits.compression, _messages(draft, codec, base), magic=traits.kind.magic, level=level
     )
-    time = _largest(records) if traits.append_time is None else traits.append_time
-    message = _header(traits, last, traits.compression)
-    message.timestamp = time if traits.magic else None
-    message.value = payload
+    values = {names.VALUE: payload, **dict(traits.others)}
+    if traits.kind.has_timestamps:
+        time = traits.append_time
+        values[names.TIMESTAMP] = _largest(records) if time is None else time
+    message = _header(traits, last, traits.compression, values)
     return codec.serialize(ENTRY, Entry(base_offset=last, message=message))
 
 
-def _messages(traits: Traits, records: Sequence[Record], codec: Codec, base: int) -> bytes:
-    """Messages of magic 0 or 1, one a record, with the timestamp type inside of wrappers too.
+def _messages(draft: Draft, codec: Codec, base: int) -> bytes:
+    """Messages, one a record, with the timestamp type inside of wrappers too.
 
     Kafka: ``MemoryRecordsBuilder.appendLegacyRecord``.
     """
-    none = CompressionType.NONE
+    records = draft.records
+    header = _header(draft.traits, 0, CompressionType.NONE, {})
     if isinstance(records, Slice):
-        header = _header(traits, 0, none)
         return records.columns.encode(header, records.first, records.last, base)
     if base:
         records = [record._replace(offset=record.offset - base) for record in records]
-    if isinstance(codec, NativeCodec):
-        return codec.encode_records(_header(traits, 0, none), records)
+    if draft.own is None and core_of(codec) is not None:
+        return codec.encode_records(header, records)
     made = []
-    for record in records:
-        message = _header(traits, record.offset, none)
-        message.timestamp = record.timestamp if traits.magic else None
-        message.key, message.value = record.key, record.value
+    for record, own in zip(records, _each(draft), strict=True):
+        values = {names.OFFSET: record.offset, names.KEY: record.key, names.VALUE: record.value}
+        if draft.traits.kind.has_timestamps:
+            values[names.TIMESTAMP] = record.timestamp
+        message = changed(header, {**values, **own})
         made.append(codec.serialize(ENTRY, Entry(base_offset=record.offset, message=message)))
     return b"".join(made)
 
 
-def _header(traits: Traits, offset: int, compression: CompressionType) -> LegacyMessage:
-    return LegacyMessage(
-        offset=offset,
-        magic=traits.magic,
-        attributes=LegacyAttributes(
-            timestamp_type=TimestampType(traits.append_time is not None), compression=compression
-        ),
-        timestamp=NO_TIMESTAMP if traits.magic else None,
-    )
+def _header(
+    traits: Traits, offset: int, compression: CompressionType, values: dict[str, Any]
+) -> Any:
+    """A message of the kind of the traits."""
+    appended = TimestampType(traits.append_time is not None)
+    known = {names.OFFSET: offset, names.TIMESTAMP_TYPE: appended, names.COMPRESSION: compression}
+    return new_message(traits.kind, known | values)
 
 
 class Waiting:

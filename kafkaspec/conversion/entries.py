@@ -1,36 +1,41 @@
 """Entries to entries: what is done to each batch of a log, one behind the other.
 
 What can stay as bytes does. Where only offset or leader epoch change they are written into a copy;
-where only the compression of magic 2 changes, the records are compressed anew as they are. All else
-goes through records.
+where only the compression of a record set changes, the records are compressed anew as they are. All
+else goes through records. Fields that no conversion knows (``conversion.fields``) are carried in
+each of these ways, or counted where the format has no place for them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 
 from kafkaspec import compression as compressions
-from kafkaspec._generated.python.model.recordbatch import (
-    CompressionType,
-    LegacyMessage,
-    RecordBatch,
-    TimestampType,
-)
-from kafkaspec.codecs import Buffer, Codec
+from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
+from kafkaspec.codecs import Codec, Origin
 from kafkaspec.conversion.choices import PRODUCER_BATCH_BYTES, Choices
 from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
+from kafkaspec.conversion.fields import (
+    RecordValues,
+    Values,
+    carried,
+    carried_record,
+    changed,
+    header_values,
+    message_values,
+    record_values,
+)
 from kafkaspec.conversion.header import edited, with_payload
 from kafkaspec.conversion.losses import Loss, Losses
 from kafkaspec.conversion.offsets import Offsets, check_rising, sequence_after
 from kafkaspec.conversion.runs import Runs
 from kafkaspec.conversion.transactions import Outcome, Transactions
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.layout import EntryKind, names
 from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, NONE, Batch
-from kafkaspec.model import Record
-
-_DEFAULT = 2
-"""The magic of record batches."""
+from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
+from kafkaspec.model import Buffer, Record
 
 
 class EntryConverter:
@@ -40,7 +45,7 @@ class EntryConverter:
         losses: what did not come through.
         offsets: which offset became which.
         took: whether anything was taken of the last batch.
-        runs: the fast way for messages of magic 0 and 1.
+        runs: the fast way for messages.
     """
 
     def __init__(
@@ -87,13 +92,13 @@ class EntryConverter:
         self.took = False
         if not batch.crc_valid:
             raise batch.crc_error()
-        magic = batch.magic if self._choices.magic is None else self._choices.magic
-        if self._is_outside(batch) or self._is_left_out(batch, magic):
+        kind = self._choices.kind or batch.kind
+        if self._is_outside(batch) or self._is_left_out(batch, kind):
             return
-        compression = self._compression(batch, magic)
+        compression = self._compression(batch, kind)
         cut = self._is_cut(batch)
         self.offsets.begin(self._first_offset(batch))
-        if magic == batch.magic and not cut and not self._is_regrouped(batch, magic, compression):
+        if kind is batch.kind and not cut and not self._is_regrouped(batch, kind, compression):
             data = self._as_bytes(batch, compression)
             if data is not None:
                 yield from self.flush()
@@ -102,9 +107,9 @@ class EntryConverter:
                 return
         draft = None
         if not cut and self._choices.batch_bytes is None:
-            draft = self.runs.wrapper(batch, magic, compression)
+            draft = self.runs.wrapper(batch, kind, compression)
         if draft is None:
-            draft = self._draft(batch, magic, compression, cut)
+            draft = self._draft(batch, kind, compression, cut)
         if draft is not None:
             yield from self._put(batch, draft)
             self.took = True
@@ -131,14 +136,14 @@ class EntryConverter:
         self.losses.add(kind, batches=1, records=batch.num_records or 0)
         return True
 
-    def _is_left_out(self, batch: Batch, magic: int) -> bool:
+    def _is_left_out(self, batch: Batch, kind: EntryKind) -> bool:
         records = batch.num_records or 0
-        if batch.magic < _DEFAULT:
+        if not batch.kind.has_record_sets:
             return False
-        if batch.is_control and magic < _DEFAULT:
+        if batch.is_control and not kind.has_transactions:
             self.losses.add(Loss.CONTROL_RECORDS, batches=1, records=records)
             return True
-        if not records and (magic < _DEFAULT or self.offsets.renumbers):
+        if not records and (not kind.has_record_sets or self.offsets.renumbers):
             self.losses.add(Loss.EMPTY_BATCHES, batches=1)
             return True
         if not batch.is_transactional or batch.is_control or self._transactions is None:
@@ -147,10 +152,10 @@ class EntryConverter:
         if outcome is Outcome.ABORTED and self._choices.aborted == "drop":
             self.losses.add(Loss.ABORTED_DROPPED, batches=1, records=records)
             return True
-        if magic < _DEFAULT and outcome is not Outcome.COMMITTED:
+        if not kind.has_transactions and outcome is not Outcome.COMMITTED:
             aborted = outcome is Outcome.ABORTED
-            kind = Loss.ABORTED_KEPT if aborted else Loss.OPEN_KEPT
-            self.losses.add(kind, batches=1, records=records)
+            loss = Loss.ABORTED_KEPT if aborted else Loss.OPEN_KEPT
+            self.losses.add(loss, batches=1, records=records)
         return False
 
     def _is_cut(self, batch: Batch) -> bool:
@@ -164,25 +169,26 @@ class EntryConverter:
             return 0  # nobody asks
         return batch.base_offset if self._low is None else max(batch.base_offset, self._low)
 
-    def _compression(self, batch: Batch, magic: int) -> CompressionType:
+    def _compression(self, batch: Batch, kind: EntryKind) -> CompressionType:
         wanted = self._choices.codec_id
         if wanted is None or batch.is_control or batch.num_records == 0:
             # An unknown id is refused here, before anything is taken from the batch.
             compressions.name(batch.compression)
             wanted = CompressionType(batch.compression)
-        if wanted is CompressionType.ZSTD and magic < _DEFAULT:
+        if not compressions.is_allowed(wanted, kind.magic):
             raise make_error(
                 Reason.UNSUPPORTED_COMPRESSION,
-                f"zstd is not allowed in magic {magic}: choose another compression",
+                f"{compressions.name(wanted)} is not allowed in magic {kind.magic}: choose another"
+                " compression",
                 file=batch.file,
                 offset=batch.position,
             )
         return wanted
 
-    def _is_regrouped(self, batch: Batch, magic: int, compression: CompressionType) -> bool:
+    def _is_regrouped(self, batch: Batch, kind: EntryKind, compression: CompressionType) -> bool:
         return (
             self._choices.batch_bytes is not None
-            and (magic == _DEFAULT or compression is not CompressionType.NONE)
+            and (kind.has_record_sets or compression is not CompressionType.NONE)
             and not batch.is_control
             and batch.delete_horizon is None
             and batch.num_records != 0
@@ -195,7 +201,7 @@ class EntryConverter:
         same = compression == batch.compression
         if self._choices.level is not None and compression and not batch.is_control:
             same = same and batch.num_records == 0
-        if batch.magic < _DEFAULT:
+        if not batch.kind.has_record_sets:
             return self._message(batch) if same else None
         records = batch.num_records or 0
         renumbers = self.offsets.renumbers
@@ -206,17 +212,17 @@ class EntryConverter:
             self.offsets.moved(batch.last_offset, batch)
         epoch = self._leader_epoch(batch)
         if same:
-            data = edited(batch, base, epoch)
+            data = edited(batch, base, epoch, self._codec)
         else:
             payload = batch.decompressed(self._choices.max_output)
             if compression:
                 level = self._choices.level
-                payload = compressions.compress(compression, payload, magic=2, level=level)
-            assert isinstance(batch.message, RecordBatch)
+                payload = compressions.compress(
+                    compression, payload, magic=batch.magic, level=level
+                )
             data = with_payload(
-                self._codec, batch.message, payload, compression, base_offset=base,
-                leader_epoch=epoch,
-            )  # fmt: skip
+                self._codec, batch, payload, compression, base_offset=base, leader_epoch=epoch
+            )
         if renumbers:
             self.offsets.next += records
         return data
@@ -224,7 +230,8 @@ class EntryConverter:
     def _message(self, batch: Batch) -> Buffer | None:
         """A message or wrapper as it is but for its offset, None where that is not enough."""
         if batch.is_compressed:
-            if self.offsets.renumbers or (self.offsets.shift and batch.magic == 0):
+            absolute = not has_relative_offsets(batch.kind)
+            if self.offsets.renumbers or (self.offsets.shift and absolute):
                 return None
             new = self.offsets.moved(batch.last_offset, batch)
             self.offsets.moved(batch.base_offset, batch)
@@ -236,7 +243,7 @@ class EntryConverter:
             self.offsets.next += 1
         else:
             new = self.offsets.moved(batch.last_offset, batch)
-        return edited(batch, new, NONE)
+        return edited(batch, new, NONE, self._codec)
 
     def _leader_epoch(self, batch: Batch) -> int:
         chosen = self._choices.leader_epoch
@@ -245,95 +252,140 @@ class EntryConverter:
     # -- through records --------------------------------------------------------------------
 
     def _draft(
-        self, batch: Batch, magic: int, compression: CompressionType, cut: bool
+        self, batch: Batch, kind: EntryKind, compression: CompressionType, cut: bool
     ) -> Draft | None:
         """The records of a batch with their new offsets, None if there are none in the range."""
-        old = self._records(batch, magic)
+        old, own = self._records(batch, kind)
         if cut:
-            old = self._in_range(old)
-            if not old:
-                return None
-        elif not old:
+            old, own = self._in_range(old, own)
+        if not old and (cut or not batch.kind.has_record_sets):
             return None
         check_rising(batch, old)
-        appended = batch.timestamp_type == LOG_APPEND_TIME and magic > 0
-        if appended and batch.magic < _DEFAULT:
+        sets = batch.kind.has_record_sets and kind.has_record_sets
+        appended = batch.timestamp_type == LOG_APPEND_TIME and kind.has_timestamps
+        if appended and not batch.kind.has_record_sets:
             # A wrapper around messages of magic 0 (KAFKA-4298): they have no time.
             appended = all(record.timestamp == batch.max_timestamp for record in old)
         new = self._moved(old, batch)
-        base, last = new[0].offset, new[-1].offset
-        sequence = sequence_after(batch.base_sequence, old[0].offset - batch.base_offset)
-        base_timestamp = old[0].timestamp
+        base_timestamp = old[0].timestamp if old else NO_TIMESTAMP
         largest = None
-        if batch.magic == _DEFAULT and magic == _DEFAULT:
+        if sets:
             assert batch.base_timestamp is not None
             if not cut or batch.delete_horizon is not None:
                 base_timestamp = batch.base_timestamp
                 largest = None if cut else batch.max_timestamp
-            if not self.offsets.renumbers:
-                # Compaction keeps first and last offset even if those records are gone.
-                low, high = self._low, self._high
-                first = batch.base_offset if low is None else max(low, batch.base_offset)
-                final = batch.last_offset if high is None else min(high - 1, batch.last_offset)
-                base, last = self.offsets.moved(first, batch), self.offsets.moved(final, batch)
-                sequence = sequence_after(batch.base_sequence, first - batch.base_offset)
-        traits = Traits(magic=magic, compression=compression)
-        if magic == _DEFAULT:
-            traits = Traits(
-                magic=magic,
-                compression=compression,
-                append_time=batch.max_timestamp if appended else None,
-                producer_id=batch.producer_id,
-                producer_epoch=batch.producer_epoch,
-                transactional=batch.is_transactional,
-                control=batch.is_control,
-                leader_epoch=self._leader_epoch(batch),
-                delete_horizon=batch.delete_horizon,
-            )
-        elif appended:
-            traits = replace(traits, append_time=batch.max_timestamp)
-        self._count(batch, old, magic, appended)
+        if sets and not self.offsets.renumbers:
+            # Compaction keeps first and last offset even if those records are gone.
+            low, high = self._low, self._high
+            first = batch.base_offset if low is None else max(low, batch.base_offset)
+            final = batch.last_offset if high is None else min(high - 1, batch.last_offset)
+            base, last = self.offsets.moved(first, batch), self.offsets.moved(final, batch)
+        else:
+            first, base, last = old[0].offset, new[0].offset, new[-1].offset
+        sequence = sequence_after(batch.base_sequence, first - batch.base_offset)
+        self._count(batch, old, kind, appended)
+        others, carried_own = self._carried(batch, kind, compression, own)
+        traits = Traits(
+            kind=kind,
+            compression=compression,
+            append_time=batch.max_timestamp if appended else None,
+            producer_id=batch.producer_id if kind.has_producers else NONE,
+            producer_epoch=batch.producer_epoch if kind.has_producers else NONE,
+            transactional=batch.is_transactional and kind.has_transactions,
+            control=batch.is_control and kind.has_transactions,
+            leader_epoch=self._leader_epoch(batch) if kind.has_leader_epochs else NONE,
+            delete_horizon=batch.delete_horizon if kind.has_delete_horizons else None,
+            others=others,
+        )
         if self.offsets.renumbers:
             self._count_sequences(batch, old)
             self.offsets.next += len(new)
-        if magic < _DEFAULT:
-            lost = NO_TIMESTAMP if magic == 0 else None
+        if not kind.has_headers or not kind.has_timestamps:
             new = [
-                Record(r.offset, r.timestamp if lost is None else lost, r.key, r.value) for r in new
+                Record(
+                    record.offset,
+                    record.timestamp if kind.has_timestamps else NO_TIMESTAMP,
+                    record.key,
+                    record.value,
+                    record.headers if kind.has_headers else (),
+                )
+                for record in new
             ]
         return Draft(
             traits=traits,
             records=new,
+            own=carried_own,
             base_offset=base,
             last_offset=last,
-            base_sequence=sequence if magic == _DEFAULT else NONE,
+            base_sequence=sequence if kind.has_producers else NONE,
             base_timestamp=base_timestamp,
             max_timestamp=largest,
         )
 
-    def _records(self, batch: Batch, magic: int) -> list[Record]:
-        records = batch.records(self._choices.max_output)
-        appended = batch.timestamp_type == LOG_APPEND_TIME
-        if not appended or magic < _DEFAULT or batch.magic < _DEFAULT or not records:
-            return records
-        # Under the append time magic 2 still has the times of the records (KAFKA-5353).
+    def _records(
+        self, batch: Batch, kind: EntryKind
+    ) -> tuple[list[Record], list[RecordValues] | None]:
+        """The records of a batch, and what they have besides, None where that is nothing."""
+        limit = self._choices.max_output
+        if isinstance(batch, LegacyBatch):
+            return batch.records(limit), message_values(batch)
+        if not batch.num_records:
+            return [], None
         message = batch.message
-        assert isinstance(message, RecordBatch)
-        attributes = replace(message.attributes, timestamp_type=TimestampType.CREATE_TIME)
-        payload = batch.decompressed(self._choices.max_output)
-        return self._codec.decode_records(replace(message, attributes=attributes), payload)
+        appended = batch.timestamp_type == LOG_APPEND_TIME
+        if appended:  # under the append time there still are those of the records (KAFKA-5353)
+            message = changed(message, {names.TIMESTAMP_TYPE: TimestampType.CREATE_TIME})
+        payload = batch.decompressed(limit)
+        origin = Origin(batch.file, batch.payload_position, batch.is_compressed, batch.payload_path)
+        records = self._codec.decode_records(message, payload, origin=origin)
+        own = record_values(message, batch.kind, payload, records, self._codec)
+        if appended and not kind.has_record_sets:
+            records = [record._replace(timestamp=batch.max_timestamp) for record in records]
+        return records, own
 
-    def _in_range(self, records: list[Record]) -> list[Record]:
+    def _carried(
+        self,
+        batch: Batch,
+        kind: EntryKind,
+        compression: CompressionType,
+        own: list[RecordValues] | None,
+    ) -> tuple[Values, list[RecordValues] | None]:
+        """What an entry and its records have besides, as far as it can be carried; the rest counts.
+
+        The header of a message that lies alone is that of its record.
+        """
+        others: Values = ()
+        if batch.kind.has_record_sets or batch.is_wrapper:
+            found = header_values(batch.kind, batch.message)
+            others = carried(found, batch.kind, kind)
+            if not kind.has_record_sets and not compression:  # each record has its own entry
+                others = ()
+            for name in dict(found).keys() - dict(others).keys():
+                records = batch.num_records or 0
+                self.losses.add_field(f"header.{name}", batches=1, records=records)
+        if own is None:
+            return others, None
+        kept = [carried_record(values, batch.kind, kind) for values in own]
+        lost: Counter[str] = Counter()
+        for values, some in zip(own, kept, strict=True):
+            lost.update(values.keys() - some.keys())
+        for name, records in lost.items():
+            self.losses.add_field(f"record.{name}", batches=1, records=records)
+        return others, kept if any(kept) else None
+
+    def _in_range(
+        self, records: list[Record], own: list[RecordValues] | None
+    ) -> tuple[list[Record], list[RecordValues] | None]:
         low, high, start = self._low, self._high, self._log_start
-        kept = []
-        for record in records:
+        kept: list[int] = []
+        for row, record in enumerate(records):
             below = low is not None and record.offset < low
             if not below and (high is None or record.offset < high):
-                kept.append(record)
+                kept.append(row)
                 continue
             deleted = start is not None and record.offset < start
             self.losses.add(Loss.DELETED if deleted else Loss.OUT_OF_RANGE, records=1)
-        return kept
+        return [records[row] for row in kept], own and [own[row] for row in kept]
 
     def _moved(self, records: list[Record], batch: Batch) -> list[Record]:
         if self.offsets.renumbers:
@@ -345,30 +397,29 @@ class EntryConverter:
             record._replace(offset=self.offsets.moved(record.offset, batch)) for record in records
         ]
 
-    def _count(self, batch: Batch, records: list[Record], magic: int, appended: bool) -> None:
-        """What this batch loses on its way to another magic."""
+    def _count(self, batch: Batch, records: list[Record], kind: EntryKind, appended: bool) -> None:
+        """Count what this batch loses on its way to another format."""
         number = len(records)
         add = self.losses.add
-        if isinstance(batch.message, LegacyMessage) and len(batch.message.unused):
+        if isinstance(batch, LegacyBatch) and len(batch.message.unused):
             add(Loss.UNUSED_BYTES, batches=1, records=number)
         if batch.timestamp_type == LOG_APPEND_TIME and not appended:
             add(Loss.TIMESTAMP_TYPES, batches=1, records=number)
-        if magic == 0:
+        if not kind.has_timestamps:
             timed = sum(record.timestamp != NO_TIMESTAMP for record in records)
             if timed:
                 add(Loss.TIMESTAMPS, batches=1, records=timed)
-        if magic == _DEFAULT or batch.magic < _DEFAULT:
-            return
-        with_headers = sum(bool(record.headers) for record in records)
-        if with_headers:
-            add(Loss.HEADERS, batches=1, records=with_headers)
-        if batch.producer_id != NONE:
+        if not kind.has_headers:
+            with_headers = sum(bool(record.headers) for record in records)
+            if with_headers:
+                add(Loss.HEADERS, batches=1, records=with_headers)
+        if batch.producer_id != NONE and not kind.has_producers:
             add(Loss.PRODUCERS, batches=1, records=number)
-        if batch.is_transactional:
+        if batch.is_transactional and not kind.has_transactions:
             add(Loss.TRANSACTIONS, batches=1, records=number)
-        if batch.partition_leader_epoch != NONE:
+        if batch.partition_leader_epoch != NONE and not kind.has_leader_epochs:
             add(Loss.LEADER_EPOCHS, batches=1, records=number)
-        if batch.delete_horizon is not None:
+        if batch.delete_horizon is not None and not kind.has_delete_horizons:
             add(Loss.DELETE_HORIZONS, batches=1, records=number)
 
     def _count_sequences(self, batch: Batch, records: list[Record]) -> None:
@@ -383,8 +434,9 @@ class EntryConverter:
         """Write a draft, or let it wait for more."""
         traits = draft.traits
         limit = self._choices.batch_bytes
-        divides = self._is_regrouped(batch, traits.magic, traits.compression)
-        single = batch.magic < _DEFAULT and not batch.is_compressed and traits.is_grouped
+        divides = self._is_regrouped(batch, traits.kind, traits.compression)
+        message = not batch.kind.has_record_sets and not batch.is_compressed
+        single = message and traits.is_grouped
         if not divides and not single:
             yield from self.flush()
             yield write(draft, self._codec, self._choices.level)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -45,6 +45,8 @@ class Loss(StrEnum):
     """Cannot be read: left out."""
     UNUSED_BYTES = "unused_bytes"
     """Bytes behind the value of a message, which no reader looks at, left out."""
+    FIELDS = "fields"
+    """Other fields that the format has no place for, or an entry of it: each is counted by name."""
 
 
 @dataclass(slots=True)
@@ -62,9 +64,15 @@ class Count:
 
 @dataclass(slots=True)
 class Losses:
-    """Counts by kind."""
+    """Counts by kind.
+
+    Attributes:
+        counts: by kind.
+        fields: of ``Loss.FIELDS``, by name: ``header.attributes.reserved``, ``record.attributes``.
+    """
 
     counts: dict[Loss, Count] = field(default_factory=dict)
+    fields: dict[str, Count] = field(default_factory=dict)
 
     def add(self, kind: Loss, *, batches: int = 0, records: int = 0) -> None:
         """Count."""
@@ -72,18 +80,30 @@ class Losses:
         count.batches += batches
         count.records += records
 
+    def add_field(self, name: str, *, batches: int = 0, records: int = 0) -> None:
+        """Count a field that is lost."""
+        self.add(Loss.FIELDS, batches=batches, records=records)
+        count = self.fields.setdefault(name, Count())
+        count.batches += batches
+        count.records += records
+
     def update(self, other: Losses) -> None:
         """Count what another has counted."""
         for kind, count in other.counts.items():
-            self.add(kind, batches=count.batches, records=count.records)
+            if kind is not Loss.FIELDS:
+                self.add(kind, batches=count.batches, records=count.records)
+        for name, count in other.fields.items():
+            self.add_field(name, batches=count.batches, records=count.records)
 
     def __getitem__(self, kind: Loss) -> Count:
         return self.counts.get(kind, Count())
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON, in the order of ``Loss``."""
-        return {
-            str(kind): {"batches": self[kind].batches, "records": self[kind].records}
-            for kind in Loss
-            if kind in self.counts
+        """Ready for JSON, in the order of ``Loss``; ``fields`` also has counts by name."""
+        made: dict[str, Any] = {
+            str(kind): asdict(self[kind]) for kind in Loss if kind in self.counts
         }
+        if self.fields:
+            named = {name: asdict(count) for name, count in sorted(self.fields.items())}
+            made[str(Loss.FIELDS)]["names"] = named
+        return made

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Final
 
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.layout import names
+from kafkaspec.layout.framing import ENTRY, field_of
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch
 from kafkaspec.model import Record
 
-_LARGEST = (1 << 63) - 1
-_LARGEST_SEQUENCE = (1 << 31) - 1
+LARGEST_OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET).largest
+"""No entry has a larger one."""
+_LARGEST_SEQUENCE: Final = min(
+    field_of(kind.key, names.BASE_SEQUENCE).largest for kind in KINDS.values() if kind.has_producers
+)
 
 
 class Offsets:
@@ -42,7 +49,7 @@ class Offsets:
                 is if it does not move.
         """
         new = offset + self.shift
-        if self.shift and not 0 <= new <= _LARGEST:
+        if self.shift and not 0 <= new <= LARGEST_OFFSET:
             detail = f"offset {offset} cannot be shifted by {self.shift}"
             raise make_error(Reason.UNENCODABLE, detail, file=batch.file, offset=batch.position)
         return new
@@ -51,7 +58,7 @@ class Offsets:
 def sequence_after(base_sequence: int, delta: int) -> int:
     """The sequence number ``delta`` behind another, -1 for none.
 
-    Kafka: ``DefaultRecordBatch.incrementSequence``: behind 2^31 - 1 comes 0.
+    Kafka: ``DefaultRecordBatch.incrementSequence``: after the largest number comes 0.
     """
     return base_sequence if base_sequence < 0 else (base_sequence + delta) & _LARGEST_SEQUENCE
 

@@ -31,7 +31,6 @@ _APPEND_BYTES: Final = 1 << 20
 _NO_ROLL_BY_TIME: Final = (1 << 63) - 1
 _MESSAGES: Final = 64
 """After so many messages one by one it is tried again to take many at once."""
-_DEFAULT: Final = 2
 
 
 class PartitionConversion:
@@ -78,7 +77,8 @@ class PartitionConversion:
         self._done = 0
         self.result = PartitionResult(source=source, target=str(target))
         self.spans = Spans()
-        needs = choices.aborted == "drop" or choices.magic in (0, 1)
+        kind = choices.kind
+        needs = choices.aborted == "drop" or (kind is not None and not kind.has_transactions)
         self.converter = EntryConverter(
             choices,
             codec,
@@ -183,7 +183,7 @@ class PartitionConversion:
                 self.converter.losses.add(Loss.DAMAGED, batches=1)
             if isinstance(item, Batch):
                 self._tell(segment, item.end)
-                messages += item.magic != _DEFAULT and not item.is_compressed
+                messages += not item.kind.has_record_sets and not item.is_compressed
                 if messages == _MESSAGES and self.converter.runs.available:
                     return item.end
         tail = segment.tail
@@ -204,8 +204,7 @@ class PartitionConversion:
             KafkaSpecError: ``invalid_value``.
         """
         # The first offset of a wrapper would have to be decompressed; a broker does not, either.
-        known = batch.magic == _DEFAULT or not batch.is_compressed
-        first = batch.base_offset if known else batch.last_offset
+        first = batch.last_offset if batch.is_wrapper else batch.base_offset
         if (self._last is not None and first <= self._last) or batch.last_offset < first:
             detail = f"offsets {first} to {batch.last_offset} do not follow {self._last}"
             raise make_error(Reason.INVALID_VALUE, detail, file=batch.file, offset=batch.position)
@@ -242,7 +241,8 @@ class PartitionConversion:
             same = segment.base_offset == base_offset and self._choices.offsets == "keep"
         if not found or snapshot is None:
             return None
-        if same and self._choices.magic in (None, _DEFAULT):
+        kind = self._choices.kind
+        if same and (kind is None or kind.has_producers):
             return found
         self.lost_snapshot = snapshot.path
         return None

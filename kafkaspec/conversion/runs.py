@@ -1,4 +1,4 @@
-"""Messages of magic 0 and 1 by the thousand, and what is in wrappers, without a record object."""
+"""Messages by the thousand, and what is in wrappers, without a record object."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Final
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs import Buffer, Codec
-from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.conversion.choices import PRODUCER_BATCH_BYTES, Choices
-from kafkaspec.conversion.columns import MessageColumns, Slice, read_run, read_wrapped
+from kafkaspec.conversion.columns import MessageColumns, Slice, core_of, read_run, read_wrapped
 from kafkaspec.conversion.drafts import MOST_DELTA, RECORD_OVERHEAD, Draft, Traits, Waiting, write
+from kafkaspec.conversion.fields import carried, header_values
 from kafkaspec.conversion.header import put_offset
 from kafkaspec.conversion.losses import Loss, Losses
-from kafkaspec.conversion.offsets import Offsets
+from kafkaspec.conversion.offsets import LARGEST_OFFSET, Offsets
+from kafkaspec.layout import EntryKind
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
 
 RUN_BYTES: Final = 1 << 20
 """Entries are looked at in pieces of so many bytes."""
 _LEAST: Final = 32
 """Fewer messages are converted one by one."""
-_DEFAULT: Final = 2
 
 
 class Runs:
@@ -40,14 +40,15 @@ class Runs:
 
         Args:
             choices: the plan.
-            codec: only the native one has columns.
+            codec: one that has columns, or there is no fast way.
             offsets: which offset becomes which.
             losses: the counts.
             waiting: records that wait for more.
             bounds: smallest offset that is wanted, and first one that is not.
         """
         self._choices = choices
-        self._codec = codec if isinstance(codec, NativeCodec) else None
+        self._codec = codec
+        self._core = core_of(codec)
         self._offsets = offsets
         self._losses = losses
         self._waiting = waiting
@@ -56,7 +57,7 @@ class Runs:
     @property
     def available(self) -> bool:
         """Whether there is a fast way."""
-        return self._codec is not None
+        return self._core is not None
 
     def read(self, entries: Buffer, after: int | None) -> MessageColumns | None:
         """The messages that ``entries`` begin with, if all of them can be converted here.
@@ -65,9 +66,9 @@ class Runs:
             entries: the bytes.
             after: the offset before them, None for the beginning.
         """
-        if self._codec is None:
+        if self._core is None:
             return None
-        found = read_run(self._codec, entries, _LEAST, after)
+        found = read_run(self._core, entries, _LEAST, after)
         if found is None:
             return None
         first, last = found.offsets[0], found.offsets[-1]
@@ -85,31 +86,29 @@ class Runs:
             found: by ``read``.
             entries: the same bytes.
         """
-        magic = found.magic if self._choices.magic is None else self._choices.magic
+        kind = self._choices.kind or found.kind
         compression = self._choices.codec_id or CompressionType.NONE
-        if magic == found.magic and not compression:
+        if kind is found.kind and not compression:
             yield from self._waiting.flush()
             yield self._bytes(found, entries)
             return
-        self._count(found, magic, found.unused)
+        self._count(found, kind, found.unused)
         self._move(found, self._offsets.shift)
-        epoch = self._choices.leader_epoch
-        traits = Traits(
-            magic=magic,
-            compression=compression,
-            leader_epoch=NONE if epoch is None or magic < _DEFAULT else epoch,
-        )
+        traits = Traits(kind=kind, compression=compression, leader_epoch=self._epoch(kind))
         if not traits.is_grouped:
             yield from self._waiting.flush()
             yield self._write(_draft(found, traits, 0, found.rows))
             return
         yield from self._groups(found, traits)
 
-    def wrapper(self, batch: Batch, magic: int, compression: CompressionType) -> Draft | None:
+    def wrapper(self, batch: Batch, kind: EntryKind, compression: CompressionType) -> Draft | None:
         """What is in a wrapper, None where it is not regular."""
-        if self._codec is None or batch.magic == _DEFAULT or not batch.is_compressed:
+        if self._core is None or not batch.is_wrapper:
             return None
-        read = read_wrapped(self._codec, batch, batch.decompressed(self._choices.max_output))
+        others = header_values(batch.kind, batch.message)
+        if others and not (compression and carried(others, batch.kind, kind) == others):
+            return None  # something is lost, which the way through records counts
+        read = read_wrapped(self._core, batch, batch.decompressed(self._choices.max_output))
         if read is None:
             return None
         found, shift = read
@@ -118,24 +117,28 @@ class Runs:
         if not self._fits(shift.base_offset, found.offsets[-1] + shift.offset):
             return None
         appended = shift.timestamp is not None
-        if appended and magic == 0:
+        if appended and not kind.has_timestamps:
             self._losses.add(Loss.TIMESTAMP_TYPES, batches=1, records=found.rows)
         slack = len(getattr(batch.message, "unused", b""))
-        self._count(found, magic, 1 if slack else 0, wrapped=True)
+        self._count(found, kind, 1 if slack else 0, wrapped=True)
         self._move(found, shift.offset + self._offsets.shift)
-        epoch = self._choices.leader_epoch
         traits = Traits(
-            magic=magic,
+            kind=kind,
             compression=compression,
-            append_time=shift.timestamp if magic else None,
-            leader_epoch=NONE if epoch is None or magic < _DEFAULT else epoch,
+            append_time=shift.timestamp if kind.has_timestamps else None,
+            leader_epoch=self._epoch(kind),
+            others=others,
         )
         return _draft(found, traits, 0, found.rows)
+
+    def _epoch(self, kind: EntryKind) -> int:
+        epoch = self._choices.leader_epoch
+        return NONE if epoch is None or not kind.has_leader_epochs else epoch
 
     def _fits(self, first: int, last: int) -> bool:
         """Whether the new offsets are such; whoever looks at each says which is not."""
         shift = self._offsets.shift
-        return not shift or (first + shift >= 0 and last + shift < 1 << 63)
+        return not shift or (first + shift >= 0 and last + shift <= LARGEST_OFFSET)
 
     def _bytes(self, found: MessageColumns, entries: Buffer) -> Buffer:
         """The messages with nothing but other offsets."""
@@ -158,12 +161,12 @@ class Runs:
                 offsets[row] += shift
 
     def _count(
-        self, found: MessageColumns, magic: int, unused: int, *, wrapped: bool = False
+        self, found: MessageColumns, kind: EntryKind, unused: int, *, wrapped: bool = False
     ) -> None:
         if unused:
             records = found.rows if wrapped else unused
             self._losses.add(Loss.UNUSED_BYTES, batches=unused, records=records)
-        if magic == 0:
+        if not kind.has_timestamps:
             timed = sum(timestamp != NO_TIMESTAMP for timestamp in found.timestamps)
             if timed:
                 batches = 1 if wrapped else timed
@@ -196,12 +199,11 @@ class Runs:
             first = end
 
     def _write(self, draft: Draft) -> bytes:
-        assert self._codec is not None
         return write(draft, self._codec, self._choices.level)
 
 
 def _draft(found: MessageColumns, traits: Traits, first: int, last: int) -> Draft:
-    timestamp = found.timestamps[first] if traits.magic == _DEFAULT else NO_TIMESTAMP
+    timestamp = found.timestamps[first] if traits.kind.has_record_sets else NO_TIMESTAMP
     return Draft(
         traits=traits,
         records=Slice(found, first, last),

@@ -85,6 +85,11 @@ class FieldLayout:
     original_id: str = ""
     doc: str = ""
 
+    @property
+    def largest(self) -> int:
+        """The largest number that an INTEGER can be."""
+        return (1 << (8 * self.size - self.signed)) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class PeekLayout:

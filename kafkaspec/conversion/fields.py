@@ -1,0 +1,241 @@
+"""Fields of a format that the library knows nothing of: found, carried over, compared.
+
+What a conversion understands has a name in ``kafkaspec.layout.names``. All other fields that the
+specification has, in the header of an entry or in its records, are carried as they are. Only values
+other than the default are looked at: a field with its default needs nobody's care.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, replace
+from functools import cache
+from operator import attrgetter
+from typing import Any, Final
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.python.model import model_class
+from kafkaspec.codecs import Codec
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import EntryKind, FieldLayout, Form, Kind, names
+from kafkaspec.layout.kinds import KINDS, record_classes
+from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.model import Buffer, Record
+
+Values = tuple[tuple[str, Any], ...]
+"""Fields by dotted name, those that differ from their default, in the order of the layout."""
+
+RecordValues = Mapping[str, Any]
+"""The same of a record. A field of its headers is a list with a value for each of them."""
+
+_UNUSED: Final = "unused"
+"""Bytes after the value of a message: no field of its own, and a loss of their own."""
+_KNOWN: Final = frozenset((*names.HEADER_NAMES, *names.RECORD_NAMES, _UNUSED))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnField:
+    """A field that a conversion carries without knowing what it means.
+
+    Attributes:
+        name: dotted, within the header or the record.
+        default: of the specification, MISSING where it has none.
+    """
+
+    name: str
+    default: Any
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFields:
+    """The fields of a kind of entry that a conversion knows nothing of.
+
+    Attributes:
+        header: of the header of an entry.
+        record: of a record; those of its headers are under ``headers.``.
+    """
+
+    header: tuple[OwnField, ...] = ()
+    record: tuple[OwnField, ...] = ()
+
+
+@cache
+def own_fields(kind: EntryKind) -> OwnFields:
+    """Return the fields of a kind that a conversion knows nothing of."""
+    if KINDS.get(kind.magic) != kind:  # another format of entries, which cannot be written
+        return OwnFields()
+    header = tuple(field for field in _walk(kind.key, "", nested=True) if field.name in kind.header)
+    if not kind.has_record_sets:
+        return OwnFields(header, header)
+    record = [field for field in _walk(kind.record, "") if field.name in kind.fields]
+    in_headers = next(
+        (item.type for item in LAYOUTS[kind.record].fields if item.id == names.HEADERS), None
+    )
+    if in_headers is not None:
+        record += _walk(in_headers, f"{names.HEADERS}.")
+    return OwnFields(header, tuple(record))
+
+
+def _walk(type_key: str, prefix: str, *, nested: bool = False) -> Iterator[OwnField]:
+    defaults = {item.name: _default(item) for item in fields(model_class(type_key))}
+    for item in LAYOUTS[type_key].fields:
+        name = prefix + item.id
+        if name in _KNOWN or item.derive or item.constant is not None or item.kind is Kind.GUARD:
+            continue
+        if nested and _is_structure(item):
+            yield from _walk(item.type, f"{name}.", nested=True)
+        else:
+            yield OwnField(name, defaults[item.id])
+
+
+def _is_structure(item: FieldLayout) -> bool:
+    plain = item.kind is Kind.TYPE and not item.repeated and not item.optional
+    return plain and LAYOUTS[item.type].form is Form.STRUCTURE and not LAYOUTS[item.type].parameters
+
+
+def _default(item: Field[Any]) -> Any:
+    return item.default if item.default_factory is MISSING else item.default_factory()
+
+
+# -- headers --------------------------------------------------------------------------------------
+
+
+def header_values(kind: EntryKind, message: Any) -> Values:
+    """Return the fields of a header that no conversion knows, as far as they are not default."""
+    return _reader(own_fields(kind).header)(message)
+
+
+@cache
+def _reader(own: tuple[OwnField, ...]) -> Callable[[Any], Values]:
+    if not own:
+        return lambda _: ()
+    get = attrgetter(own[0].name, *(field.name for field in own))  # two at least: a tuple
+    defaults = (own[0].default, *(field.default for field in own))
+
+    def read(item: Any) -> Values:
+        found = get(item)
+        if found == defaults:
+            return ()
+        rows = zip(own, found[1:], strict=True)
+        return tuple((field.name, _kept(value)) for field, value in rows if value != field.default)
+
+    return read
+
+
+def _kept(value: Any) -> Any:
+    """A value that may outlive the buffer that it was read from."""
+    return bytes(value) if isinstance(value, memoryview) else value
+
+
+def carried(values: Values, source: EntryKind, target: EntryKind) -> Values:
+    """Return what of a header another format has a place for."""
+    if target is source:
+        return values
+    if source.has_record_sets != target.has_record_sets:  # bits of other structures
+        return ()
+    there = {field.name for field in own_fields(target).header}
+    return tuple(item for item in values if item[0] in there)
+
+
+def changed(item: Any, values: Mapping[str, Any]) -> Any:
+    """Return a copy of an object of the typed model with other values, by dotted name."""
+    own: dict[str, Any] = {}
+    for name, value in values.items():
+        field, dot, rest = name.partition(".")
+        if dot:
+            own[field] = changed(own.get(field, getattr(item, field)), {rest: value})
+        else:
+            own[field] = value
+    return replace(item, **own)
+
+
+# -- records --------------------------------------------------------------------------------------
+
+
+def record_values(
+    header: Any, kind: EntryKind, payload: Buffer, records: Sequence[Record], codec: Codec
+) -> list[RecordValues] | None:
+    """Return what records of a record set have besides what ``Record`` has.
+
+    Args:
+        header: of the batch, as the records were decoded with it.
+        kind: of the batch.
+        payload: its records after decompression.
+        records: the same, decoded.
+        codec: reads and writes.
+
+    Returns:
+        For each record its fields that are not default; None where no record has any.
+    """
+    own = own_fields(kind).record
+    if not own or not records:
+        return None
+    try:  # records that say it all are written as the same bytes
+        if codec.encode_records(header, records) == payload:
+            return None
+    except KafkaSpecError:
+        pass
+    record_set, _ = codec.parse(kind.record_set, payload, parameters=(header,), complete=True)
+    read = _reader(tuple(field for field in own if not _is_of_headers(field.name)))
+    inner = [field for field in own if _is_of_headers(field.name)]
+    found: list[RecordValues] = []
+    for record in record_set.records:
+        values = dict(read(record))
+        for field in inner:
+            column = [getattr(item, field.name.partition(".")[2]) for item in record.headers]
+            if any(value != field.default for value in column):
+                values[field.name] = [_kept(value) for value in column]
+        found.append(values)
+    return found if any(found) else None
+
+
+def message_values(batch: LegacyBatch) -> list[RecordValues] | None:
+    """Return the same of messages: of the one that the entry is, or of those in a wrapper."""
+    read = _reader(own_fields(batch.kind).record)
+    if not batch.is_wrapper:
+        values = read(batch.message)
+        return [dict(values)] if values else None
+    found: list[RecordValues] = [dict(read(item.message)) for item in batch.inner_messages()]
+    return found if any(found) else None
+
+
+def _is_of_headers(name: str) -> bool:
+    return name.startswith(f"{names.HEADERS}.")
+
+
+def carried_record(values: RecordValues, source: EntryKind, target: EntryKind) -> RecordValues:
+    """Return what of a record another format has a place for."""
+    if target is source:
+        return values
+    if source.has_record_sets != target.has_record_sets:
+        return {}
+    there = {field.name for field in own_fields(target).record}
+    return {name: value for name, value in values.items() if name in there}
+
+
+def encode_records(
+    batch: Any, records: Sequence[Record], values: Sequence[RecordValues] | None, codec: Codec
+) -> bytes:
+    """Return the record set of a batch, not compressed.
+
+    Raises:
+        KafkaSpecError: ``unencodable``.
+    """
+    if values is None:
+        return codec.encode_records(batch, records)
+    classes = record_classes(batch)
+    made: list[RecordValues] = []
+    for record, own in zip(records, values, strict=True):
+        plain = {name: value for name, value in own.items() if not _is_of_headers(name)}
+        inner = {name.partition(".")[2]: value for name, value in own.items() if name not in plain}
+        if inner:
+            key, value = (name.partition(".")[2] for name in (names.HEADER_KEY, names.HEADER_VALUE))
+            plain[names.HEADERS] = [
+                classes.header(
+                    **{key: text.encode("utf-8", "surrogateescape"), value: data},
+                    **{name: column[number] for name, column in inner.items()},
+                )
+                for number, (text, data) in enumerate(record.headers)
+            ]
+        made.append(plain)
+    return codec.encode_records(batch, records, made)
