@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from kafkaspec.specification import spec_files as spec_files
     from kafkaspec.writing.rebuild import rebuild_indexes as rebuild_indexes
     from kafkaspec.writing.segment_writer import SegmentWriter as SegmentWriter
+
+    __all__: list[str]
 else:
     __getattr__, __dir__, __all__ = attach(__name__)
 
