@@ -12,7 +12,7 @@ from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import names
-from kafkaspec.layout.kinds import kind_of, record_classes
+from kafkaspec.layout.kinds import kind_of, record_arguments, record_classes
 from kafkaspec.model import Buffer, Record
 
 
@@ -250,7 +250,8 @@ class Codec(ABC):
             name.rpartition(".")[2] for name in (names.HEADER_KEY, names.HEADER_VALUE)
         )
         made = []
-        for record, own in zip(records, fields or repeat({}, len(records)), strict=True):
+        for record, more in zip(records, fields or repeat({}, len(records)), strict=True):
+            own = record_arguments(classes.record, kind.record, more)
             if not classes.missing <= own.keys():
                 wanted = ", ".join(sorted(classes.missing - own.keys()))
                 detail = f"record {record.offset} needs a value for {wanted}: there is no default"

@@ -138,6 +138,35 @@ def _maker_of(type_key: str, given: Mapping[str, str], magic: int) -> _Maker:
     return make
 
 
+def record_arguments(
+    made_of: type[Any], type_key: str, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a class of the typed model for values by dotted name.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a structure lacks a field without default.
+    """
+    own = {name: value for name, value in values.items() if "." not in name}
+    if len(own) == len(values):
+        return own
+    package = made_of.__module__.rpartition(".python.model.")[0]
+    for field in import_module(f"{package}.layout").LAYOUTS[type_key].fields:
+        inner = {
+            name.removeprefix(f"{field.id}."): value
+            for name, value in values.items()
+            if name.startswith(f"{field.id}.")
+        }
+        if inner and field.kind is Kind.TYPE:
+            part = _class(package, field.type)
+            given = record_arguments(part, field.type, inner)
+            missing = required(part) - given.keys()
+            if missing:
+                wanted = ", ".join(f"{field.id}.{name}" for name in sorted(missing))
+                raise _refuse(f"there is no default for {wanted}")
+            own[field.id] = part(**given)
+    return own
+
+
 def required(made_of: type[Any]) -> frozenset[str]:
     """Return the fields of a class of the typed model that have no default."""
     return frozenset(
