@@ -167,4 +167,5 @@ def test_the_page_about_the_api_is_made_from_its_docstrings() -> None:
 
 def test_the_guide_lists_every_action_of_a_broker() -> None:
     text = (ROOT / "docs" / "guide" / "verify.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == sorted(BrokerAction, key=text.index)
+    listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    assert sorted(listed) == sorted(BrokerAction)
