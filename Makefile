@@ -38,6 +38,7 @@ generate:  ## Make generated/ from spec/ (needs Java and Maven for the Kaitai cl
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python tools/codegen.py
 	$(BIN)/python -m tools.names
+	$(BIN)/python -m tools.api
 
 format:  ## Format the code
 	@tools/setup/venv.sh $(VENV) construct,test

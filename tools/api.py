@@ -22,8 +22,8 @@ _HEAD = """\
 
 # API
 
-`import kafkaspec as ks` gives these names. They load when they are first used, so that the import
-is cheap. `help(ks.open)` and the like describe every argument. For examples, see
+`import kafkaspec as ks` gives these names, and `ks.__version__`. They load when they are first used,
+so that the import is cheap. `help(ks.open)` and the like describe every argument. For examples, see
 [Read and write from Python](guide/write.md) and [Arrow](guide/arrow.md).
 
 Other public modules: `kafkaspec.spark` ([Spark](guide/spark.md)), `kafkaspec.conformance`
@@ -93,12 +93,13 @@ def _arguments(function: Any) -> str:
 
 
 def _meaning(value: Any) -> str:
-    """Return the first paragraph of a docstring, as Markdown in one line."""
+    """Return the first paragraph of a docstring as Markdown, in one line."""
     return _markdown((inspect.getdoc(value) or "").split("\n\n")[0])
 
 
 def _markdown(text: str) -> str:
-    return " ".join(text.split()).replace("``", "`").replace("|", "\\|")
+    line = " ".join(text.split()).replace("``", "`").replace("|", "\\|")
+    return line[:1].upper() + line[1:]
 
 
 def _members(class_: type) -> dict[str, str]:
