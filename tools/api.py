@@ -22,9 +22,9 @@ _HEAD = """\
 
 # API
 
-`import kafkaspec as ks` gives these names, and `ks.__version__`. They load when they are first used,
-so that the import is cheap. `help(ks.open)` and the like describe every argument. For examples, see
-[Read and write from Python](guide/write.md) and [Arrow](guide/arrow.md).
+`import kafkaspec as ks` gives these names, and `ks.__version__`. They load when they are first
+used, so that the import is cheap. `help(ks.open)` and the like describe every argument. For
+examples, see [Read and write from Python](guide/write.md) and [Arrow](guide/arrow.md).
 
 Other public modules: `kafkaspec.spark` ([Spark](guide/spark.md)), `kafkaspec.conformance`
 ([Test your own decoder](guide/conform.md)), and `kafkaspec.files.checkpoints`, which reads and
