@@ -8,16 +8,17 @@ import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName, format_option
-
-if TYPE_CHECKING:
-    from kafkaspec.conformance.cases import Case
-    from kafkaspec.conformance.runner import Run
+from kafkaspec.conformance.cases import Case
+from kafkaspec.conformance.expected import ExpectedFailuresError, read_expected
+from kafkaspec.conformance.goldens import GoldenError, golden_cases
+from kafkaspec.conformance.process import StartError, Testee
+from kafkaspec.conformance.runner import Run
+from kafkaspec.conformance.vectors import vector_cases
 
 _EPILOG = """\b
 What a testee has to do: docs/conformance-protocol.md. Ids of cases begin with
@@ -51,9 +52,7 @@ start.
 """
 
 
-@click.command(
-    "conform", epilog=_EPILOG, short_help="Put vectors and real segments to any decoder."
-)
+@click.command("conform", epilog=_EPILOG)
 @click.option(
     "--testee", metavar="CMD", help="Command that speaks the protocol. No shell interprets it."
 )
@@ -97,11 +96,6 @@ def conform_command(
     The testee reads one JSON line for each case from its standard input and answers with one. If
     it crashes, hangs or talks nonsense, that case has failed, and it is started again for the next.
     """
-    from kafkaspec.conformance.expected import ExpectedFailuresError, read_expected
-    from kafkaspec.conformance.goldens import GoldenError
-    from kafkaspec.conformance.process import StartError, Testee
-    from kafkaspec.conformance.runner import Run
-
     command = _command(testee, codec)
     try:
         expected = read_expected(expected_file) if expected_file else []
@@ -134,9 +128,6 @@ def _command(testee: str | None, codec: str | None) -> list[str]:
 
 
 def _chosen(folders: tuple[Path, ...], only: tuple[str, ...]) -> Iterator[Case]:
-    from kafkaspec.conformance.goldens import golden_cases
-    from kafkaspec.conformance.vectors import vector_cases
-
     def all_of_them() -> Iterator[Case]:
         yield from vector_cases()
         for folder in folders:

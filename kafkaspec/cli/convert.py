@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from kafkaspec.analysis.files import segment_bytes as bytes_of
+from kafkaspec.cli.console import progress_bar, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import codec_option, format_option, output_option, profile_option
 from kafkaspec.compression import NAMES
+from kafkaspec.conversion.report import ConversionReport
+from kafkaspec.conversion.running import convert
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout.kinds import MAGICS
-
-if TYPE_CHECKING:
-    from kafkaspec.conversion.report import ConversionReport
 
 _EPILOG = """\b
 What old formats cannot hold is counted by kind and shown: headers, timestamps
@@ -45,9 +47,7 @@ read or written.
 """
 
 
-@click.command(
-    "convert", epilog=_EPILOG, short_help="Write logs anew: magic, compression, offsets, segments."
-)
+@click.command("convert", epilog=_EPILOG)
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 @output_option("A new directory: of the partition, or of all partitions.")
 @click.option(
@@ -121,11 +121,7 @@ def convert_command(
     records, offsets and batches stay as they are and segments are put together up to
     --segment-bytes. Nothing is changed under PATH.
     """
-    from kafkaspec.analysis.files import segment_bytes as bytes_of
-    from kafkaspec.cli.console import progress_bar, stdout_console
     from kafkaspec.cli.convert_text import print_conversion
-    from kafkaspec.conversion.running import convert
-    from kafkaspec.errors import KafkaSpecError
 
     if segment_bytes is not None:
         choices["segment_bytes"] = segment_bytes

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from kafkaspec.cli.console import count_text, size_text
 from kafkaspec.conversion.losses import Count, Loss
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
-
-    from kafkaspec.conversion.report import ConversionReport, PartitionResult
+from kafkaspec.conversion.report import ConversionReport, PartitionResult
 
 _TEXTS = {
     Loss.HEADERS: "headers lost: the format has none",
@@ -49,10 +48,6 @@ def print_conversion(report: ConversionReport, console: Console) -> None:
 
 
 def _table(results: list[PartitionResult]) -> object:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("partition", overflow="fold")
     for column in ("segments", "batches", "records", "size"):
@@ -72,8 +67,6 @@ def _table(results: list[PartitionResult]) -> object:
 
 
 def _state(result: PartitionResult) -> Text:
-    from rich.text import Text
-
     if not result.verified:
         return Text("not right", style="bold red")
     if result.damaged:

@@ -6,20 +6,21 @@ import sys
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from kafkaspec.cli.dump_json import WRITERS, BytesWriter, batch_line, control_texts, record_lines
+from kafkaspec.cli.dump_text import TextDump
 from kafkaspec.cli.exits import FINDINGS, USAGE
+from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import codec_option, format_option
-
-if TYPE_CHECKING:
-    from kafkaspec.cli.dump_json import BytesWriter
-    from kafkaspec.cli.dump_text import TextDump
-    from kafkaspec.cli.inputs import Inputs
-    from kafkaspec.log.batch import Batch, CrcPolicy
-    from kafkaspec.log.control import ControlRecord
-    from kafkaspec.model import Record
+from kafkaspec.cli.text_files import dump_lines, refuse_options
+from kafkaspec.codecs import Origin
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names
+from kafkaspec.log.batch import Batch, CrcPolicy
+from kafkaspec.log.control import ControlRecord, decode_control
+from kafkaspec.model import Record
 
 _EPILOG = """\b
 Output of --format json, one object a record:
@@ -48,7 +49,7 @@ decoded (reported on stderr, the rest is there), 2 wrong usage or unreadable.
 _LINES_AT_ONCE = 64
 
 
-@click.command("dump", epilog=_EPILOG, short_help="Write out records, or headers of batches.")
+@click.command("dump", epilog=_EPILOG)
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
@@ -95,11 +96,6 @@ def dump_command(
     A text file (leader-epoch-checkpoint, meta.properties ...) that is named itself is written out
     too, in front of the logs: one line for each entry of a checkpoint, one for any other file.
     """
-    from kafkaspec.cli.dump_json import WRITERS, batch_line
-    from kafkaspec.cli.dump_text import TextDump
-    from kafkaspec.cli.inputs import Inputs
-    from kafkaspec.files import names
-
     text_paths = [path for path in paths if names.is_text(path.name)]
     inputs = Inputs([path for path in paths if path not in text_paths], codec, crc)
     text = TextDump()
@@ -113,8 +109,6 @@ def dump_command(
     else:
         lines = _text_records(inputs, from_offset, codec, text)
     if text_paths:
-        from kafkaspec.cli.text_files import dump_lines, refuse_options
-
         refuse_options(batches=batches, from_offset=from_offset is not None)
         lines = chain(dump_lines(text_paths, output_format, inputs), lines)
     _write(islice(lines, limit))
@@ -126,8 +120,6 @@ def dump_command(
 
 def _contents(inputs: Inputs, from_offset: int | None) -> Iterator[tuple[Batch, list[Record], str]]:
     """Batches with those of their records that are wanted; what cannot be decoded is reported."""
-    from kafkaspec.errors import KafkaSpecError
-
     for batch, file in inputs.batches(from_offset):
         try:
             records = batch.records()
@@ -143,10 +135,6 @@ def _controls(
     inputs: Inputs, batch: Batch, records: list[Record], file: str, codec: str
 ) -> list[ControlRecord] | None:
     """The decoded control records of a control batch; None where they cannot be decoded."""
-    from kafkaspec.codecs import Origin
-    from kafkaspec.errors import KafkaSpecError
-    from kafkaspec.log.control import decode_control
-
     origin = Origin(file, batch.position, path=batch.payload_path)
     try:
         return [decode_control(record, codec=codec, origin=origin) for record in records]
@@ -158,9 +146,6 @@ def _controls(
 def _json_records(
     inputs: Inputs, from_offset: int | None, codec: str, write: BytesWriter
 ) -> Iterator[str]:
-    from kafkaspec.cli.dump_json import control_texts, record_lines
-    from kafkaspec.errors import KafkaSpecError
-
     for batch, records, file in _contents(inputs, from_offset):
         try:
             controls = control_texts(batch, records, codec, write)

@@ -13,13 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from itertools import repeat
 from json.encoder import encode_basestring as _quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kafkaspec.codecs import Origin
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Headers, Record
-
-if TYPE_CHECKING:
-    from kafkaspec.log.batch import Batch
-    from kafkaspec.log.control import ControlRecord
 
 BytesWriter = Callable[[bytes | None], str]
 
@@ -100,9 +99,6 @@ def control_texts(
     """
     if not batch.is_control:
         return None
-    from kafkaspec.codecs import Origin
-    from kafkaspec.log.control import decode_control
-
     origin = Origin(batch.file, batch.position, path=batch.payload_path)
     decoded = [decode_control(record, codec=codec, origin=origin) for record in records]
     return [json.dumps(control_json(control, write)) for control in decoded]

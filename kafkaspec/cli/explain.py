@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from kafkaspec.cli.console import stdout_console
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.explain_data import Section, explain_batch, explain_sidecar, find_position
+from kafkaspec.cli.explain_text import json_lines, print_section
+from kafkaspec.cli.explain_type import explain_type, type_named
 from kafkaspec.cli.options import CodecName, format_option
+from kafkaspec.cli.text_files import explain_text, refuse_options
 from kafkaspec.codecs import codec_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kafkaspec.cli.explain_data import Section
+from kafkaspec.files import names
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.segment import Segment
 
 _EPILOG = """\b
 Output of --format json, one object a field: section, path, start, end, bits
@@ -25,7 +29,7 @@ of --codec disagrees), 2 wrong usage or unreadable.
 """
 
 
-@click.command("explain", epilog=_EPILOG, short_help="Show the bytes of a batch, field by field.")
+@click.command("explain", epilog=_EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--offset", type=int, metavar="N", help="The batch that holds this log offset.")
 @click.option(
@@ -92,8 +96,6 @@ def explain_command(
     specification, by way of the official Kaitai Struct compiler. Records of a compressed batch are
     shown over the decompressed bytes. With --as, FILE may be any file.
     """
-    from kafkaspec.cli.exits import CLEAN, FINDINGS
-
     if offset is not None and position is not None:
         raise click.UsageError("give either --offset or --position")
     disagree: list[str] = []
@@ -102,8 +104,6 @@ def explain_command(
             raise click.UsageError("--parameter, --size and --codec go with --as")
         sections = list(_sections(file, offset, position, max_records))
     else:
-        from kafkaspec.cli.explain_type import explain_type, type_named
-
         if offset is not None:
             raise click.UsageError("--as takes --position, not --offset")
         chosen = codec_names() if codec == "all" else [codec] if codec else []
@@ -112,14 +112,9 @@ def explain_command(
         for line in disagree:
             click.echo(f"kafkaspec: {file}: {line}", err=True)
     if output_format == "json":
-        from kafkaspec.cli.explain_text import json_lines
-
         for line in json_lines(sections):
             click.echo(line)
     else:
-        from kafkaspec.cli.console import stdout_console
-        from kafkaspec.cli.explain_text import print_section
-
         console = stdout_console()
         for section in sections:
             print_section(section, console, full=full)
@@ -130,14 +125,7 @@ def explain_command(
 def _sections(
     file: Path, offset: int | None, position: int | None, max_records: int
 ) -> Iterator[Section]:
-    from kafkaspec.cli.explain_data import explain_batch, explain_sidecar, find_position
-    from kafkaspec.files import names
-    from kafkaspec.log.opening import open_log
-    from kafkaspec.log.segment import Segment
-
     if names.is_text(file.name):
-        from kafkaspec.cli.text_files import explain_text, refuse_options
-
         refuse_options(offset=offset is not None, position=position is not None)
         yield explain_text(file, max_records)
         return

@@ -6,17 +6,17 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from kafkaspec.cli.console import count_text
 from kafkaspec.cli.dump_text import bytes_text
+from kafkaspec.cli.explain_data import Section
 from kafkaspec.cli.options import iso
 from kafkaspec.codecs.references.kaitai import FieldPosition
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from kafkaspec.cli.explain_data import Section
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green")
 _BYTES_A_LINE = 8
@@ -25,9 +25,6 @@ _BYTES_SHOWN = 64
 
 def print_section(section: Section, console: Console, *, full: bool) -> None:
     """A table of the fields of a section: byte, hex, field, value, meaning."""
-    from rich.table import Table
-    from rich.text import Text
-
     if section.title:
         console.print(Text(section.title, style="bold"))
     if section.fields:
@@ -62,8 +59,6 @@ def _has_inner(fields: list[FieldPosition], number: int) -> bool:
 
 
 def _meaning(field: FieldPosition) -> Any:
-    from rich.text import Text
-
     text = Text(" ".join(field.doc.split()), style="dim")
     if field.error is not None:
         text = Text(f"{field.error.detail} [{field.error.reason}] ", style="bold red") + text

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from kafkaspec.arrow import provider
+from kafkaspec.cli.console import count_text, progress_bar, size_text
 from kafkaspec.cli.exits import USAGE
+from kafkaspec.cli.inputs import log_files
 from kafkaspec.cli.options import Timestamp, codec_option
-
-if TYPE_CHECKING:
-    from kafkaspec.log.batch import CrcPolicy
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.batch import CrcPolicy
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.segment import Segment
 
 _EPILOG = """\b
 Columns:
@@ -37,7 +40,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     return None if value is None else [name.strip() for name in value.split(",")]
 
 
-@click.command("export", epilog=_EPILOG, short_help="Write records to Parquet, Arrow or JSON.")
+@click.command("export", epilog=_EPILOG)
 @click.argument("path", metavar="PATH")
 @click.option(
     "--to",
@@ -105,10 +108,6 @@ def export_command(
     PATH is a segment (.log), a KRaft snapshot (.checkpoint), a partition directory, a whole log
     directory, or the URL of a segment (s3://..., with fsspec).
     """
-    from kafkaspec.arrow import provider
-    from kafkaspec.cli.console import count_text, progress_bar, size_text
-    from kafkaspec.log.opening import open_log
-
     try:
         provider()
         from kafkaspec.arrow.export import export
@@ -140,8 +139,6 @@ def export_command(
             click.echo(f"kafkaspec: {output}: {error.strerror or error}", err=True)
             ctx.exit(USAGE)
         except ValueError as error:
-            from kafkaspec.errors import KafkaSpecError
-
             if isinstance(error, KafkaSpecError):
                 raise
             raise click.UsageError(str(error)) from None
@@ -151,9 +148,6 @@ def export_command(
 
 def _size(opened: object) -> int:
     """Bytes that are read."""
-    from kafkaspec.cli.inputs import log_files
-    from kafkaspec.log.segment import Segment
-
     if isinstance(opened, Segment):
         return opened.size
     return sum(file.stat().st_size for file in log_files(opened))

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from kafkaspec.cli.console import count_text
+from kafkaspec.cli.dump_json import control_texts, record_lines, text_or_base64
+from kafkaspec.cli.dump_text import bytes_text, headers_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import Timestamp, codec_option, format_option, iso
-
-if TYPE_CHECKING:
-    from kafkaspec.log.lookup import Found
+from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.lookup import Found
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.segment import Segment
 
 _EPILOG = """\b
 Output of --format json, one object for each segment or partition:
@@ -42,7 +47,7 @@ Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
 """
 
 
-@click.command("find", epilog=_EPILOG, short_help="Find an offset or a timestamp.")
+@click.command("find", epilog=_EPILOG)
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
@@ -130,11 +135,6 @@ class _Search:
 
     def run(self, path: Path) -> Iterator[tuple[str, Found]]:
         """Answers for a segment, a partition, or each partition of a log directory."""
-        from kafkaspec.errors import KafkaSpecError
-        from kafkaspec.log.directory import LogDirectory
-        from kafkaspec.log.opening import open_log
-        from kafkaspec.log.segment import Segment
-
         try:
             with open_log(path, codec=self._codec) as opened:
                 if isinstance(opened, Segment) and "isolation" in self._target:
@@ -151,8 +151,6 @@ class _Search:
             click.echo(f"kafkaspec: {error}", err=True)
 
     def _one(self, name: str, log: Any) -> Iterator[tuple[str, Found]]:
-        from kafkaspec.errors import KafkaSpecError, Reason
-
         try:
             found = log.find(**self._target)
         except KafkaSpecError as error:
@@ -167,9 +165,6 @@ class _Search:
 
 
 def _json(name: str, found: Found, codec: str) -> str:
-    from kafkaspec.cli.dump_json import control_texts, record_lines, text_or_base64
-    from kafkaspec.errors import KafkaSpecError
-
     batch, record = found.batch, found.record
     shown = None
     if batch is not None and record is not None:
@@ -204,8 +199,6 @@ def _json(name: str, found: Found, codec: str) -> str:
 
 
 def _text(name: str, found: Found) -> str:
-    from kafkaspec.cli.console import count_text
-
     lines = [f"{name}: {_wanted(found)}"]
     if found.path is not None:
         lines.append(f"  file    {found.path}")
@@ -246,8 +239,6 @@ def _wanted(found: Found) -> str:
 
 
 def _answer(found: Found) -> list[str]:
-    from kafkaspec.cli.dump_text import bytes_text, headers_text
-
     batch, record = found.batch, found.record
     if batch is None:
         return ["  not found"]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from kafkaspec.cli.console import count_text, progress_bar, size_text, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.inputs import log_files
 from kafkaspec.cli.options import format_option, output_option, profile_option
-
-if TYPE_CHECKING:
-    from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment
+from kafkaspec.log.opening import open_log
+from kafkaspec.writing.profiles import get_profile
+from kafkaspec.writing.rebuild import rebuild_indexes
+from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment
 
 _EPILOG = """\b
 Compared with the file beside the log:
@@ -32,7 +35,7 @@ taken, 2 wrong usage or unreadable, and nothing was written.
 """
 
 
-@click.command("index", epilog=_EPILOG, short_help="Make indexes anew from their logs.")
+@click.command("index", epilog=_EPILOG)
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 @output_option("A new directory.")
 @click.option(
@@ -68,12 +71,6 @@ def index_command(
     PATH is a segment (.log), a partition directory or a whole log directory. Nothing is written
     beside it.
     """
-    from kafkaspec.cli.console import progress_bar
-    from kafkaspec.cli.inputs import log_files
-    from kafkaspec.log.opening import open_log
-    from kafkaspec.writing.profiles import get_profile
-    from kafkaspec.writing.rebuild import rebuild_indexes
-
     try:
         rules = get_profile(profile)
     except ValueError as error:
@@ -120,12 +117,8 @@ def _as_json(segment: RebuiltSegment) -> dict[str, object]:
 
 
 def _as_text(report: RebuildReport) -> None:
-    from collections import Counter
-
     from rich import box
     from rich.table import Table
-
-    from kafkaspec.cli.console import count_text, size_text, stdout_console
 
     console = stdout_console()
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=True)

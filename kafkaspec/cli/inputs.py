@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.batch import Batch, CrcPolicy
+from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-
-if TYPE_CHECKING:
-    from kafkaspec.log.batch import Batch, CrcPolicy
 
 
 class Inputs:
@@ -77,9 +76,6 @@ class Inputs:
 
 def log_files(opened: object) -> list[Path]:
     """Files with log entries of something that was opened, in order."""
-    from kafkaspec.log.directory import LogDirectory
-    from kafkaspec.log.partition import Partition
-
     if isinstance(opened, Segment):
         return [] if opened.path is None else [opened.path]
     if isinstance(opened, Partition):

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 from typing import Any
 
 import click
 
+from kafkaspec.cli.commands import Commands
 from kafkaspec.cli.exits import USAGE
+from kafkaspec.codecs import DEFAULT_CODEC, codec_names
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.extension import StaleExtensionError
+from kafkaspec.specification import __version__
 
-_COMMANDS = ("verify", "dump", "find", "explain", "export", "convert", "index", "conform", "spark")
+_SUMMARIES = {
+    "verify": "Check logs: every batch, record, index, snapshot and checkpoint.",
+    "dump": "Write out records, or headers of batches.",
+    "find": "Find an offset or a timestamp.",
+    "explain": "Show the bytes of a batch, field by field.",
+    "export": "Write records to Parquet, Arrow or JSON.",
+    "convert": "Rewrite logs: magic, compression, offsets, segments.",
+    "index": "Rebuild indexes from their logs.",
+    "conform": "Put vectors and real segments to any decoder.",
+    "spark": "The same over whole clusters of logs, on Spark.",
+}
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
-class _Commands(click.Group):
-    """A group that knows the names of its commands and imports each only when it is needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        module = import_module(f"kafkaspec.cli.{cmd_name}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
-        return command
+class _Main(Commands):
+    """Ends with a message and an exit code where a command ends with an exception."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        from kafkaspec.errors import KafkaSpecError
-        from kafkaspec.extension import StaleExtensionError
-
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -64,9 +65,6 @@ def _silence_stdout() -> None:
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
-    from kafkaspec.codecs import DEFAULT_CODEC, codec_names
-    from kafkaspec.specification import __version__
-
     click.echo(f"kafkaspec {__version__}, codec {DEFAULT_CODEC}")
     if "native" not in codec_names():
         click.echo("the native codec was not built here; it needs a C compiler when installing")
@@ -74,7 +72,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 @click.group(
-    cls=_Commands,
+    cls=_Main,
+    prefix="kafkaspec.cli.",
+    summaries=_SUMMARIES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(

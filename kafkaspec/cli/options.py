@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kafkaspec.codecs import DEFAULT_CODEC, codec_names
+from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 
 if TYPE_CHECKING:
     _Name = click.ParamType[str]
@@ -73,8 +73,6 @@ class CodecName(_Name):
         return "[" + "|".join((*codec_names(), *self._also)) + "]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from kafkaspec.codecs import get_codec
-
         if value in self._also:
             return str(value)
         try:

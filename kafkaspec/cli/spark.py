@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import click
 
+from kafkaspec.cli import spark_submit
+from kafkaspec.cli.commands import Commands
+
 _EXTRA = ("pyspark", "py4j", "pyarrow")
 """What the extra ``spark`` brings."""
-_COMMANDS = ("verify", "conformance", "stats", "export", "compact")
+_SUMMARIES = {
+    "verify": "Check logs, many segments at a time.",
+    "conformance": "Each batch by several codecs, compared field by field.",
+    "stats": "Bytes, records, codecs, producers, gaps; with plots.",
+    "export": "Records to Parquet by topic and day, and back.",
+    "compact": "What Kafka's cleaner would leave, as new segments.",
+}
 
 _EPILOG = """\b
 Without a cluster it runs on this machine. On one:
@@ -18,18 +26,8 @@ Every worker needs kafkaspec, and sees the files under the same paths.
 """
 
 
-class _Jobs(click.Group):
-    """Knows the names of the jobs."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        module = import_module(f"kafkaspec.cli.spark_{cmd_name}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
-        return command
+class _Jobs(Commands):
+    """Says how to install PySpark where a job needs it."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -44,8 +42,6 @@ class _Jobs(click.Group):
 
 def _print_script(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        from kafkaspec.cli import spark_submit
-
         click.echo(spark_submit.__file__)
         ctx.exit(0)
 
@@ -53,8 +49,9 @@ def _print_script(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 @click.group(
     "spark",
     cls=_Jobs,
+    prefix="kafkaspec.cli.spark_",
+    summaries=_SUMMARIES,
     epilog=_EPILOG,
-    short_help="The same over whole clusters of logs, on Spark.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(

@@ -9,9 +9,10 @@ import click
 
 from kafkaspec.cli.options import format_option
 from kafkaspec.cli.spark_options import create_time_option
+from kafkaspec.cli.spark_session import session
 
 
-@click.command("compact", short_help="What Kafka's cleaner would leave, as new segments.")
+@click.command("compact")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option(
     "-o",
@@ -46,7 +47,6 @@ def compact_command(
     Records without a key, and those of aborted transactions, go as well. Nothing under PATH is
     changed; offsets stay as they are.
     """
-    from kafkaspec.cli.spark_session import session
     from kafkaspec.spark.jobs.compact import compact, write_compacted
 
     with session(ctx) as spark:

@@ -6,14 +6,16 @@ import json
 
 import click
 
+from kafkaspec.cli.console import count_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName, format_option
 from kafkaspec.cli.spark_options import output_option, split_option, tasks_option
+from kafkaspec.cli.spark_session import session
 
 _SHOWN = 100
 
 
-@click.command("conformance", short_help="Each batch by several codecs, compared field by field.")
+@click.command("conformance")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option(
     "--codec",
@@ -42,8 +44,6 @@ def conformance_command(
 
     Exit codes: 0 they agree, 1 they do not, 2 wrong usage or something cannot be read.
     """
-    from kafkaspec.cli.console import count_text
-    from kafkaspec.cli.spark_session import session
     from kafkaspec.spark.jobs.conformance import conformance
 
     if len(codecs) == 1:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
+from kafkaspec.cli.console import count_text
 from kafkaspec.cli.spark_options import create_time_option
+from kafkaspec.cli.spark_session import session
 
 
-@click.command("export", short_help="Records to Parquet by topic and day, and back.")
+@click.command("export")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="OUT", required=True, help="Directory or URL to write to.")
 @click.option(
@@ -44,8 +46,6 @@ def export_command(
 
     With --restore, records become segments again, with the offsets that they had.
     """
-    from kafkaspec.cli.console import count_text
-    from kafkaspec.cli.spark_session import session
     from kafkaspec.spark.jobs.export import export, exported, restore
 
     if is_back and len(paths) > 1:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
 
+from kafkaspec.cli.console import count_text, size_text, stdout_console
 from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.options import format_option
 from kafkaspec.cli.spark_options import output_option, tasks_option
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from kafkaspec.cli.spark_session import session
 
 _TABLES = ("partitions", "codecs", "sizes", "producers", "times", "gaps")
 _SHOWN = 60
 
 
-@click.command("stats", short_help="Bytes, records, codecs, producers, gaps; with plots.")
+@click.command("stats")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option(
     "--headers-only",
@@ -46,8 +48,6 @@ def stats_command(
 
     Exit codes: 0 all was read, 1 some batches cannot be read, 2 wrong usage or unreadable.
     """
-    from kafkaspec.cli.console import stdout_console
-    from kafkaspec.cli.spark_session import session
     from kafkaspec.spark.jobs.stats import stats
 
     if plots is not None:
@@ -85,11 +85,6 @@ def stats_command(
 
 
 def _print(rows: dict[str, list[dict[str, Any]]], console: Console) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from kafkaspec.cli.console import count_text, size_text
-
     partitions = rows["partitions"]
     table = Table(box=box.SIMPLE, pad_edge=False)
     for title in ("partition", "magic", "codecs", "segments", "batches", "records", "offsets"):

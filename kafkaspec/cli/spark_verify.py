@@ -6,12 +6,16 @@ import json
 
 import click
 
+from kafkaspec.analysis.reasons import FindingReason
+from kafkaspec.cli.console import stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import codec_option, format_option
 from kafkaspec.cli.spark_options import output_option, split_option, tasks_option
+from kafkaspec.cli.spark_session import session
+from kafkaspec.cli.verify_text import print_report
 
 
-@click.command("verify", short_help="Check logs, many segments at a time.")
+@click.command("verify")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @codec_option("all", help="Codec that reads the data; all: every installed one, compared.")
 @split_option
@@ -35,10 +39,6 @@ def verify_command(
 
     Exit codes: 0 clean, 1 errors or warnings, 2 wrong usage or something cannot be read.
     """
-    from kafkaspec.analysis.reasons import FindingReason
-    from kafkaspec.cli.console import stdout_console
-    from kafkaspec.cli.spark_session import session
-    from kafkaspec.cli.verify_text import print_report
     from kafkaspec.spark.jobs.verify import verify
 
     with session(ctx) as spark:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from kafkaspec.analysis.files import segment_bytes
+from kafkaspec.analysis.findings import Finding
+from kafkaspec.analysis.reasons import FindingReason
+from kafkaspec.analysis.report import FileResult, Report
+from kafkaspec.analysis.verification import codecs_of, verify_events
+from kafkaspec.analysis.verify_segment import Event
+from kafkaspec.cli.console import progress_bar, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import codec_option, format_option
-
-if TYPE_CHECKING:
-    from kafkaspec.analysis.report import Report
-    from kafkaspec.analysis.verify_segment import Event
+from kafkaspec.errors import KafkaSpecError
 
 _EPILOG = """\b
 Output of --format json, one object a line, told apart by "type":
@@ -40,7 +44,6 @@ or a PATH, or a file under it, that cannot be read.
 @click.command(
     "verify",
     epilog=_EPILOG,
-    short_help="Check logs: every batch, record, index, snapshot and checkpoint.",
 )
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
@@ -96,9 +99,6 @@ class _Run:
     def __init__(
         self, paths: tuple[Path, ...], codec: str, max_output: int | None, one_broker: bool
     ) -> None:
-        from kafkaspec.analysis.report import Report
-        from kafkaspec.analysis.verification import codecs_of
-
         self._paths = paths
         self._codec = codec
         self._max_output = max_output
@@ -110,17 +110,10 @@ class _Run:
     @property
     def size(self) -> int:
         """Bytes to be read, as far as that can be said."""
-        from kafkaspec.analysis.files import segment_bytes
-
         return sum(segment_bytes(path) for path in self._paths)
 
     def events(self, progress: Callable[[int, str], None] | None = None) -> Iterator[Event]:
         """Findings and results; a path that cannot be read becomes a failure."""
-        from kafkaspec.analysis.reasons import FindingReason
-        from kafkaspec.analysis.report import FileResult
-        from kafkaspec.analysis.verification import verify_events
-        from kafkaspec.errors import KafkaSpecError
-
         for number, path in enumerate(self._paths):
             try:
                 for event in verify_events(
@@ -140,8 +133,6 @@ class _Run:
 
 
 def _print_text(run: _Run) -> None:
-    from kafkaspec.analysis.findings import Finding
-    from kafkaspec.cli.console import progress_bar, stdout_console
     from kafkaspec.cli.verify_text import print_report
 
     with progress_bar("verify", run.size) as advance:
@@ -157,9 +148,6 @@ def _print_text(run: _Run) -> None:
 
 
 def _print_json(run: _Run) -> None:
-    from kafkaspec.analysis.findings import Finding
-    from kafkaspec.cli.console import progress_bar
-
     with progress_bar("verify", run.size) as advance:
         told = 0
         for event in run.events(advance):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.analysis.report import FileKind, FileResult, Report, Totals
 from kafkaspec.cli.console import count_text, size_text
 from kafkaspec.files import names
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
 
 MAX_SHOWN = 200
 """Findings that are written out; the rest is counted. JSON has all of them."""
@@ -83,10 +83,6 @@ def _directory_row(result: FileResult) -> str:
 
 
 def _table(files: list[FileResult]) -> object:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     title, rows = _groups(files)
     common = os.path.commonpath(list(rows)) if len(rows) > 1 else os.path.dirname(next(iter(rows)))
     table = Table(box=box.SIMPLE, pad_edge=False, title=common or None, title_justify="left")
@@ -122,8 +118,6 @@ def _is_empty(results: list[FileResult]) -> bool:
 
 
 def _verdict(totals: Totals, *, empty: bool) -> Text:
-    from rich.text import Text
-
     text = Text()
     if totals.clean:
         text.append("empty" if empty else "ok", style="green")
@@ -141,8 +135,6 @@ def _verdict(totals: Totals, *, empty: bool) -> Text:
 
 
 def _finding(finding: Finding) -> Text:
-    from rich.text import Text
-
     text = Text()
     text.append(f"{finding.severity}", style=_STYLES[finding.severity])
     text.append(f" {finding.file}", style="bold")
@@ -161,8 +153,6 @@ def _finding(finding: Finding) -> Text:
 
 
 def _last_line(report: Report) -> Text:
-    from rich.text import Text
-
     totals = report.totals
     text = Text()
     text.append("clean" if totals.clean else "not clean", style="green" if totals.clean else "red")

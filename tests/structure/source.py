@@ -29,6 +29,11 @@ class Import:
     line: int
     deferred: bool
 
+    @property
+    def full(self) -> str:
+        """The name of what is imported, with that of its module."""
+        return self.module if self.name is None else f"{self.module}.{self.name}"
+
 
 @dataclass(frozen=True)
 class Module:

@@ -16,6 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from pyspark.sql import Window
+from pyspark.sql import functions as f
+
+from kafkaspec.spark import read, write
+from kafkaspec.spark.paths import find_logs
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -65,12 +71,6 @@ def compact(
     Raises:
         KafkaSpecError: ``unreadable``: there is nothing under a path.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
-    from kafkaspec.spark import read
-    from kafkaspec.spark.paths import find_logs
-
     many = [paths] if isinstance(paths, str) else list(paths)
     ends = [(log.topic, log.partition, _clean_end(log.segments, clean)) for log in find_logs(many)]
     bounds = spark.createDataFrame(ends, "topic string, partition int, clean_end bigint")
@@ -93,8 +93,6 @@ def _clean_end(segments: Sequence[Any], clean: Clean) -> int:
 
 
 def _with_ends(rows: DataFrame, bounds: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     same = [f.col(f"r.{name}").eqNullSafe(f.col(f"b.{name}")) for name in _PLACE]
     joined = rows.alias("r").join(f.broadcast(bounds).alias("b"), same, "left")
     return joined.select("r.*", "b.clean_end")
@@ -108,10 +106,6 @@ def _counts(
     options: dict[str, Any],
 ) -> DataFrame:
     """From narrow reads: no values cross over, only whether there is one."""
-    from pyspark.sql import functions as f
-
-    from kafkaspec.spark import read
-
     columns = ("topic", "partition", "offset", "key", "value")
     everything = read(spark, paths, ["topic", "partition", "offset"], **options)
     total = everything.groupBy(*_PLACE).agg(f.count("*").alias("records"))
@@ -155,8 +149,6 @@ def _counts(
 
 
 def _joined(one: DataFrame, other: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     same = [f.col(f"o.{name}").eqNullSafe(f.col(f"x.{name}")) for name in _PLACE]
     left = one.alias("o").join(other.alias("x"), same, "left")
     return left.select("o.*", *(f"x.{name}" for name in other.columns if name not in _PLACE))
@@ -174,7 +166,5 @@ def write_compacted(
         as_create_time: whether timestamps of brokers (LogAppendTime) become ones of producers.
         options: of the writer: ``compression``, ``segmentBytes`` ...
     """
-    from kafkaspec.spark import write
-
     rows = done.records.drop("timestampType") if as_create_time else done.records
     write(rows, path, **{"allowGaps": True, "offsets": "keep", **options})

@@ -19,6 +19,7 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.jobs.units import rows_of, size_of
+from kafkaspec.spark.paths import find_logs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -94,8 +95,6 @@ def conformance(
         KafkaSpecError: ``unreadable``: there is nothing under a path.
         ValueError: fewer than two codecs.
     """
-    from kafkaspec.spark.paths import find_logs
-
     chosen = tuple(codecs or codec_names())
     if len(set(chosen)) < 2:
         raise ValueError("a comparison needs two codecs at least")

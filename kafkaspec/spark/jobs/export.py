@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.sql import functions as f
+
+from kafkaspec.spark import read, write
+from kafkaspec.spark.options import read_options
+from kafkaspec.spark.schema import default_schema
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -25,10 +31,6 @@ def records_by_day(
         batch: whether the columns of their batches come too.
         options: of the data source.
     """
-    from pyspark.sql import functions as f
-
-    from kafkaspec.spark import read
-
     many = [paths] if isinstance(paths, str) else list(paths)
     rows = read(spark, many, includeHeaders=True, includeBatch=batch, **options)
     return rows.withColumn("day", f.expr(DAY))
@@ -67,9 +69,6 @@ def exported(spark: SparkSession, path: str, *, to: str = "parquet") -> DataFram
         path: ``output`` of ``export``.
         to: its format.
     """
-    from kafkaspec.spark.options import read_options
-    from kafkaspec.spark.schema import default_schema
-
     schema = default_schema(read_options({"path": path, "includeHeaders": "true"}))
     # Given, as Spark takes a topic "2024" for a number otherwise.
     return spark.read.format(to).schema(schema.add("day", "date")).load(path).drop("day")
@@ -97,8 +96,6 @@ def restore(
         as_create_time: whether timestamps of brokers (LogAppendTime) become ones of producers.
         options: of the writer: ``compression``, ``segmentBytes`` ...
     """
-    from kafkaspec.spark import write
-
     rows = exported(spark, path, to=to)
     if as_create_time:
         rows = rows.drop("timestampType")

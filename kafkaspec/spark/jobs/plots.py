@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.sql import functions as f
+
+from kafkaspec.spark.jobs.stats import Stats
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from kafkaspec.spark.jobs.stats import Stats
 
 _INCHES: Final = (9, 5)
 _TOPICS: Final = 10
@@ -45,8 +48,6 @@ def plot(found: Stats, directory: str | Path) -> list[Path]:
 
 
 def _sizes(axes: Axes, found: Stats) -> None:
-    from pyspark.sql import functions as f
-
     rows = found.sizes.groupBy("size_from").agg(f.sum("batches").alias("n")).orderBy("size_from")
     values = [(row.size_from, row.n) for row in rows.collect()]
     axes.bar(range(len(values)), [count for _, count in values], color="tab:blue")
@@ -57,8 +58,6 @@ def _sizes(axes: Axes, found: Stats) -> None:
 
 
 def _compression(axes: Axes, found: Stats) -> None:
-    from pyspark.sql import functions as f
-
     rows = found.codecs.groupBy("compression").agg(
         f.sum("bytes").alias("bytes"),
         f.try_divide(f.sum("uncompressed"), f.sum("payload")).alias("ratio"),

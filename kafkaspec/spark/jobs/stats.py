@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark.sql import Window
+from pyspark.sql import functions as f
 
 from kafkaspec.arrow.headers import read_segment_headers
 from kafkaspec.errors import KafkaSpecError
@@ -15,6 +17,7 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.jobs.units import rows_of, size_of
+from kafkaspec.spark.paths import find_logs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -113,8 +116,6 @@ def stats(
     Raises:
         KafkaSpecError: ``unreadable``: there is nothing under a path.
     """
-    from kafkaspec.spark.paths import find_logs
-
     logs = find_logs([paths] if isinstance(paths, str) else paths)
     found = [(log, item) for log in logs for item in log.segments]
     units = [Place(str(item.path), log.topic, log.partition, ratios) for log, item in found]
@@ -132,9 +133,6 @@ def stats(
 
 
 def _summaries(batches: DataFrame, places: DataFrame) -> tuple[DataFrame, ...]:
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
     log = ("topic", "partition")
     sound = batches.where(_WRITTEN)
     records = f.sum(f.when(~f.col("control"), f.col("num_records"))).alias("records")

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.spark.paths import SegmentFile
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from kafkaspec.spark.paths import SegmentFile
 
 ROUNDS: Final = 3
 """Tasks a slot. More even out better, and each costs tens of milliseconds."""
