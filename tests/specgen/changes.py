@@ -187,6 +187,9 @@ def index_of_16_bytes(files: Files) -> None:
 def time_index_fields(files: Files) -> None:
     insert(files, "index.time_index_entry", integer("kind", "u1", default="0"), before="timestamp")
     insert(files, "index.time_index_entry", integer("position", "s8", default="-1"))
+    instances = type_of(files, "index.time_index_entry")["instances"]
+    instances["second"] = {"value": "timestamp / 1000", "doc": "A made-up meaning."}
+    instances["millisecond"] = {"value": "timestamp % 1000", "doc": "A made-up meaning."}
 
 
 def snapshot_fields(files: Files) -> None:

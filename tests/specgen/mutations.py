@@ -26,13 +26,23 @@ def places(node: Any) -> Iterator[tuple[Any, Any]]:
             yield from places(value)
 
 
-def mutate(chance: random.Random, document: dict[str, Any], others: list[Any]) -> str:
+def donors_of(documents: list[Any]) -> dict[Any, list[Any]]:
+    """The values of all mappings by key."""
+    found: dict[Any, list[Any]] = {}
+    for document in documents:
+        for holder, key in places(document):
+            if isinstance(holder, dict):
+                found.setdefault(key, []).append(holder[key])
+    return found
+
+
+def mutate(chance: random.Random, document: dict[str, Any], donors: dict[Any, list[Any]]) -> str:
     """Change a document in place, in one way; return what was done.
 
     Args:
         chance: the source of chance.
         document: what to change.
-        others: documents whose values may replace those of the same key.
+        donors: values of other documents, which may replace those of the same key.
     """
     found = list(places(document))
     holder, key = chance.choice(found)
@@ -55,14 +65,8 @@ def mutate(chance: random.Random, document: dict[str, Any], others: list[Any]) -
             holder[name] = holder.pop(key)
             return f"rename {key} to {name}"
         case 5 if isinstance(holder, dict):
-            other, name = chance.choice([p for d in others for p in places(d)])
-            if isinstance(other, dict):
-                holder[name] = deepcopy(other[name])
-                return f"add {name} = {str(other[name])[:60]}"
-    same = [(h, k) for d in others for h, k in places(d) if k == key and h is not holder]
-    if not same:
-        holder[key] = None
-        return f"{key} = None"
-    other, name = chance.choice(same)
-    holder[key] = deepcopy(other[name])
-    return f"{key} = {str(other[name])[:60]} of elsewhere"
+            name = chance.choice(list(donors))
+            holder[name] = deepcopy(chance.choice(donors[name]))
+            return f"add {name} = {str(holder[name])[:60]}"
+    holder[key] = deepcopy(chance.choice(donors.get(key, [None])))
+    return f"{key} = {str(holder[key])[:60]} of elsewhere"

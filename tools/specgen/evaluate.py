@@ -28,6 +28,12 @@ class UnknownNameError(Exception):
     """The expression mentions something whose value is not known."""
 
 
+def _bits(number: int) -> int:
+    if not 0 <= number < 64:
+        raise OverflowError(f"cannot shift by {number} bits")
+    return number
+
+
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -37,8 +43,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "&": lambda a, b: a & b,
     "|": lambda a, b: a | b,
     "^": lambda a, b: a ^ b,
-    "<<": lambda a, b: a << b,
-    ">>": lambda a, b: a >> b,
+    "<<": lambda a, b: a << _bits(b),
+    ">>": lambda a, b: a >> _bits(b),
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
     "<": lambda a, b: a < b,
@@ -134,3 +140,11 @@ def satisfies(valid: Valid | None, value: Any, names: Mapping[str, Any]) -> bool
     if valid.any_of and value not in [evaluate(item, scope) for item in valid.any_of]:
         return False
     return valid.expression is None or bool(evaluate(valid.expression, scope))
+
+
+def may_satisfy(valid: Valid | None, value: Any, names: Mapping[str, Any]) -> bool:
+    """Whether ``valid`` lets ``value`` pass, as far as that is known."""
+    try:
+        return satisfies(valid, value, names)
+    except (UnknownNameError, ArithmeticError, TypeError):
+        return True

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from tools.specgen.evaluate import literal
-from tools.specgen.expression import Attribute, Binary, Expression, Name
-from tools.specgen.facts.fields import scalar_of
+from tools.specgen.evaluate import literal, may_satisfy
+from tools.specgen.expression import Attribute, Binary, Expression, Name, walk
+from tools.specgen.facts.fields import scalar_of, valid_parts
 from tools.specgen.model import BitsType, Field, IntegerType, Model, Scalar, Valid
 
 Interval = tuple[int, int]
@@ -126,3 +126,27 @@ def allowed_values(valid: Valid | None) -> frozenset[int] | None:
     if low is None or high is None or high - low > 256:
         return None
     return frozenset(range(low, high + 1))
+
+
+def example(
+    model: Model, field: Field, scope: Mapping[str, Any] | None = None, first: int = 20
+) -> int | None:
+    """A value that the field may have, ``first`` if possible; None where none was found."""
+    bounds = value_range(model, field)
+    if bounds is None:
+        return None
+    allowed = allowed_values(field.valid)
+    mentioned = [
+        number + step
+        for part in valid_parts(field.valid)
+        for node in walk(part)
+        if (number := literal(node)) is not None
+        for step in (0, 1, -1)
+    ]
+    candidates = [first, 1, 0, *range(2, 64), *mentioned, *bounds]
+    if allowed is not None:
+        candidates = sorted(allowed, reverse=True)
+    for number in candidates:
+        if bounds[0] <= number <= bounds[1] and may_satisfy(field.valid, number, scope or {}):
+            return number
+    return None

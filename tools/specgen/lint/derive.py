@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tools.specgen.evaluate import UnknownNameError, literal, satisfies
+from tools.specgen.evaluate import literal, may_satisfy
 from tools.specgen.facts.fields import scalar_of, size_of, source
-from tools.specgen.facts.ranges import value_range
+from tools.specgen.facts.ranges import example, value_range
 from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.lint.problem import Problem
 from tools.specgen.model import (
@@ -198,15 +198,8 @@ def _default(model: Model, field: Field) -> Iterator[Problem]:
         bounds = value_range(model, field)
         if bounds is None or field.repeat is not None:
             yield problem("a number is for integers; write 'null' or '[]'")
-        elif not bounds[0] <= value <= bounds[1] or not _passes(field, value):
+        elif not bounds[0] <= value <= bounds[1] or not may_satisfy(field.valid, value, {}):
             yield problem(f"{value} is not a value that the field may have; write one that is")
-
-
-def _passes(field: Field, value: int) -> bool:
-    try:
-        return satisfies(field.valid, value, {})
-    except UnknownNameError:
-        return True
 
 
 def _constant(field: Field) -> Iterator[Problem]:
@@ -228,14 +221,18 @@ def _bounds(model: Model, field: Field) -> Iterator[Problem]:
         return
     valid = field.valid
     limits = [literal(part) for part in (valid.equal, valid.minimum, valid.maximum, *valid.any_of)]
-    for limit in limits:
-        if limit is not None and not bounds[0] <= limit <= bounds[1]:
-            yield Problem(
-                field.location,
-                "valid",
-                f"{limit} does not fit the type, which holds {bounds[0]} to {bounds[1]}; "
-                "write a bound inside or a wider type",
-            )
+    beyond = [n for n in limits if n is not None and not bounds[0] <= n <= bounds[1]]
+    for limit in beyond:
+        yield Problem(
+            field.location,
+            "valid",
+            f"{limit} does not fit the type, which holds {bounds[0]} to {bounds[1]}; "
+            "write a bound inside or a wider type",
+        )
     low, high = literal(valid.minimum), literal(valid.maximum)
     if low is not None and high is not None and low > high:
         yield Problem(field.location, "valid", f"no value is between {low} and {high}; swap them")
+    elif not beyond and example(model, field) is None:
+        yield Problem(
+            field.location, "valid", "no value was found that passes; write bounds that leave one"
+        )

@@ -19,7 +19,10 @@ from tools.specgen.expression import (
 )
 from tools.specgen.model import Field, Model, PeekInstance, Type
 
-_FUNCTIONS = {"+": "ks_add", "-": "ks_sub", "*": "ks_mul", "<<": "ks_shl", ">>": "ks_shr"}
+_FUNCTIONS = {
+    "+": "ks_add", "-": "ks_sub", "*": "ks_mul", "/": "ks_div", "%": "ks_mod", "<<": "ks_shl",
+    ">>": "ks_shr",
+}  # fmt: skip
 _OPERATORS = {"and": "&&", "or": "||"}
 
 
@@ -74,7 +77,7 @@ class CTranslator:
                 return f"(int64_t)({self.end} - {self.position})"
             case Binary(operator, left, right) if operator in _FUNCTIONS:
                 return f"{_FUNCTIONS[operator]}({self.text(left)}, {self.text(right)})"
-            case Binary(operator, left, right) if operator not in ("/", "%"):
+            case Binary(operator, left, right):
                 sign = _OPERATORS.get(operator, operator)
                 return f"({self.text(left)} {sign} {self.text(right)})"
             case Attribute(Name("_io"), "eof"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tools.specgen.evaluate import literal, satisfies
+from tools.specgen.evaluate import literal, may_satisfy
 from tools.specgen.expression import Binary, walk
 from tools.specgen.facts.fields import scalar_of, size_of
 from tools.specgen.facts.ranges import VARINTS, value_range
@@ -312,7 +312,7 @@ def _nodes(valid: Valid | None) -> list[Any]:
 
 def passes(valid: Valid | None, number: int) -> bool:
     """``valid`` of a size, which does not depend on anything else in a scalar."""
-    return satisfies(valid, number, {})
+    return may_satisfy(valid, number, {})
 
 
 def peek_values(peek: PeekInstance) -> list[int]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tools.specgen.evaluate import evaluate, literal, satisfies
+from tools.specgen.evaluate import evaluate, literal, may_satisfy
 from tools.specgen.expression import Binary, Name, names, walk
 from tools.specgen.facts.fields import source
 from tools.specgen.facts.ranges import allowed_values
@@ -243,7 +243,7 @@ class _Vectors:
         assert isinstance(peek.type, IntegerType)
         start = literal(peek.position) or 0
         for number in peek_values(peek):
-            if satisfies(peek.valid, number, {}):
+            if may_satisfy(peek.valid, number, {}):
                 continue
             patch = number.to_bytes(peek.type.size, "big", signed=peek.type.signed)
             data = base.data[:start] + patch + base.data[start + peek.type.size :]

@@ -24,12 +24,19 @@ def varint(scalar: Scalar, value: int) -> bytes:
 
 
 def checksum(function: DeriveFunction, data: bytes) -> int:
-    """CRC-32 or CRC-32C, the latter bit by bit: independent of what the library uses."""
+    """CRC-32 or CRC-32C, the latter byte by byte: independent of what the library uses."""
     if function is DeriveFunction.CRC32:
         return zlib.crc32(data)
     register = 0xFFFFFFFF
     for byte in data:
-        register ^= byte
-        for _ in range(8):
-            register = (register >> 1) ^ (0x82F63B78 if register & 1 else 0)
+        register = register >> 8 ^ _TABLE[(register ^ byte) & 0xFF]
     return register ^ 0xFFFFFFFF
+
+
+def _eight_bits(register: int) -> int:
+    for _ in range(8):
+        register = (register >> 1) ^ (0x82F63B78 if register & 1 else 0)
+    return register
+
+
+_TABLE = tuple(_eight_bits(byte) for byte in range(256))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
-from tools.specgen.evaluate import UnknownNameError, evaluate, literal, satisfies
+from tools.specgen.evaluate import UnknownNameError, evaluate, literal
 from tools.specgen.facts.fields import scalar_of, size_of
-from tools.specgen.facts.ranges import allowed_values, value_range
+from tools.specgen.facts.ranges import allowed_values, example
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -309,16 +309,9 @@ class Builder:
         """A value that the field may have, if possible another than that of its neighbours."""
         if item.default is not None and isinstance(item.default.value, int):
             return item.default.value
-        bounds = value_range(self._model, item)
-        assert bounds is not None
-        allowed = allowed_values(item.valid)
-        if allowed is not None:
-            return max(allowed)
-        candidates: list[int] = [20 + index, 1, 0, *range(2, 64)]
-        for number in candidates:
-            if bounds[0] <= number <= bounds[1] and satisfies(item.valid, number, scope):
-                return number
-        raise ValueError(f"{item.location}: no value found that valid allows")
+        value = example(self._model, item, scope, first=20 + index)
+        assert value is not None  # The linter sees to that.
+        return value
 
     def encode(self, item: Field, value: Any) -> bytes:
         """The bytes of an integer or a scalar, as a canonical writer writes them."""

@@ -44,6 +44,9 @@ KS_INLINE int64_t ks_signed(uint64_t value)
 KS_INLINE int64_t ks_add(int64_t a, int64_t b) { return ks_signed((uint64_t)a + (uint64_t)b); }
 KS_INLINE int64_t ks_sub(int64_t a, int64_t b) { return ks_signed((uint64_t)a - (uint64_t)b); }
 KS_INLINE int64_t ks_mul(int64_t a, int64_t b) { return ks_signed((uint64_t)a * (uint64_t)b); }
+/* Division by a positive number, rounded down as in the specification. */
+KS_INLINE int64_t ks_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+KS_INLINE int64_t ks_mod(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 KS_INLINE int64_t ks_shl(int64_t a, int64_t b)
 {
     return b < 0 || b > 63 ? 0 : ks_signed((uint64_t)a << b);
