@@ -46,7 +46,8 @@ def _add_fields_of_magic_3(files: Files, suffix: str = "") -> None:
     batch, record = BATCH + suffix, RECORD + suffix
     field_of(files, batch, "magic")["valid"] = 3
     field_of(files, batch, "producer_epoch")["type"] = "s4"
-    insert(files, batch, uuid("topic_id"), after="base_sequence")
+    topic = uuid("topic_id") | {"-orig-id": "topicId", "doc": "UUID of the topic."}
+    insert(files, batch, topic, after="base_sequence")
     expiry = integer("expiry_delta", "varint::varint64", default="0")
     insert(files, record, expiry, after="offset_delta")
 

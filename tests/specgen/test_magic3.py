@@ -1,6 +1,9 @@
 """A change of format is one edit: codecs of a made-up magic 3, without a line written by hand.
 
-See ``magic3/README.md``. The expected bytes are put together here, field by field.
+Magic 3 has a batch header with one field more (``topic_id``) and one that is wider
+(``producer_epoch``), and a record with one field more (``expiry_delta``); once in place of magic 2,
+and once beside it, as a real KIP would have it. The expected bytes are put together here, field by
+field.
 """
 
 from __future__ import annotations
@@ -8,9 +11,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import shutil
 import struct
-import sys
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,15 +31,18 @@ from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.codecs.references.construct import ConstructCodec
 from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason
+from tests.specgen import changes
+from tests.specgen.edits import Edit, Tree, imported, make_tree
 from tools.native.build import NoCompilerError, build
 from tools.specgen import driver
 from tools.specgen.kaitai.emit import CompilerMissing
 from tools.specgen.lint.rules import lint
 from tools.specgen.loader import load
 
-HERE = Path(__file__).parent
-SPEC = HERE.parents[1] / "spec"
-DRAFTS = ["instead", "beside"]
+DRAFTS = {
+    "instead": Edit("magic_3_instead", changes.magic_3_instead),
+    "beside": Edit("magic_3_beside", changes.magic_3_beside),
+}
 TOPIC_ID = bytes(range(0xA0, 0xB0))
 
 RECORD = bytes.fromhex(
@@ -67,11 +71,14 @@ class Draft:
     """Generated code of a changed specification, importable as ``package``."""
 
     name: str
-    package: str
-    spec: Path
+    tree: Tree
     suffix: str
     compiler_missing: str
     """Why there are no Kaitai classes, empty where there are."""
+
+    @property
+    def package(self) -> str:
+        return self.tree.package
 
     @property
     def model(self) -> ModuleType:
@@ -82,50 +89,30 @@ class Draft:
         return getattr(self.model, name + self.suffix.replace("_", ""))
 
 
-def apply(diff: str, text: str) -> str:
-    """The text with all hunks applied; each must fit in exactly one place."""
-    for hunk in diff.split("\n@@")[1:]:
-        lines = hunk.rstrip("\n").split("\n")[1:]
-        old = "\n".join(line[1:] for line in lines if line[:1] in (" ", "-")) + "\n"
-        new = "\n".join(line[1:] for line in lines if line[:1] in (" ", "+")) + "\n"
-        assert text.count(old) == 1, f"the specification has changed, mend the diff at:\n{old}"
-        text = text.replace(old, new)
-    return text
-
-
 def make_draft(name: str, root: Path) -> Draft:
-    spec = root / "spec"
-    shutil.copytree(SPEC, spec)
-    file = spec / "recordbatch.ksy"
-    diff = (HERE / "magic3" / f"{name}.diff").read_text(encoding="utf-8")
-    file.write_text(apply(diff, file.read_text(encoding="utf-8")), encoding="utf-8")
-    package = f"draft_magic3_{name}"
+    edit = DRAFTS[name]
     missing = ""
     try:
-        driver.generate(spec, root / package)
+        tree = make_tree(root / "all", edit, targets=driver.TARGETS)
     except CompilerMissing as error:
         if os.environ.get("CI") == "true":
             raise
         missing = str(error)
-        targets = tuple(target for target in driver.TARGETS if target != "kaitai")
-        driver.generate(spec, root / package, targets)
-    return Draft(name, package, spec, "_3" if name == "beside" else "", missing)
+        tree = make_tree(root / "fast", edit)
+    return Draft(name, tree, "_3" if name == "beside" else "", missing)
 
 
 @pytest.fixture(scope="module")
 def drafts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Draft]]:
     """Both drafts, made once: modules stay loaded, so each package has one home."""
     made = {name: make_draft(name, tmp_path_factory.mktemp(name)) for name in DRAFTS}
-    homes = [str(draft.spec.parent) for draft in made.values()]
-    sys.path[:0] = homes
-    yield made
-    for home in homes:
-        sys.path.remove(home)
+    with imported([draft.tree for draft in made.values()]):
+        yield made
 
 
 def native(draft: Draft) -> NativeCodec:
     """The codec on a core that is compiled from the generated C here and now."""
-    tree = draft.spec.parent / draft.package
+    tree = draft.tree.path
     if not (tree / "_native.abi3.so").exists():
         try:
             build(tree, options=["-Wall", "-Wextra", "-Werror"])
@@ -137,7 +124,7 @@ def native(draft: Draft) -> NativeCodec:
     return NativeCodec(draft.package)
 
 
-@pytest.fixture(params=DRAFTS)
+@pytest.fixture(params=list(DRAFTS))
 def draft(request: pytest.FixtureRequest, drafts: dict[str, Draft]) -> Draft:
     return drafts[request.param]
 
@@ -157,7 +144,7 @@ def codec(request: pytest.FixtureRequest, draft: Draft) -> Codec:
 
 
 def test_draft_keeps_the_rules(draft: Draft) -> None:
-    assert lint(load(draft.spec)) == []
+    assert lint(load(draft.tree.spec)) == []
 
 
 def test_decode(draft: Draft, codec: Codec) -> None:
@@ -237,7 +224,7 @@ def test_layout_and_documentation_follow(draft: Draft) -> None:
     layouts = import_module(f"{draft.package}.layout").LAYOUTS
     layout = layouts[f"recordbatch.record_batch{draft.suffix}"]
     assert layout.minimum_size == len(MESSAGE) - len(RECORDS)
-    page = draft.spec.parent / draft.package / "docs" / "recordbatch.md"
+    page = draft.tree.path / "docs" / "recordbatch.md"
     assert "| `topic_id` | bytes | `topicId` | UUID of the topic" in page.read_text("utf-8")
 
 
@@ -250,7 +237,7 @@ def test_each_cut_of_the_new_format_is_truncated(draft: Draft, codec: Codec) -> 
 
 def test_vectors_of_the_draft(draft: Draft, codec: Codec) -> None:
     """The vectors are made from the changed specification too."""
-    path = draft.spec.parent / draft.package / "vectors" / "recordbatch.json"
+    path = draft.tree.path / "vectors" / "recordbatch.json"
     seen = set()
     for vector in json.loads(path.read_text("utf-8"))["vectors"]:
         parameters = [
