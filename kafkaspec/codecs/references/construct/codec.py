@@ -12,6 +12,7 @@ from kafkaspec.codecs.base import Codec
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.codecs.references.construct.tree import Argument, Trees
 from kafkaspec.codecs.references.window import Window
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import TypeLayout
 from kafkaspec.model import Buffer
 
@@ -21,6 +22,7 @@ class ConstructCodec(Codec):
 
     What is accepted, and as which values, Construct decides. Its errors name no bytes of the file
     and no place in the specification: where it refuses, the Python codec is asked for the error.
+    Where that one accepts, Construct's own error is raised, so that ``verify`` reports it.
 
     Args:
         package: where the generated modules are, for trees made from another specification.
@@ -61,7 +63,7 @@ class ConstructCodec(Codec):
             self.reference.parse(
                 type_key, buffer, start, end, parameters=parameters, complete=complete
             )
-            raise AssertionError("Construct refuses what the Python codec reads") from refusal
+            raise self._alone(Reason.INVALID_VALUE, type_key, refusal, start) from refusal
         return self._trees.model(type_key, found), start + size
 
     def read(
@@ -98,7 +100,7 @@ class ConstructCodec(Codec):
         except Exception as refusal:
             # Not all of it is ConstructError: values of a wrong type fail in many ways.
             self.reference.serialize(type_key, value, parameters=parameters, raw=raw)
-            raise AssertionError("Construct refuses what the Python codec writes") from refusal
+            raise self._alone(Reason.UNENCODABLE, type_key, refusal) from refusal
 
     def write(
         self, type_key: str, value: Any, arguments: Mapping[str, Any], *, raw: bool = False
@@ -112,6 +114,14 @@ class ConstructCodec(Codec):
         container = self._trees.container(type_key, raw, value)
         data: bytes = definition.build(container, **arguments)
         return data
+
+    def _alone(
+        self, reason: Reason, type_key: str, refusal: Exception, start: int | None = None
+    ) -> KafkaSpecError:
+        """Return the error where the Python codec sees none: then the two disagree."""
+        detail = f"Construct refuses what the Python codec accepts: {refusal}"
+        location = self._layouts[type_key].location
+        return make_error(reason, " ".join(detail.split()), offset=start, spec=location)
 
     def _definition(self, type_key: str) -> Any:
         if type_key not in self._layouts:
