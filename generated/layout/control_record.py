@@ -431,6 +431,7 @@ LAYOUTS: tuple[TypeLayout, ...] = (
                 id="voter_directory_id",
                 kind=Kind.BYTES,
                 location="control_record.ksy#/types/registered_voter/seq/1",
+                size=16,
                 original_id="VoterDirectoryId",
                 doc="UUID of the directory of the metadata log, high byte first.",
             ),

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kafkaspec import compression as compressions
-from kafkaspec._generated.python.model.recordbatch import CompressionType, Entry, TimestampType
+from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec
 from kafkaspec.conversion.columns import Slice, core_of
 from kafkaspec.conversion.fields import RecordValues, Values, changed, encode_records
 from kafkaspec.conversion.offsets import sequence_after
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import ENTRY, field_of
-from kafkaspec.layout.kinds import KINDS, new_message
+from kafkaspec.layout.kinds import KINDS, new_entry, new_message
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.encoding import batch_entry
 from kafkaspec.log.legacy import has_relative_offsets
@@ -230,7 +230,7 @@ def _legacy(draft: Draft, codec: Codec, level: int | None) -> bytes:
         time = traits.append_time
         values[names.TIMESTAMP] = _largest(records) if time is None else time
     message = _header(traits, last, traits.compression, values)
-    return codec.serialize(ENTRY, Entry(base_offset=last, message=message))
+    return codec.serialize(ENTRY, new_entry(message, last))
 
 
 def _messages(draft: Draft, codec: Codec, base: int) -> bytes:
@@ -252,7 +252,7 @@ def _messages(draft: Draft, codec: Codec, base: int) -> bytes:
         if draft.traits.kind.has_timestamps:
             values[names.TIMESTAMP] = record.timestamp
         message = changed(header, {**values, **own})
-        made.append(codec.serialize(ENTRY, Entry(base_offset=record.offset, message=message)))
+        made.append(codec.serialize(ENTRY, new_entry(message, record.offset)))
     return b"".join(made)
 
 

@@ -7,48 +7,67 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from itertools import starmap
+from itertools import repeat, starmap
 from struct import Struct, error
 from typing import Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.layout import Kind
+from kafkaspec.layout import FieldLayout, Kind
+from kafkaspec.layout.kinds import default_values
 
 _INTEGERS: Final = {1: "b", 2: "h", 4: "i", 8: "q"}
 
 
 @cache
 def entry_struct(type_key: str) -> Struct:
-    """What packs and unpacks an entry; all fields of its type are integers.
+    """Return what packs and unpacks an entry, whose fields are integers and bytes of one size.
 
     Raises:
         TypeError: they are not.
     """
-    fields = LAYOUTS[type_key].fields
-    if not all(field.kind is Kind.INTEGER and not field.repeated for field in fields):
-        raise TypeError(f"{type_key} does not consist of integers")
-    letters = (
-        _INTEGERS[field.size] if field.signed else _INTEGERS[field.size].upper() for field in fields
-    )
-    return Struct(">" + "".join(letters))
+    return Struct(">" + "".join(_letter(type_key, field) for field in LAYOUTS[type_key].fields))
+
+
+def _letter(type_key: str, field: FieldLayout) -> str:
+    if field.size and not field.repeated and not field.optional:
+        if field.kind is Kind.INTEGER:
+            return _INTEGERS[field.size] if field.signed else _INTEGERS[field.size].upper()
+        if field.kind is Kind.BYTES:
+            return f"{field.size}s"
+    raise TypeError(f"{type_key}: {field.id} does not always have the same number of bytes")
 
 
 def serialize_array(type_key: str, columns: Mapping[str, Iterable[int]]) -> bytes:
-    """The bytes of an array of entries.
+    """Return the bytes of an array of entries.
 
     Args:
         type_key: of an entry.
-        columns: the values of each field, by its id.
+        columns: the values of each field, by its id; what is not given has the default of the
+            specification.
 
     Raises:
-        KafkaSpecError: ``unencodable``: a value does not fit its field.
-        TypeError: not all fields of the type are integers.
+        KafkaSpecError: ``unencodable``: a value does not fit its field, or is needed.
+        TypeError: an entry does not always have the same size.
     """
     layout = entry_struct(type_key)
-    ordered = [columns[field.id] for field in LAYOUTS[type_key].fields]
+    absent = [field.id for field in LAYOUTS[type_key].fields if field.id not in columns]
+    defaults = default_values(type_key)
+    if not defaults.keys() >= set(absent):
+        wanted = ", ".join(name for name in absent if name not in defaults)
+        raise make_error(
+            Reason.UNENCODABLE,
+            f"there is no default for {wanted}",
+            spec=LAYOUTS[type_key].location,
+        )
+    rows = {name: list(values) for name, values in columns.items()}
+    count = len(next(iter(rows.values())))
+    ordered = [
+        rows[field.id] if field.id in rows else repeat(defaults[field.id], count)
+        for field in LAYOUTS[type_key].fields
+    ]
     try:
-        return b"".join(starmap(layout.pack, zip(*ordered, strict=True)))
+        return b"".join(starmap(layout.pack, zip(*ordered, strict=not absent)))
     except error as problem:
         raise make_error(
             Reason.UNENCODABLE, str(problem), spec=LAYOUTS[type_key].location

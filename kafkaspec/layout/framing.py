@@ -48,6 +48,9 @@ _size = _size_field(_entry)
 _size_position = field_position(_entry, _size.id)
 _magic = _message.peeks[0]
 
+BODY: Final = _entry.fields[-1].id
+"""Id of the field of an entry that holds its message."""
+
 FRAMING: Final = sum(
     item.size for item in takewhile(lambda item: item.kind is Kind.INTEGER, _entry.fields)
 )
@@ -64,7 +67,7 @@ LARGEST_HEADER: Final = FRAMING + max(
 )
 """Bytes with which an entry has said what it is, but for strings of a legacy message."""
 
-MESSAGE_PATH: Final = f"/{_entry.fields[-1].id}/{_message.fields[0].id}"
+MESSAGE_PATH: Final = f"/{BODY}/{_message.fields[0].id}"
 """Path of the structure behind the framing."""
 
 RECORDS_PATH: Final = f"{MESSAGE_PATH}/{LAYOUTS[RECORD_BATCH].fields[-1].id}"

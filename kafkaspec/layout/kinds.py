@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from kafkaspec._generated.layout import ENTRY_KINDS, LAYOUTS
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, Kind, names
-from kafkaspec.layout.framing import ENTRY
+from kafkaspec.layout.framing import BODY, ENTRY
 
 PACKAGE: Final = "kafkaspec._generated"
 """The generated code of the installed specification; tests make others."""
@@ -165,6 +165,33 @@ def record_arguments(
                 raise _refuse(f"there is no default for {wanted}")
             own[field.id] = part(**given)
     return own
+
+
+def new_entry(message: Any, offset: int) -> Any:
+    """Return the entry of the typed model around a message.
+
+    Args:
+        message: of the typed model.
+        offset: of the entry. Other fields before the message are those that it knows of them.
+    """
+    made_of = _class(_package_of(message), ENTRY)
+    own = {
+        field.name: getattr(message, field.name)
+        for field in fields(made_of)
+        if field.init and hasattr(message, field.name)
+    }
+    return made_of(**{**own, names.BASE_OFFSET: offset, BODY: message})
+
+
+def default_values(type_key: str) -> dict[str, Any]:
+    """Return the defaults that the specification gives to fields of a type, by id."""
+    found: dict[str, Any] = {}
+    for field in fields(_class(PACKAGE, type_key)):
+        if field.default is not MISSING:
+            found[field.name] = field.default
+        elif field.default_factory is not MISSING:
+            found[field.name] = field.default_factory()
+    return found
 
 
 def required(made_of: type[Any]) -> frozenset[str]:

@@ -9,7 +9,6 @@ from typing import Any, Literal
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import (
     CompressionType,
-    Entry,
     LegacyMessage,
     TimestampType,
 )
@@ -18,7 +17,7 @@ from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import ENTRY
-from kafkaspec.layout.kinds import CURRENT, kind_of, new_message, require_kind
+from kafkaspec.layout.kinds import CURRENT, kind_of, new_entry, new_message, require_kind
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE, CrcPolicy
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
@@ -209,7 +208,7 @@ def batch_entry(batch: Any, records: bytes, codec: Codec, level: int | None) -> 
     if compression:
         records = compressions.compress(compression, records, magic=batch.magic, level=level)
     setattr(batch, kind_of(batch).payload, records)
-    return codec.serialize(ENTRY, Entry(base_offset=batch.base_offset, message=batch))
+    return codec.serialize(ENTRY, new_entry(batch, batch.base_offset))
 
 
 def _messages(records: Sequence[Record], options: Options) -> bytes:
@@ -274,7 +273,7 @@ def _message(
         value=record.value,
     )
     try:
-        return options.codec.serialize(ENTRY, Entry(base_offset=offset, message=message))
+        return options.codec.serialize(ENTRY, new_entry(message, offset))
     except KafkaSpecError as error:
         error.detail = f"record {record.offset}: {error.detail}"
         raise

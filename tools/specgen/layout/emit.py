@@ -21,6 +21,7 @@ from tools.specgen.model import (
     BitsType,
     BytesType,
     Field,
+    FieldType,
     IntegerType,
     Model,
     PeekInstance,
@@ -103,7 +104,7 @@ def _field(model: Model, type_: Type, field: Field) -> FieldLayout:
         cases=tuple((case, f"{ref.spec_id}.{ref.name}") for case, ref in kind.cases)
         if isinstance(kind, SwitchType)
         else (),
-        size=kind.size if isinstance(kind, IntegerType) else 0,
+        size=_size(kind),
         width=kind.width if isinstance(kind, BitsType) else 0,
         signed=isinstance(kind, IntegerType) and kind.signed,
         boolean=field.is_bool,
@@ -118,6 +119,12 @@ def _field(model: Model, type_: Type, field: Field) -> FieldLayout:
         original_id=field.original_id or "",
         doc=field.doc,
     )
+
+
+def _size(kind: FieldType) -> int:
+    if isinstance(kind, IntegerType):
+        return kind.size
+    return kind.size.value if isinstance(kind, BytesType) and isinstance(kind.size, Int) else 0
 
 
 def _peek(peek: PeekInstance) -> PeekLayout:
