@@ -196,12 +196,12 @@ class ConstructModule:
         assert isinstance(peek.position, Int)
         as_field = Field(peek.id, peek.type, peek.location, valid=peek.valid, enum=peek.enum)
         text = self._valid(type_, as_field, self._plain(type_, as_field))
-        chosen = next(
-            field.id
+        chosen = [
+            f"this.{field.id}.{peek.id}"
             for field in type_.fields
             if isinstance(field.type, SwitchType) and field.type.on == Name(peek.id)
-        )
-        return f"Ahead({peek.position.value}, {text}, this.{chosen}.{peek.id})"
+        ]
+        return f"Ahead({', '.join([str(peek.position.value), text, *chosen[:1]])})"
 
     def _instance(self, type_: Type, instance: ValueInstance) -> str:
         deferred = Deferred(self.model, type_)

@@ -215,7 +215,7 @@ class Instance(construct.Computed):  # type: ignore[misc]
         return None
 
 
-def Ahead(position: int, subcon: Any, of: Any) -> Any:  # noqa: N802
+def Ahead(position: int, subcon: Any, of: Any = None) -> Any:  # noqa: N802
     """A field that is read before its turn, ``position`` bytes from the start of the structure.
 
     It takes no bytes, and a writer writes none for it: the value is that of the field ``of``.
