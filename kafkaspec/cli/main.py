@@ -10,10 +10,8 @@ import click
 
 from kafkaspec.cli.commands import Commands
 from kafkaspec.cli.exits import USAGE
-from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.extension import StaleExtensionError
-from kafkaspec.specification import __version__
 
 _SUMMARIES = {
     "verify": "Check logs: every batch, record, index, snapshot and checkpoint.",
@@ -65,6 +63,9 @@ def _silence_stdout() -> None:
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
+    from kafkaspec.codecs import DEFAULT_CODEC, codec_names
+    from kafkaspec.specification import __version__
+
     click.echo(f"kafkaspec {__version__}, codec {DEFAULT_CODEC}")
     if "native" not in codec_names():
         click.echo("the native codec was not built here; it needs a C compiler when installing")

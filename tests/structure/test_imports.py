@@ -45,6 +45,8 @@ TARGETS = ("construct", "docs", "kaitai", "layout", "lint", "native", "python", 
 _RICH = "rich takes 80 ms, which output as JSON does not need"
 _EXTRA = "an extra that need not be installed, and takes long to import"
 DEFERRED = (
+    ("kafkaspec.cli.main", "kafkaspec.codecs", "--help and usage errors do without"),
+    ("kafkaspec.cli.main", "kafkaspec.specification", "importlib.metadata takes 30 ms"),
     ("kafkaspec.cli.console", "rich", _RICH),
     ("kafkaspec.cli.index", "rich", _RICH),
     ("kafkaspec.cli.conform", "kafkaspec.cli.conform_text", _RICH),
