@@ -1,22 +1,23 @@
-"""Our reader without its public layers: chunks of headers that are known, columns, objects."""
+"""Our readers, with and without what the public layers do on top."""
 
 from __future__ import annotations
 
-import mmap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
 from kafkaspec.codecs.native import NativeCodec
-from kafkaspec.codecs.native.chunks import Chunk, ChunkReader, Columns
-from kafkaspec.codecs.native.columns import BytesColumn, IntegerColumn, Layout, ListColumn
+from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, ListColumn
+from kafkaspec.columns.reader import Reader, Wanted
 from kafkaspec.log.columnar import Layout as PublicLayout
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
 PLAIN = ("offset", "timestamp", "key", "value")
 ALL = (*PLAIN, "headers")
+
+Source = bytes | memoryview | Path
 
 
 def names_of(headers: int) -> tuple[str, ...]:
@@ -29,53 +30,26 @@ def allocate(size: int) -> pa.Buffer:
     return pa.allocate_buffer(size)
 
 
-class Core:
-    """Columns of a buffer whose headers were read before.
-
-    Args:
-        codec: the native codec.
-        data: whole entries.
-    """
-
-    def __init__(self, codec: NativeCodec, data: bytes | memoryview) -> None:
-        self.codec = codec
-        self.reader = ChunkReader(codec, data)
-        self.plan: list[Chunk] = list(self.reader.plan())
-
-    def columns(self, names: Iterable[str], layout: Layout = Layout.VIEW) -> int:
-        """All columns, chunk by chunk, dropped again; the number of records."""
-        return self.some_columns(self.plan, names, layout)
-
-    def some_columns(self, plan: Iterable[Chunk], names: Iterable[str], layout: Layout) -> int:
-        """The same for some of the chunks."""
-        wanted = list(names)
-        return sum(self.reader.read(chunk, wanted, layout, allocate).rows for chunk in plan)
-
-    def objects(self) -> int:
-        """All records as objects, each dropped again; nothing is compressed."""
-        rows = position = 0
-        while position < len(self.reader.buffer):
-            found = self.codec.plain_records(self.reader.buffer, position, True)
-            for _ in found:
-                rows += 1
-            position = found.end
-        return rows
+def pieces(source: Source, names: Iterable[str], layout: Layout) -> Iterator[Columns]:
+    """All columns of a file or of a buffer, as the public layer reads them, without its arrays."""
+    with Segment(source, codec="native") as segment:
+        yield from Reader(segment, tuple(names), Wanted(), layout=layout, allocate=allocate)
 
 
-def columns_of_file(codec: NativeCodec, path: Path, names: Iterable[str], layout: Layout) -> int:
-    """All columns of a file that is mapped for it."""
-    with (
-        path.open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
-        memoryview(mapped) as view,
-    ):
-        reader = ChunkReader(codec, view)
-        wanted = list(names)
-        rows = 0
-        for chunk in reader.plan():
-            rows += reader.read(chunk, wanted, layout, allocate).rows
-        reader.buffer.release()
-        return rows
+def read_columns(source: Source, names: Iterable[str], layout: Layout = Layout.VIEW) -> int:
+    """All columns, each piece dropped again; the number of records."""
+    return sum(columns.rows for columns in pieces(source, names, layout))
+
+
+def read_objects(codec: NativeCodec, data: bytes) -> int:
+    """All records as objects, each dropped again; nothing is compressed."""
+    rows = position = 0
+    while position < len(data):
+        found = codec.plain_records(data, position, True)
+        for _ in found:
+            rows += 1
+        position = found.end
+    return rows
 
 
 def record_batches(
@@ -102,26 +76,22 @@ def records_of_batches(source: bytes | Path, layout: PublicLayout = "view") -> l
     return found
 
 
-def records_of_columns(codec: NativeCodec, data: bytes, layout: Layout) -> list[Record]:
+def records_of_columns(data: bytes, layout: Layout) -> list[Record]:
     """Records put together from columns, to compare."""
-    reader = ChunkReader(codec, data)
-    found: list[Record] = []
-    for chunk in reader.plan():
-        found += _records(reader.read(chunk, list(ALL), layout, allocate), layout)
-    return found
+    return [record for columns in pieces(data, ALL, layout) for record in _records(columns)]
 
 
-def _records(columns: Columns, layout: Layout) -> Iterable[Record]:
+def _records(columns: Columns) -> Iterable[Record]:
     rows = columns.rows
     parts = columns.columns
     headers = parts["headers"]
     assert isinstance(headers, ListColumn)
     ends = memoryview(headers.offsets).cast("B").cast("i")[: rows + 1].tolist()
-    keys = _bytes(headers.children["key"], headers.items, layout, columns)
-    values = _bytes(headers.children["value"], headers.items, layout, columns)
+    keys = _bytes(headers.children["key"], headers.items, columns)
+    values = _bytes(headers.children["value"], headers.items, columns)
     pairs = [((key or b"").decode(), value) for key, value in zip(keys, values, strict=True)]
     integers = [_integers(parts[name], rows) for name in PLAIN[:2]]
-    octets = [_bytes(parts[name], rows, layout, columns) for name in PLAIN[2:]]
+    octets = [_bytes(parts[name], rows, columns) for name in PLAIN[2:]]
     for row in range(rows):
         yield Record(
             integers[0][row],
@@ -137,11 +107,11 @@ def _integers(column: object, rows: int) -> list[int]:
     return memoryview(column.values).cast("B").cast("q")[:rows].tolist()
 
 
-def _bytes(column: object, rows: int, layout: Layout, columns: Columns) -> list[bytes | None]:
+def _bytes(column: object, rows: int, columns: Columns) -> list[bytes | None]:
     assert isinstance(column, BytesColumn)
     validity = None if column.validity is None else pa.py_buffer(column.validity)
     buffers = [validity, pa.py_buffer(column.main)]
-    if layout is Layout.VIEW:
+    if columns.layout is Layout.VIEW:
         buffers += [pa.py_buffer(source) for source in columns.sources]
         kind = pa.binary_view()
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from kafkaspec.codecs.native import NativeCodec
-from kafkaspec.codecs.native.chunks import CHUNK_BYTES
+from kafkaspec.log.columnar import CHUNK_BYTES
 
 MEMCPY = "memcpy"
 CRC = "CRC"

@@ -35,14 +35,13 @@ BOUNDED: int
 CONTROL: int
 CUT: int
 COMPRESSED: int
-OLDEST: int
+UNTIMED: int
 ENDED: int
 OTHERWISE: int
 MARKERS: int
 
 COLUMNS: tuple[tuple[str, int, int, int], ...]
-KINDS: tuple[tuple[str, tuple[str, ...], int, int, int], ...]
-ARRAYS: tuple[tuple[str, int, tuple[str, ...]], ...]
+KINDS: tuple[tuple[str, tuple[str, ...], int, int, int, int], ...]
 SCAN: tuple[str, ...]
 CRC_KERNELS: tuple[str, ...]
 
@@ -51,21 +50,6 @@ _T = TypeVar("_T")
 def scan(
     buffer: Buffer, start: int, end: int, columns: Buffer, present: Buffer, capacity: int, /
 ) -> tuple[int, int, int]: ...
-def load_array(
-    number: int, buffer: Buffer, start: int, count: int, parameter: int, columns: Buffer, /
-) -> int: ...
-def plan(
-    values: Buffer,
-    present: Buffer,
-    capacity: int,
-    count: int,
-    rows: int,
-    compression: int,
-    most: int,
-    flags: int,
-    batches: Buffer,
-    /,
-) -> list[tuple[int, int, int, int, int, int]]: ...
 def select(
     values: Buffer,
     capacity: int,
@@ -98,7 +82,6 @@ class Records(Generic[_T]):
         capacity: int,
         count: int,
         roles: tuple[int, ...],
-        magic: int,
         flags: int,
         record: type[_T],
         plan: tuple[int, ...],

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from benchmarks.cases.columns import check_equal
-from benchmarks.core import PLAIN, Core, record_batches
+from benchmarks.core import PLAIN, read_columns, record_batches
 from benchmarks.data import LARGE_BATCH, MIB, SMALL_BATCH, Shape, segment
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 from benchmarks.peers import AIOKAFKA, KAFKA_PYTHON, read_aiokafka, read_kafka_python
 from benchmarks.timing import Candidate, measure
 from kafkaspec import compression as compressions
-from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.log.segment import Segment
 
-_BATCHES, _CORE, _DECOMPRESS = "record batches", "bare core", "decompression"
+_BATCHES, _COLUMNS, _DECOMPRESS = "record batches", "columns", "decompression"
 _GATES = {"lz4": 3.5, "zstd": 2.3, "snappy": 2.5, "gzip": 2.8}
 
 
 def run(settings: Settings) -> Outcome:
     """All compressions, batches of both sizes."""
-    codec = NativeCodec()
     outcome = Outcome()
     table = Table(
         "Columns of compressed records of 100 B in memory, ns a record",
         (
-            "records", "decompression alone", "bare core", "`to_batches`", "GB/s of records",
+            "records", "decompression alone", "columns", "`to_batches`", "GB/s of records",
             "aiokafka", "against `to_batches`", "kafka-python", "against `to_batches`",
         ),
         notes=["Decompression alone: `kafkaspec.compression` of each payload, no records."],
@@ -31,8 +29,8 @@ def run(settings: Settings) -> Outcome:
     for batch in (SMALL_BATCH, LARGE_BATCH):
         for name, gate in _GATES.items():
             shape = Shape(100, batch=batch, compression=name)
-            check_equal(codec, shape)
-            row, against = _compare(codec, shape, settings)
+            check_equal(shape)
+            row, against = _compare(shape, settings)
             table.rows.append(row)
             if batch == SMALL_BATCH:
                 what = f"compressed against aiokafka, {name}"
@@ -41,12 +39,11 @@ def run(settings: Settings) -> Outcome:
     return outcome
 
 
-def _compare(codec: NativeCodec, shape: Shape, settings: Settings) -> tuple[tuple[str, ...], float]:
+def _compare(shape: Shape, settings: Settings) -> tuple[tuple[str, ...], float]:
     """A row of the table, and how much longer aiokafka takes."""
     data = segment(shape, settings.size(48 * MIB))
     small = segment(shape, settings.size(2 * MIB))
     tiny = segment(shape, settings.size(MIB))
-    core = Core(codec, data.data)
     payloads = [
         (entry.compression, bytes(entry.payload or b"")) for entry in Segment(data.data).batches()
     ]
@@ -59,7 +56,7 @@ def _compare(codec: NativeCodec, shape: Shape, settings: Settings) -> tuple[tupl
     found = measure(
         [
             Candidate(_DECOMPRESS, inflate, data.records),
-            Candidate(_CORE, lambda: core.columns(PLAIN), data.records),
+            Candidate(_COLUMNS, lambda: read_columns(data.data, PLAIN), data.records),
             Candidate(_BATCHES, lambda: record_batches(data.data, PLAIN), data.records),
             Candidate(AIOKAFKA, lambda: read_aiokafka(small.data), small.records),
             Candidate(KAFKA_PYTHON, lambda: read_kafka_python(tiny.data), tiny.records),
@@ -70,7 +67,7 @@ def _compare(codec: NativeCodec, shape: Shape, settings: Settings) -> tuple[tupl
     row = (
         shape.name,
         number(found.median(_DECOMPRESS)),
-        number(found.median(_CORE)),
+        number(found.median(_COLUMNS)),
         number(found.median(_BATCHES)),
         number(data.payload / data.records / found.median(_BATCHES)),
         number(found.median(AIOKAFKA)),

@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from benchmarks.core import PLAIN, Core, record_batches, records_of_batches
+from benchmarks.core import PLAIN, read_columns, record_batches, records_of_batches
 from benchmarks.data import KIB, MIB, Shape, segment
 from benchmarks.java import MissingError, Reader, touched
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 from benchmarks.timing import Candidate, measure
-from kafkaspec.codecs.native import NativeCodec
 
 _FILE, _MEMORY, _FILE_RECORDS, _MEMORY_RECORDS = "file", "memory", "FileRecords", "MemoryRecords"
-_CORE = "bare core"
+_CORE = "columns"
 _FILE_GATE = 2.5
 _MEMORY_GATES = {"none": 1.8, "lz4": 1.0, "snappy": 1.3, "zstd": 1.3, "gzip": 1.8}
 _WARM_SECONDS = 3.0
@@ -68,7 +67,6 @@ def _compare(
     data = segment(shape, settings.size(full))
     path = settings.work / f"{compression}.log"
     path.write_bytes(data.data)
-    core = Core(NativeCodec(), data.data)
     for reader in (files, memory):
         _check_equal(reader, shape, settings.work / "small.log")
         _warm(reader, path, settings)
@@ -82,7 +80,7 @@ def _compare(
                 _FILE_RECORDS, lambda: files.read(path), data.records, lambda: files.seconds
             ),
             Candidate(ours_memory, lambda: record_batches(data.data, PLAIN), data.records),
-            Candidate(_CORE, lambda: core.columns(PLAIN), data.records),
+            Candidate(_CORE, lambda: read_columns(data.data, PLAIN), data.records),
             Candidate(
                 _MEMORY_RECORDS, lambda: memory.read(path), data.records, lambda: memory.seconds
             ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchmarks.core import Core
+from benchmarks.core import read_objects
 from benchmarks.data import KIB, LARGE_BATCH, MIB, Shape, segment
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 from benchmarks.peers import (
@@ -61,9 +61,8 @@ def run(settings: Settings) -> Outcome:
         medium = segment(shape, settings.size(max(MIB, shape.batch)))
         slow = segment(shape, settings.size(128 * KIB))
         _check_equal(shape, ours)
-        core = Core(codec, fast.data)
         candidates = [
-            Candidate(_CORE, core.objects, fast.records),
+            Candidate(_CORE, partial(read_objects, codec, fast.data), fast.records),
             Candidate(AIOKAFKA, partial(read_aiokafka, fast.data), fast.records),
             Candidate(KAFKA_PYTHON, partial(read_kafka_python, medium.data), medium.records),
         ]

@@ -1,33 +1,31 @@
-"""The public way, file to record batches, against the bare core over the same file."""
+"""The public way, file to record batches, against the reader of columns that it is built on."""
 
 from __future__ import annotations
 
-from benchmarks.core import columns_of_file, names_of, record_batches
+from benchmarks.core import names_of, read_columns, record_batches
 from benchmarks.data import MIB, Shape, segment
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
-from kafkaspec.codecs.native import NativeCodec
-from kafkaspec.codecs.native.columns import Layout
+from kafkaspec.columns.memory import Layout
 from kafkaspec.log.columnar import Layout as PublicLayout
 
 _GATE = 1.15
-_CORE, _PUBLIC = "bare core", "`to_batches`"
+_COLUMNS, _PUBLIC = "columns", "`to_batches`"
 _SHAPES = (Shape(20), Shape(100), Shape(1024), Shape(100, headers=3))
-_WHAT = "public API (file to record batches) ÷ bare core"
+_WHAT = "public API (file to record batches) ÷ columns"
 
 
 def run(settings: Settings) -> Outcome:
     """Views and copies; the file is mapped anew on both sides."""
     table = Table(
         "File to record batches, ns a record",
-        ("records", "layout", "bare core", "`to_batches`", "ratio"),
+        ("records", "layout", "columns", "`to_batches`", "ratio"),
         notes=[
-            "Bare core: map the file, scan its headers, decode chunks of 8 MiB into memory of"
-            " Arrow's pool. `to_batches`: `Segment(path).to_batches(...)`, each batch dropped."
+            "Columns: the reader of `to_batches` without Arrow's arrays. `to_batches`:"
+            " `Segment(path).to_batches(...)`, each batch dropped."
         ],
     )
     outcome = Outcome([table])
-    codec = NativeCodec()
     for shape in _SHAPES:
         data = segment(shape, settings.size(64 * MIB))
         path = settings.work / f"{0:020}.log"
@@ -40,16 +38,16 @@ def run(settings: Settings) -> Outcome:
                 return record_batches(path, names, text)  # noqa: B023
 
             def bare(names: list[str] = names, layout: Layout = layout) -> int:
-                return columns_of_file(codec, path, names, layout)  # noqa: B023
+                return read_columns(path, names, layout)  # noqa: B023
 
             found = measure(
-                [Candidate(_CORE, bare, data.records), Candidate(_PUBLIC, public, data.records)],
+                [Candidate(_COLUMNS, bare, data.records), Candidate(_PUBLIC, public, data.records)],
                 settings.rounds(11),
             )
-            ratio = found.ratio(_PUBLIC, _CORE)
+            ratio = found.ratio(_PUBLIC, _COLUMNS)
             table.rows.append(
                 (
-                    shape.name, text, number(found.median(_CORE)), number(found.median(_PUBLIC)),
+                    shape.name, text, number(found.median(_COLUMNS)), number(found.median(_PUBLIC)),
                     number(ratio),
                 )
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Two threads, each with its half of the chunks, against one thread with both."""
+"""Two threads, each with its half of a segment, against one thread with both."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from statistics import median
 
-from benchmarks.core import PLAIN, Core
+from benchmarks.core import PLAIN, read_columns
 from benchmarks.data import MIB, Shape, segment
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from kafkaspec.codecs.native import NativeCodec
-from kafkaspec.codecs.native.chunks import Chunk
-from kafkaspec.codecs.native.columns import Layout
+from kafkaspec.codecs.native.scan import scan
 
 _GATE = 1.5
 
@@ -29,16 +28,16 @@ class _Workers:
             for executor, core in zip(self._each, cores, strict=False):
                 executor.submit(os.sched_setaffinity, 0, {core}).result()
 
-    def wall(self, core: Core, plans: Sequence[Sequence[Chunk]], first: int = 0) -> float:
-        """Seconds until each plan was read by a thread of its own, from thread ``first`` on."""
+    def wall(self, parts: Sequence[memoryview], records: int, first: int = 0) -> float:
+        """Seconds until each part was read by a thread of its own, from thread ``first`` on."""
         before = time.perf_counter()
         started = [
-            executor.submit(core.some_columns, plan, PLAIN, Layout.VIEW)
-            for executor, plan in zip(self._each[first:], plans, strict=False)
+            executor.submit(read_columns, part, PLAIN)
+            for executor, part in zip(self._each[first:], parts, strict=False)
         ]
         rows = sum(each.result() for each in started)
         spent = time.perf_counter() - before
-        if rows != sum(chunk.rows for plan in plans for chunk in plan):
+        if rows != records:
             raise AssertionError("a thread missed records")
         return spent
 
@@ -52,7 +51,7 @@ def run(settings: Settings) -> Outcome:
     """Wall time, of many short runs the best: other work on the machine only ever adds."""
     outcome = Outcome()
     table = Table(
-        "Two threads on two chunks each, wall time",
+        "Two threads on half of a segment each, wall time",
         ("records", "one thread, ms", "two threads, ms", "ratio of the best", "of the medians"),
         notes=[
             "Columns as views, CRC verified; each thread on a core of its own, the best of many"
@@ -63,16 +62,17 @@ def run(settings: Settings) -> Outcome:
     workers = _Workers()
     for shape in (Shape(100), Shape(100, compression="lz4"), Shape(100, compression="zstd")):
         data = segment(shape, settings.size(64 * MIB))
-        core = Core(codec, data.data)
-        middle = max(1, len(core.plan) // 2)
-        halves = [core.plan[:middle], core.plan[middle:]]
-        one = [partial(workers.wall, core, [core.plan], first) for first in (0, 1)]
+        whole = memoryview(data.data)
+        starts = scan(codec.core, whole).column("position")
+        middle = starts[len(starts) // 2]
+        halves = [whole[:middle], whole[middle:]]
+        one = [partial(workers.wall, [whole], data.records, first) for first in (0, 1)]
         singles: list[float] = []
         doubles: list[float] = []
         end = time.monotonic() + (0 if settings.quick else 8)
         while not singles or time.monotonic() < end:
             singles += [run() for run in one]
-            doubles.append(workers.wall(core, halves))
+            doubles.append(workers.wall(halves, data.records))
         best = min(singles) / min(doubles)
         table.rows.append(
             (
@@ -84,7 +84,7 @@ def run(settings: Settings) -> Outcome:
             )
         )
         if shape.compression == "none":
-            outcome.figures.append(Figure("two threads on two chunks", best, _GATE))
+            outcome.figures.append(Figure("two threads on two halves", best, _GATE))
     workers.close()
     outcome.tables.append(table)
     return outcome

@@ -767,59 +767,61 @@ int ks_scan(const uint8_t *bytes, int64_t start, int64_t end, int64_t *columns,
         int64_t *const row = columns + i;
         row[0] = p - bytes;
         row[1 * capacity] = frame.end - p;
-        row[2 * capacity] = frame.base_offset;
-        row[3 * capacity] = frame.len_message;
-        uint64_t have = 0xf;
+        row[3 * capacity] = frame.base_offset;
+        row[4 * capacity] = frame.len_message;
+        uint64_t have = 0x1f;
         if (frame.selector == 0 || frame.selector == 1) {
             struct legacy_message h;
             if (!read_legacy_message(frame.body, frame.end, bytes, frame.base_offset, &h)) {
                 status = KS_IRREGULAR; break;
             }
-            row[4 * capacity] = h.offset;
-            row[5 * capacity] = h.crc;
-            row[6 * capacity] = h.magic;
-            row[7 * capacity] = h.attributes_reserved;
-            row[8 * capacity] = h.attributes_timestamp_type;
-            row[9 * capacity] = h.attributes_compression;
-            row[10 * capacity] = h.timestamp;
-            have |= (h.present >> 6 & 1) << 10;
-            row[11 * capacity] = h.key_position;
-            row[12 * capacity] = h.key_size;
-            row[13 * capacity] = h.value_position;
-            row[14 * capacity] = h.value_size;
-            row[15 * capacity] = h.unused_position;
-            row[16 * capacity] = h.unused_size;
-            have |= UINT64_C(0x1fbf0);
+            row[2 * capacity] = 0;
+            row[5 * capacity] = h.offset;
+            row[6 * capacity] = h.crc;
+            row[7 * capacity] = h.magic;
+            row[8 * capacity] = h.attributes_reserved;
+            row[9 * capacity] = h.attributes_timestamp_type;
+            row[10 * capacity] = h.attributes_compression;
+            row[11 * capacity] = h.timestamp;
+            have |= (h.present >> 6 & 1) << 11;
+            row[12 * capacity] = h.key_position;
+            row[13 * capacity] = h.key_size;
+            row[14 * capacity] = h.value_position;
+            row[15 * capacity] = h.value_size;
+            row[16 * capacity] = h.unused_position;
+            row[17 * capacity] = h.unused_size;
+            have |= UINT64_C(0x3f7e0);
         }
         else if (frame.selector == 2) {
             struct record_batch h;
             if (!read_record_batch(frame.body, frame.end, bytes, frame.base_offset, &h)) {
                 status = KS_IRREGULAR; break;
             }
-            row[2 * capacity] = h.base_offset;
-            row[17 * capacity] = h.partition_leader_epoch;
-            row[6 * capacity] = h.magic;
-            row[5 * capacity] = h.crc;
-            row[7 * capacity] = h.attributes_reserved;
-            row[18 * capacity] = h.attributes_has_delete_horizon;
-            row[19 * capacity] = h.attributes_is_control;
-            row[20 * capacity] = h.attributes_is_transactional;
-            row[8 * capacity] = h.attributes_timestamp_type;
-            row[9 * capacity] = h.attributes_compression;
-            row[21 * capacity] = h.last_offset_delta;
-            row[22 * capacity] = h.base_timestamp;
-            row[23 * capacity] = h.max_timestamp;
-            row[24 * capacity] = h.producer_id;
-            row[25 * capacity] = h.producer_epoch;
-            row[26 * capacity] = h.base_sequence;
-            row[27 * capacity] = h.num_records;
-            row[28 * capacity] = h.records_position;
-            row[29 * capacity] = h.records_size;
-            row[30 * capacity] = h.last_offset;
-            row[31 * capacity] = h.last_sequence;
-            row[32 * capacity] = h.delete_horizon;
-            have |= (h.present >> 21 & 1) << 32;
-            have |= UINT64_C(0xfffe03e4);
+            row[2 * capacity] = 1;
+            row[3 * capacity] = h.base_offset;
+            row[18 * capacity] = h.partition_leader_epoch;
+            row[7 * capacity] = h.magic;
+            row[6 * capacity] = h.crc;
+            row[8 * capacity] = h.attributes_reserved;
+            row[19 * capacity] = h.attributes_has_delete_horizon;
+            row[20 * capacity] = h.attributes_is_control;
+            row[21 * capacity] = h.attributes_is_transactional;
+            row[9 * capacity] = h.attributes_timestamp_type;
+            row[10 * capacity] = h.attributes_compression;
+            row[22 * capacity] = h.last_offset_delta;
+            row[23 * capacity] = h.base_timestamp;
+            row[24 * capacity] = h.max_timestamp;
+            row[25 * capacity] = h.producer_id;
+            row[26 * capacity] = h.producer_epoch;
+            row[27 * capacity] = h.base_sequence;
+            row[28 * capacity] = h.num_records;
+            row[29 * capacity] = h.records_position;
+            row[30 * capacity] = h.records_size;
+            row[31 * capacity] = h.last_offset;
+            row[32 * capacity] = h.last_sequence;
+            row[33 * capacity] = h.delete_horizon;
+            have |= (h.present >> 21 & 1) << 33;
+            have |= UINT64_C(0x1fffc07c8);
         }
         present[i] = have;
         p = frame.end;
@@ -1096,6 +1098,7 @@ const int ks_lists_count = 1;
 const char *const ks_scan_names[] = {
     "position",
     "size",
+    "entry.kind",
     "base_offset",
     "len_message",
     "offset",
@@ -1128,7 +1131,7 @@ const char *const ks_scan_names[] = {
     "last_sequence",
     "delete_horizon",
 };
-const int ks_scan_count = 33;
+const int ks_scan_count = 34;
 
 static const char *const names_legacy_message[] = {
     "offset",
@@ -1170,7 +1173,7 @@ static const char *const names_record_batch[] = {
     "delete_horizon",
 };
 const ks_kind ks_kinds[] = {
-    {"recordbatch.legacy_message", 13, names_legacy_message, UINT64_C(0x1fff), 0, 0, NULL, encode_legacy_message, NULL},
-    {"recordbatch.record_batch", 22, names_record_batch, UINT64_C(0x19901), 1, 61, payload_record_set, encode_record_set, finish_record_batch},
+    {"recordbatch.legacy_message", 13, names_legacy_message, UINT64_C(0x1fff), 0, 0, 0, NULL, encode_legacy_message, NULL},
+    {"recordbatch.record_batch", 22, names_record_batch, UINT64_C(0x19901), 1, 7, 61, payload_record_set, encode_record_set, finish_record_batch},
 };
 const int ks_kinds_count = 2;

@@ -1,17 +1,15 @@
-"""What the native core fills, as Arrow arrays."""
+"""Columns as Arrow arrays: what a reader gives, in the types of a request."""
 
 from __future__ import annotations
 
-import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow import arrays
-from kafkaspec.arrow.chunk import Chunk
 from kafkaspec.arrow.schema import (
     COMPRESSIONS,
     CONTROL_TYPES,
@@ -22,48 +20,46 @@ from kafkaspec.arrow.schema import (
     bytes_type,
     header_key_type,
 )
-from kafkaspec.codecs.native import Core
-from kafkaspec.codecs.native.columns import (
-    AnyColumn,
-    BytesColumn,
-    ColumnSet,
-    IntegerColumn,
-    Layout,
-    ListColumn,
+from kafkaspec.codecs import Codec
+from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, ListColumn
+from kafkaspec.columns.names import (
+    BATCH_BASE_OFFSET,
+    BATCH_MAGIC,
+    BATCH_POSITION,
+    IS_CONTROL,
+    OF_BATCH,
 )
-from kafkaspec.codecs.native.wrappers import apply_shifts
+from kafkaspec.layout import names
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
-from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
-LITTLE_ENDIAN: Final = sys.byteorder == "little"
-
-_CONTROL: Final = "batch.attributes.is_control"
-
 SOURCES: Final[dict[str, tuple[str, ...]]] = {
-    "offset": ("offset",),
-    "timestamp": ("timestamp",),
-    "timestamp_type": ("batch.attributes.timestamp_type", "batch.magic"),
-    "key": ("key",),
-    "value": ("value",),
-    "headers": ("headers",),
+    "offset": (names.OFFSET,),
+    "timestamp": (names.TIMESTAMP,),
+    "timestamp_type": (OF_BATCH + names.TIMESTAMP_TYPE, BATCH_MAGIC),
+    "key": (names.KEY,),
+    "value": (names.VALUE,),
+    "headers": (names.HEADERS,),
     "topic": (),
     "partition": (),
-    "leader_epoch": ("batch.partition_leader_epoch",),
-    "magic": ("batch.magic",),
-    "compression": ("batch.attributes.compression",),
-    "producer_id": ("batch.producer_id",),
-    "producer_epoch": ("batch.producer_epoch",),
-    "sequence": ("sequence", "batch.magic"),
-    "transactional": ("batch.attributes.is_transactional",),
-    "control_type": (_CONTROL, "key", "value"),
-    "batch_position": ("batch.position",),
-    "batch_base_offset": ("batch.base_offset",),
+    "leader_epoch": (OF_BATCH + names.LEADER_EPOCH,),
+    "magic": (BATCH_MAGIC,),
+    "compression": (OF_BATCH + names.COMPRESSION,),
+    "producer_id": (OF_BATCH + names.PRODUCER_ID,),
+    "producer_epoch": (OF_BATCH + names.PRODUCER_EPOCH,),
+    "sequence": (names.SEQUENCE,),
+    "transactional": (OF_BATCH + names.IS_TRANSACTIONAL,),
+    "control_type": (IS_CONTROL, names.KEY, names.VALUE),
+    "batch_position": (BATCH_POSITION,),
+    "batch_base_offset": (BATCH_BASE_OFFSET,),
 }
-"""Columns of the core that each column is made of."""
+"""Columns of the specification that each column is made of."""
 
-
-_INTEGER: Final = pa.int64()
+_UNTIMED: Final = pa.array(
+    [kind.magic for kind in KINDS.values() if not kind.has_timestamps], pa.int64()
+)
+"""The magics whose records have no timestamps."""
 
 
 def allocate(size: int) -> pa.Buffer:
@@ -71,189 +67,173 @@ def allocate(size: int) -> pa.Buffer:
     return pa.allocate_buffer(size, resizable=True)
 
 
-class Decoder:
-    """Decodes chunks into record batches.
+def sources_of(request: Request) -> tuple[str, ...]:
+    """Return the columns of the specification that a request needs."""
+    found = dict.fromkeys(
+        name
+        for column in request.columns
+        if column != "control_type" or request.include_control
+        for name in SOURCES[column]
+    )
+    if request.by_offset:
+        found[names.OFFSET] = None
+    if request.by_timestamp:
+        found[names.TIMESTAMP] = None
+    return tuple(found) or (names.OFFSET,)
+
+
+class Arrays:
+    """Makes record batches.
 
     Args:
-        core: the extension.
         request: what is wanted.
         place: what the directory says.
-        segment: where it comes from, for errors, and what decodes control records.
+        codec: decodes control records.
+        file: where the columns come from, for errors.
     """
 
-    def __init__(self, core: Core, request: Request, place: Place, segment: Segment) -> None:
-        self._core = core
-        self._codec = segment.codec
+    def __init__(self, request: Request, place: Place, codec: Codec, file: str | None) -> None:
         self._request = request
         self._place = place
-        self._file = segment.name
+        self._codec = codec
+        self._file = file
         self._schema = request.schema
-        self._layout = Layout.VIEW if request.layout == "view" else Layout.BINARY
-        names = dict.fromkeys(
-            name
-            for column in request.columns
-            if column != "control_type" or request.include_control
-            for name in SOURCES[column]
-        )
-        if request.by_offset:
-            names["offset"] = None
-        if request.by_timestamp:
-            names["timestamp"] = None
-        self._names = tuple(names) or ("offset",)
+        self._special: dict[str, Callable[[Columns], pa.Array]] = {
+            "key": self._octets(names.KEY),
+            "value": self._octets(names.VALUE),
+            "headers": self._headers,
+            "timestamp": self._timestamps,
+            "timestamp_type": self._timestamp_types,
+            "control_type": self._control_types,
+        }
 
-    def decode(self, chunk: Chunk, first: int) -> tuple[pa.RecordBatch, int]:
-        """Entries from number ``first`` on.
-
-        Returns:
-            Their records, and the number of the entry that was refused, or the number of entries.
-        """
-        module = self._core.module
-        entries, sources = chunk.entries, tuple(chunk.sources)
-        count, begin = len(entries) // module.BATCH_FIELDS, first
-        columns = ColumnSet(
-            self._core, self._names, chunk.rows, self._layout, chunk.bytes, allocate
-        )
-        while True:
-            status, failed, _ = module.decode(
-                sources,
-                entries,
-                first,
-                count - first,
-                self._layout,
-                tuple(columns.outputs),
-                columns.capacities,
-                columns.state,
-            )
-            if status != module.GROW:
-                break
-            columns.grow()
-            first = failed
-        end = count if status == module.OK else failed
-        found = columns.result()
-        apply_shifts(self._core, chunk.shifts, entries, range(begin, end), found)
-        return self._batch(found, columns.filled, chunk), end
-
-    def _batch(self, found: dict[str, AnyColumn], rows: int, chunk: Chunk) -> pa.RecordBatch:
-        data: Sequence[pa.Buffer] = ()
-        if self._layout is Layout.VIEW:
-            data = [pa.py_buffer(source) for source in chunk.sources]
-        made = [self._array(name, found, rows, data, chunk) for name in self._request.columns]
+    def batch(self, columns: Columns) -> pa.RecordBatch:
+        """The rows that are wanted of some columns."""
+        made = [self._array(name, columns) for name in self._request.columns]
         batch = pa.RecordBatch.from_arrays(made, schema=self._schema)
-        if chunk.cut or self._request.by_timestamp:
-            batch = arrays.choose(batch, self._mask(found, rows, chunk.cut))
-        return batch
+        mask = self._mask(columns)
+        return batch if mask is None else arrays.choose(batch, mask)
 
-    def _mask(self, found: dict[str, AnyColumn], rows: int, cut: bool) -> pa.Array:
-        request = self._request
-        parts = []
-        if cut:
-            offsets = _integers(found["offset"], rows)
-            if request.start_offset is not None:
-                parts.append(pc.greater_equal(offsets, request.start_offset))
-            if request.end_offset is not None:
-                parts.append(pc.less(offsets, request.end_offset))
+    def _mask(self, columns: Columns) -> pa.Array | None:
+        request, parts = self._request, []
+        if columns.cut and request.by_offset:
+            offsets = _integers(columns, names.OFFSET)
+            parts += _between(offsets, request.start_offset, request.end_offset)
         if request.by_timestamp:
-            stamps = _integers(found["timestamp"], rows)
+            stamps = _integers(columns, names.TIMESTAMP)
             parts.append(pc.not_equal(stamps, NO_TIMESTAMP))
-            if request.start_timestamp is not None:
-                parts.append(pc.greater_equal(stamps, request.start_timestamp))
-            if request.end_timestamp is not None:
-                parts.append(pc.less(stamps, request.end_timestamp))
-        mask = parts[0]
-        for part in parts[1:]:
+            parts += _between(stamps, request.start_timestamp, request.end_timestamp)
+        mask = parts.pop() if parts else None
+        for part in parts:
             mask = pc.and_(mask, part)
         return mask
 
-    def _array(
-        self,
-        name: str,
-        found: dict[str, AnyColumn],
-        rows: int,
-        data: Sequence[pa.Buffer],
-        chunk: Chunk,
-    ) -> pa.Array:
-        if name in ("key", "value"):
-            kind = bytes_type(self._request.layout)
-            return self._bytes(found[name], rows, data, kind)
-        if name == "headers":
-            return self._headers(found[name], rows, data)
+    def _array(self, name: str, columns: Columns) -> pa.Array:
+        if name in self._special:
+            return self._special[name](columns)
         kind, _ = SIMPLE[name]
         if name in ("topic", "partition"):
-            names = self._place.topics if name == "topic" else ()
-            return arrays.constant(getattr(self._place, name), kind, rows, names)
-        if name == "control_type":
-            return self._control_types(found, rows, data, chunk)
-        if name == "timestamp":
-            return self._timestamps(found[name], rows, kind)
-        values = _integers(found[SOURCES[name][0]], rows)
-        if name == "timestamp_type":
-            if chunk.odd:
-                old = pc.equal(_integers(found["batch.magic"], rows), 0)
-                values = pc.if_else(old, TIMESTAMP_TYPES.index(NO_TIMESTAMP_TYPE), values)
-            return arrays.codes(values, TIMESTAMP_TYPES)
+            known = self._place.topics if name == "topic" else ()
+            return arrays.constant(getattr(self._place, name), kind, columns.rows, known)
+        values = _integers(columns, SOURCES[name][0])
         if name == "compression":
             return arrays.codes(values, COMPRESSIONS)
         if name == "transactional":
             return pc.equal(values, 1)
-        if name == "sequence":
-            default = pc.equal(_integers(found["batch.magic"], rows), 2)
-            values = pc.if_else(default, values, -1)
-        if name == "batch_position":
-            values = pc.add(values, chunk.start)
+        if name == "batch_position" and columns.start:
+            values = pc.add(values, columns.start)
         return values if values.type == kind else values.cast(kind, safe=False)
 
-    def _control_types(
-        self, found: dict[str, AnyColumn], rows: int, data: Sequence[pa.Buffer], chunk: Chunk
-    ) -> pa.Array:
+    def _timestamps(self, columns: Columns) -> pa.Array:
+        kind, _ = SIMPLE["timestamp"]
+        integers = _integers(columns, names.TIMESTAMP)
+        core = self._codec.core
+        if core is not None and not core.module.count(
+            integers.buffers()[1], columns.rows, NO_TIMESTAMP
+        ):
+            return pa.Array.from_buffers(kind, columns.rows, integers.buffers(), null_count=0)
+        return arrays.timestamps(integers, kind)
+
+    def _timestamp_types(self, columns: Columns) -> pa.Array:
+        stored, magic = SOURCES["timestamp_type"]
+        values = _integers(columns, stored)
+        if columns.untimed:
+            untimed = pc.is_in(_integers(columns, magic), _UNTIMED)
+            values = pc.if_else(untimed, TIMESTAMP_TYPES.index(NO_TIMESTAMP_TYPE), values)
+        return arrays.codes(values, TIMESTAMP_TYPES)
+
+    def _control_types(self, columns: Columns) -> pa.Array:
         """There are few control records: each is decoded by itself."""
-        types = array("b", bytes(rows))
-        if not chunk.markers:
+        rows = columns.rows
+        if not columns.markers or IS_CONTROL not in columns.columns:
             return arrays.constant(None, SIMPLE["control_type"][0], rows, CONTROL_TYPES)
-        marked = pc.equal(_integers(found[_CONTROL], rows), 1)
-        kind = bytes_type(self._request.layout)
-        keys, values = (self._bytes(found[name], rows, data, kind) for name in ("key", "value"))
+        types = array("b", bytes(rows))
+        marked = pc.equal(_integers(columns, IS_CONTROL), 1)
+        keys, values = (self._octets(name)(columns) for name in (names.KEY, names.VALUE))
         for row in pc.indices_nonzero(marked).to_pylist():
             record = Record(0, 0, keys[row].as_py(), values[row].as_py())
             types[row] = arrays.control_type(record, self._codec)
         codes = pa.Array.from_buffers(pa.int8(), rows, [marked.buffers()[1], pa.py_buffer(types)])
         return arrays.codes(codes, CONTROL_TYPES)
 
-    def _timestamps(self, column: AnyColumn, rows: int, kind: pa.DataType) -> pa.Array:
-        assert isinstance(column, IntegerColumn)
-        if self._core.module.count(column.values, rows, NO_TIMESTAMP):
-            return arrays.timestamps(_integers(column, rows), kind)
-        values: Any = column.values
-        return pa.Array.from_buffers(kind, rows, [None, values], null_count=0)
+    def _octets(self, name: str) -> Callable[[Columns], pa.Array]:
+        kind = bytes_type(self._request.layout)
 
-    def _bytes(
-        self, column: AnyColumn, rows: int, data: Sequence[pa.Buffer], kind: pa.DataType
-    ) -> pa.Array:
+        def make(columns: Columns) -> pa.Array:
+            return self._bytes(columns.columns[name], columns.rows, columns, kind)
+
+        return make
+
+    def _bytes(self, column: Any, rows: int, columns: Columns, kind: pa.DataType) -> pa.Array:
         assert isinstance(column, BytesColumn)
-        validity: Any = column.validity if column.nulls else None
-        buffers = [validity, column.main, *data]
-        if self._layout is Layout.BINARY:
-            memory: Any = column.data
-            if self._request.compact and 2 * column.data_size < memory.size:
-                memory.resize(column.data_size, shrink_to_fit=True)
-            buffers.append(memory)
-        return pa.Array.from_buffers(kind, rows, buffers, null_count=column.nulls)
+        validity = buffer_of(column.validity) if column.nulls else None
+        buffers = [validity, buffer_of(column.main)]
+        if columns.layout is Layout.VIEW:
+            buffers += [pa.py_buffer(source) for source in columns.sources]
+            return pa.Array.from_buffers(kind, rows, buffers, null_count=column.nulls)
+        memory = buffer_of(column.data)
+        if self._request.compact and 2 * column.data_size < memory.size:
+            memory.resize(column.data_size, shrink_to_fit=True)
+        made = _COPIED.get(kind, kind)
+        plain = pa.Array.from_buffers(made, rows, [*buffers, memory], null_count=column.nulls)
+        return plain if made == kind else plain.cast(kind)
 
-    def _headers(self, column: AnyColumn, rows: int, data: Sequence[pa.Buffer]) -> pa.Array:
+    def _headers(self, columns: Columns) -> pa.Array:
+        column = columns.columns[names.HEADERS]
         assert isinstance(column, ListColumn)
-        keys, values = column.children["key"], column.children["value"]
+        keys, values = (
+            column.children[name.rpartition(".")[2]]
+            for name in (names.HEADER_KEY, names.HEADER_VALUE)
+        )
         plain = bytes_type(self._request.layout)
         if isinstance(keys, BytesColumn) and keys.is_ascii:
             kind = header_key_type(self._request.layout, self._request.header_keys)
-            made = self._bytes(keys, column.items, data, kind)
+            made = self._bytes(keys, column.items, columns, kind)
         else:
-            made = self._bytes(keys, column.items, data, plain)
+            made = self._bytes(keys, column.items, columns, plain)
             made = arrays.header_keys(made, self._request, self._file)
-        others = self._bytes(values, column.items, data, plain)
-        offsets: Any = column.offsets
-        return arrays.headers(offsets, rows, made, others, self._request)
+        others = self._bytes(values, column.items, columns, plain)
+        offsets = buffer_of(column.offsets)
+        return arrays.headers(offsets, columns.rows, made, others, self._request)
 
 
-def _integers(column: AnyColumn, rows: int) -> pa.Array:
+_COPIED: Final = {pa.binary_view(): pa.binary(), pa.string_view(): pa.string()}
+"""Types whose bytes lie one after the other, for those that point to them."""
+
+
+def buffer_of(memory: Any) -> pa.Buffer:
+    """The memory as a buffer of Arrow."""
+    return memory if isinstance(memory, pa.Buffer) else pa.py_buffer(memory)
+
+
+def _between(values: pa.Array, low: int | None, high: int | None) -> list[pa.Array]:
+    found = [] if low is None else [pc.greater_equal(values, low)]
+    return found if high is None else [*found, pc.less(values, high)]
+
+
+def _integers(columns: Columns, name: str) -> pa.Array:
+    column = columns.columns[name]
     assert isinstance(column, IntegerColumn)
-    values: Any = column.values
-    return pa.Array.from_buffers(_INTEGER, rows, [None, values], null_count=0)
+    return pa.Array.from_buffers(
+        pa.int64(), columns.rows, [None, buffer_of(column.values)], null_count=0
+    )

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from kafkaspec.arrow.columns import LITTLE_ENDIAN
+from kafkaspec.arrow.columns import Arrays, allocate, sources_of
 from kafkaspec.arrow.encoding import encode_columns
 from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, with_place
-from kafkaspec.arrow.rows import Rows, wanted
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS, PLACE_COLUMNS, Place, Request, request_of
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.columns.memory import Layout
+from kafkaspec.columns.reader import Reader
 from kafkaspec.files import names
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
@@ -92,10 +92,21 @@ def place_of(segment: Segment) -> Place:
 
 def _segment(segment: Segment, request: Request, place: Place) -> Iterator[pa.RecordBatch]:
     progress = Progress(segment, request)
-    for batch, position in _positioned(segment, request, place):
-        yield batch
+    reader = Reader(
+        segment,
+        sources_of(request),
+        request.wanted,
+        layout=Layout.VIEW if request.layout == "view" else Layout.BINARY,
+        allocate=allocate,
+    )
+    made = Arrays(request, place, segment.codec, segment.name)
+    for columns in reader:
+        batch = made.batch(columns)
+        del columns
+        if batch.num_rows:
+            yield batch
         del batch  # the next one is made while this one may go
-        progress.at(position)
+        progress.at(reader.position)
     progress.at(segment.size)
 
 
@@ -113,47 +124,3 @@ class Progress:
         if self._tell is not None and position > self._last:
             self._tell(self._name, position - self._last)
             self._last = position
-
-
-def _positioned(
-    segment: Segment, request: Request, place: Place
-) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Record batches, and how far the segment was read for each."""
-    if segment.codec.name == "native" and LITTLE_ENDIAN:
-        from kafkaspec.arrow.native import NativeReader
-        from kafkaspec.codecs.native import NativeCodec
-
-        assert isinstance(segment.codec, NativeCodec)
-        reader = NativeReader(segment, segment.codec, request, place)
-        for made in reader:
-            yield made, reader.position
-            del made
-    else:
-        yield from _by_python(segment, request, place)
-
-
-def _by_python(
-    segment: Segment, request: Request, place: Place
-) -> Iterator[tuple[pa.RecordBatch, int]]:
-    rows = Rows(request, place, segment.codec)
-    high, earliest = request.end_offset, request.start_timestamp
-    try:
-        for batch in segment.batches(request.start_position, start_offset=request.start_offset):
-            default = batch.magic == 2
-            known = default or not batch.is_compressed
-            if high is not None and known and batch.base_offset >= high:
-                break
-            skipped = batch.is_control and not request.include_control
-            skipped |= default and earliest is not None and batch.max_timestamp < earliest
-            if not skipped:
-                rows.add(batch, wanted(batch.records(), request))
-                if rows.cost >= request.max_bytes:
-                    yield rows.take(segment.name), batch.end
-            if high is not None and batch.last_offset >= high - 1:
-                break
-    except KafkaSpecError:
-        if rows.rows:
-            yield rows.take(segment.name), 0  # what lies before the error
-        raise
-    if rows.rows:
-        yield rows.take(segment.name), segment.size

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec.columns.reader import Wanted
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
 from kafkaspec.log.columnar import CHUNK_BYTES, HeaderKeys, Layout
 
@@ -138,6 +139,18 @@ class Request:
     def by_offset(self) -> bool:
         """Whether records are chosen by their offsets."""
         return self.start_offset is not None or self.end_offset is not None
+
+    @property
+    def wanted(self) -> Wanted:
+        """What a reader of columns has to read."""
+        return Wanted(
+            start_offset=self.start_offset,
+            end_offset=self.end_offset,
+            start_timestamp=self.start_timestamp,
+            include_control=self.include_control,
+            max_bytes=self.max_bytes,
+            start_position=self.start_position,
+        )
 
     @property
     def schema(self) -> pa.Schema:

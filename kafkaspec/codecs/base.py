@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs.headers import HeaderTable
@@ -14,6 +14,9 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import kind_of, record_arguments, record_classes
 from kafkaspec.model import Buffer, Record
+
+if TYPE_CHECKING:
+    from kafkaspec.codecs.native.core import Core
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,9 @@ class Codec(ABC):
     """A codec made from the specification. All of them give the same results and errors."""
 
     name: ClassVar[str]
+
+    core: Core | None = None
+    """The core in C that reads and writes columns, where the codec has one."""
 
     def parse(
         self,
@@ -191,6 +197,28 @@ class Codec(ABC):
         Returns:
             The records of some batches of data of magic 2 that are not compressed, none if the
             first entry is another.
+        """
+        return None
+
+    def encode_columns(
+        self, message: Any, rows: int, columns: Mapping[str, Any], *, whole: bool = False
+    ) -> bytes | None:
+        """Return what ``encode_records`` does, of records that lie in columns.
+
+        For writers in a hurry, who must be able to do without: ``encode_records`` writes the same,
+        and says what does not fit. None of a codec means always.
+
+        Args:
+            message: header of the typed model, with the number of the records.
+            rows: how many there are.
+            columns: by name, ids of the specification: 64-bit integers; of bytes validity (or
+                None), 32-bit offsets and data; of a list 32-bit offsets, and its parts as columns.
+                What is not there has the default of the specification.
+            whole: of a batch the whole entry, with header and checksum, not compressed.
+
+        Returns:
+            A record set; of a message as header entries with a record each. None if the codec does
+            not write such columns, or something does not fit.
         """
         return None
 

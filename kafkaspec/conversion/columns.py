@@ -12,26 +12,22 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kafkaspec.codecs import Codec
-from kafkaspec.codecs.native import Core
-from kafkaspec.codecs.native.columns import BytesColumn, ColumnSet, IntegerColumn, Layout
-from kafkaspec.codecs.native.names import COMPRESSION, MAGIC, OFFSET, POSITION, SIZE, TIMESTAMP_TYPE
+from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable, scan
-from kafkaspec.codecs.native.wrappers import Shift, shift_of
+from kafkaspec.columns.memory import BytesColumn, ColumnSet, IntegerColumn, Layout
+from kafkaspec.columns.names import POSITION, SIZE
+from kafkaspec.columns.reader import described
+from kafkaspec.columns.wrappers import Shift, shift_of
 from kafkaspec.conversion.fields import own_fields
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind
-from kafkaspec.layout.kinds import KINDS, kind_of
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.names import COMPRESSION, MAGIC, OFFSET, TIMESTAMP_TYPE
 from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
 from kafkaspec.model import Buffer, Record
 
 _OFFSET, _TIMESTAMP, _KEY, _VALUE = Record._fields[:4]
 _UNUSED: Final = f"unused.{SIZE}"
-
-
-def core_of(codec: Codec) -> Core | None:
-    """Return what decodes and encodes columns, None where a codec has none."""
-    return getattr(codec, "core", None)
 
 
 class MessageColumns:
@@ -57,27 +53,14 @@ class MessageColumns:
             rows: how many of them are taken.
         """
         self._core = core
-        module = core.module
         self.rows = rows
         self.kind = KINDS[table.column(MAGIC)[0]]
         self.positions = table.column(POSITION)[:rows]
-        sizes = table.column(SIZE)
-        self.end = self.positions[rows - 1] + sizes[rows - 1]
+        self.end = self.positions[rows - 1] + table.column(SIZE)[rows - 1]
         self.unused = sum(size > 0 for size in table.column(_UNUSED)[:rows])
-        fields = module.BATCH_FIELDS
-        batches = array("q", bytes(8 * fields * rows))
-        with memoryview(batches) as view:
-            view[1::fields] = self.positions
-            view[2::fields] = sizes[:rows]
-            for place, value in ((3, -1), (6, 1), (7, module.VERIFY)):
-                view[place::fields] = memoryview(array("q", [value]) * rows)
         names = (_OFFSET, _TIMESTAMP, _KEY, _VALUE)
         columns = ColumnSet(core, names, rows, Layout.BINARY, self.end)
-        status, _, _ = module.decode(
-            (entries,), batches, 0, rows, Layout.BINARY, tuple(columns.outputs),
-            columns.capacities, columns.state,
-        )  # fmt: skip
-        self.complete = status == module.OK
+        self.complete = columns.decode((entries,), described(core, table, rows)) == rows
         found = columns.result()
         self.offsets = _integers(found[_OFFSET])
         self.timestamps = _integers(found[_TIMESTAMP])
@@ -126,24 +109,15 @@ class MessageColumns:
         Raises:
             KafkaSpecError: ``unencodable``.
         """
-        core = self._core
         offsets = self.offsets[first:last]
         if shift:
             offsets = memoryview(array("q", [offset - shift for offset in offsets]))
-        inputs: list[Any] = [None] * len(core.columns)
-        inputs[core.columns[_OFFSET].number] = offsets
-        inputs[core.columns[_TIMESTAMP].number] = self.timestamps[first:last]
+        inputs: dict[str, Any] = {_OFFSET: offsets, _TIMESTAMP: self.timestamps[first:last]}
         for name, column, sizes in zip((_KEY, _VALUE), self._bytes, self._sizes, strict=True):
             made = _bytes(column)
-            inputs[core.columns[name].number] = (
-                _bits(made.validity, first, last) if made.nulls else None,
-                sizes[first : last + 1],
-                made.data,
-            )
-        kind = core.kinds[kind_of(header).key]
-        data: bytes | None = core.module.encode(
-            kind.number, kind.header(header), last - first, tuple(inputs), False
-        )
+            bits = _bits(made.validity, first, last) if made.nulls else None
+            inputs[name] = (bits, sizes[first : last + 1], made.data)
+        data = self._core.encode(header, last - first, inputs)
         if data is None:
             detail = f"records from offset {self.offsets[first]} on do not fit the format"
             raise make_error(Reason.UNENCODABLE, detail)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec
-from kafkaspec.conversion.columns import Slice, core_of
+from kafkaspec.conversion.columns import Slice
 from kafkaspec.conversion.fields import RecordValues, Values, changed, encode_records
 from kafkaspec.conversion.offsets import sequence_after
 from kafkaspec.layout import EntryKind, names
@@ -244,7 +244,7 @@ def _messages(draft: Draft, codec: Codec, base: int) -> bytes:
         return records.columns.encode(header, records.first, records.last, base)
     if base:
         records = [record._replace(offset=record.offset - base) for record in records]
-    if draft.own is None and core_of(codec) is not None:
+    if draft.own is None and codec.core is not None:
         return codec.encode_records(header, records)
     made = []
     for record, own in zip(records, _each(draft), strict=True):

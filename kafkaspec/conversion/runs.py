@@ -9,7 +9,7 @@ from typing import Final
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.conversion.choices import PRODUCER_BATCH_BYTES, Choices
-from kafkaspec.conversion.columns import MessageColumns, Slice, core_of, read_run, read_wrapped
+from kafkaspec.conversion.columns import MessageColumns, Slice, read_run, read_wrapped
 from kafkaspec.conversion.drafts import MOST_DELTA, RECORD_OVERHEAD, Draft, Traits, Waiting, write
 from kafkaspec.conversion.fields import carried, header_values
 from kafkaspec.conversion.header import put_offset
@@ -48,7 +48,7 @@ class Runs:
         """
         self._choices = choices
         self._codec = codec
-        self._core = core_of(codec)
+        self._core = codec.core
         self._offsets = offsets
         self._losses = losses
         self._waiting = waiting

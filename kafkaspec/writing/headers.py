@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.checksum import crc32, crc32c
-from kafkaspec.codecs.native import Core, NativeCodec
 from kafkaspec.codecs.native.scan import End, EntryTable, scan
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout.framing import FRAMING, LEGACY_MESSAGE, RECORD_BATCH
@@ -153,7 +152,7 @@ def read_headers(segment: Segment, position: int = 0) -> Iterator[Headers]:
     Raises:
         KafkaSpecError: an entry that cannot be parsed; behind what is before it.
     """
-    core = _core(segment)
+    core = segment.codec.core
     cursor = segment.cursor()
     while position < segment.size:
         segment.check()
@@ -191,7 +190,7 @@ def read_all_headers(segment: Segment) -> Headers | None:
     Raises:
         KafkaSpecError: an entry that cannot be parsed.
     """
-    core = _core(segment)
+    core = segment.codec.core
     buffer, start = segment.cursor().at(0, segment.size)
     if core is not None:
         table = scan(core, buffer)
@@ -199,10 +198,6 @@ def read_all_headers(segment: Segment) -> Headers | None:
             return _of_table(table, segment, buffer, start)
     batches = list(segment.batches())
     return _of_batches(segment, buffer, start, batches) if batches else None
-
-
-def _core(segment: Segment) -> Core | None:
-    return segment.codec.core if isinstance(segment.codec, NativeCodec) else None
 
 
 def _of_table(table: EntryTable, segment: Segment, buffer: memoryview, start: int) -> Headers:

@@ -20,8 +20,8 @@ from tests.log import forge
 pa = pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.skipif("native" not in codec_names(), reason="the extension was not built")
 
-from kafkaspec.arrow.native import NativeReader  # noqa: E402
 from kafkaspec.arrow.schema import COLUMNS  # noqa: E402
+from kafkaspec.columns.reader import Reader  # noqa: E402
 
 APPENDED = forge.LOG_APPEND_TIME
 Outcome = tuple[list[dict[str, Any]], tuple[Any, ...] | None]
@@ -64,15 +64,16 @@ def check(data: bytes, options: dict[str, Any], crc: Any = "error") -> Outcome:
 
 @pytest.fixture
 def by_python(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Positions of entries that are read through record objects."""
+    """Positions of entries that a codec with a core leaves to record objects."""
     found: list[int] = []
-    original = NativeReader._by_python
+    original = Reader._by_records
 
-    def note(self: NativeReader, batch: Any) -> Any:
-        found.append(batch.position)
+    def note(self: Reader, batch: Any) -> Any:
+        if self._core is not None:
+            found.append(batch.position)
         return original(self, batch)
 
-    monkeypatch.setattr(NativeReader, "_by_python", note)
+    monkeypatch.setattr(Reader, "_by_records", note)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kafkaspec.codecs.native import Core
-from kafkaspec.codecs.native.columns import (
+from kafkaspec.columns.memory import (
     AnyColumn,
     BytesColumn,
     ColumnSet,
@@ -103,22 +103,8 @@ def decode(
         for column in columns._wanted:
             columns.outputs[column.number] = columns._new(column)
     flat = array("q", [number for batch in batches for number in batch])
-    first = 0
-    while True:
-        status, failed, _ = core.module.decode(
-            sources,
-            flat,
-            first,
-            len(batches) - first,
-            layout,
-            tuple(columns.outputs),
-            columns.capacities,
-            columns.state,
-        )
-        if status != core.module.GROW:
-            return status, columns
-        columns.grow()
-        first = failed
+    refused = columns.decode(sources, flat)
+    return (core.module.OK if refused == len(batches) else core.module.IRREGULAR), columns
 
 
 def golden_segments() -> Iterator[goldens.Golden]:

@@ -28,9 +28,9 @@ from kafkaspec._generated.python.model.recordbatch import (
 )
 from kafkaspec._generated.python.model.recordbatch import Record as SpecRecord
 from kafkaspec._generated.python.runtime import signed64
-from kafkaspec.codecs.native.columns import ColumnSet, Layout
-from kafkaspec.codecs.native.scan import End, load_array, scan
+from kafkaspec.codecs.native.scan import End, scan
 from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.columns.memory import ColumnSet, Layout
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
@@ -332,46 +332,6 @@ def test_every_cut_of_a_segment() -> None:
         table = scan(CORE, data, 0, end)
         assert table.position == max([stop for stop in ends if stop <= end], default=0)
         assert table.end is (End.COMPLETE if end in (0, *ends) else End.SHORT)
-
-
-@pytest.mark.parametrize(
-    ("suffix", "key", "entry"),
-    [
-        (".index", "index.offset_index", "index.offset_index_entry"),
-        (".timeindex", "index.time_index", "index.time_index_entry"),
-    ],
-)
-def test_indexes(suffix: str, key: str, entry: str) -> None:
-    seen = 0
-    for golden in goldens.files(suffix):
-        data = golden.path.read_bytes()
-        base = int(golden.path.stem)
-        table = load_array(CORE, key, data, parameter=base)
-        position = 0
-        for row in range(table.count):
-            parsed, position = REFERENCE.parse(entry, data, position, parameters=(base,))
-            for name in table.names:
-                assert table.columns[name][row] == getattr(parsed, name)
-        seen += table.count
-    assert seen > 50
-
-
-def test_transaction_index() -> None:
-    seen = 0
-    for golden in goldens.files(".txnindex"):
-        data = golden.path.read_bytes()
-        key = "transaction_index.transaction_index"
-        table = load_array(CORE, key, data)
-        parsed, _ = REFERENCE.parse(key, data)
-        assert table.count == len(parsed.entries)
-        for row, found in enumerate(parsed.entries):
-            for name in table.names:
-                assert table.columns[name][row] == getattr(found, name)
-        seen += table.count
-        broken = b"\1\0" + data[2:]
-        assert load_array(CORE, key, broken).count == 0
-        assert load_array(CORE, key, data[:-1]).count == table.count - 1
-    assert seen
 
 
 # -- checksums and threads ------------------------------------------------------------------

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kafkaspec.codecs.native.columns import Layout
 from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.columns.memory import Layout
 from kafkaspec.log.segment import Segment
 from tests import goldens
 from tests.codecs.native_cases import decode, golden_segments, integers, records

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from kafkaspec._generated.python.model.recordbatch import BatchAttributes, RecordBatch
 from kafkaspec.codecs.base import Codec
-from kafkaspec.codecs.native.columns import Layout
 from kafkaspec.codecs.native.scan import End, scan
 from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.columns.memory import Layout
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record

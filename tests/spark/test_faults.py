@@ -85,7 +85,7 @@ def test_an_empty_directory(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
 MEMORY = """
 import pickle, resource, sys
 from kafkaspec.spark.batch_reader import SegmentReader
-import kafkaspec.arrow.native, kafkaspec.codecs.native  # what every worker has
+import kafkaspec.arrow.reading, kafkaspec.codecs.native  # what every worker has
 
 reader, task = pickle.load(sys.stdin.buffer)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -25,11 +25,11 @@ import pytest
 from kafkaspec.checksum import crc32, crc32c
 from kafkaspec.codecs.base import Codec
 from kafkaspec.codecs.native import NativeCodec
-from kafkaspec.codecs.native.columns import ColumnSet, Layout
 from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.codecs.references.construct import ConstructCodec
 from kafkaspec.codecs.references.kaitai import KaitaiCodec
+from kafkaspec.columns.memory import ColumnSet, Layout
 from kafkaspec.errors import KafkaSpecError, Reason
 from tests.specgen import changes
 from tests.specgen.edits import Edit, Tree, imported, make_tree

@@ -27,6 +27,7 @@ LAYERS = (
     ("kafkaspec.io",),
     ("kafkaspec.files",),
     ("kafkaspec.log",),
+    ("kafkaspec.columns",),
     ("kafkaspec.writing",),
     ("kafkaspec.arrow",),
     ("kafkaspec.analysis",),

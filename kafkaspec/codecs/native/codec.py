@@ -11,34 +11,17 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, ClassVar, Final
 
-from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs.base import NOWHERE, Codec, Origin, PlainRecords
 from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
-from kafkaspec.codecs.native.names import (
-    BATCH_MAGIC,
-    COMPRESSION,
-    IS_CONTROL,
-    MAGIC,
-    POSITION,
-    ROWS,
-    SIZE,
-)
 from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.layout import TypeLayout
 from kafkaspec.layout.kinds import record_classes
 from kafkaspec.model import Buffer, Record
 
 _AT_ONCE: Final = 64
 """Headers that are read at once: few enough that they stay in the cache."""
-_PLAIN: Final = (POSITION, SIZE, MAGIC, COMPRESSION, IS_CONTROL, ROWS)
-"""Columns of a scan that records of plain batches are made with."""
-
-_ENTRY = LAYOUTS["recordbatch.entry"]
-_FRAMING = sum(field.size for field in _ENTRY.fields)
-_MESSAGE = f"/{_ENTRY.fields[-1].id}/{LAYOUTS['recordbatch.message'].fields[0].id}"
 
 
 class NativeCodec(Codec):
@@ -58,9 +41,6 @@ class NativeCodec(Codec):
         self._package = package
         self.core: Core = load_core(package)
         self.reference = PythonCodec(package)
-        self._kinds = {kind.key: kind for kind in self.core.kinds.values()}
-        self._by_class: dict[type, Kind] = {}
-        self._plain_roles = tuple(self.core.scan_names.index(name) for name in _PLAIN)
 
     def _parse(
         self,
@@ -84,16 +64,7 @@ class NativeCodec(Codec):
 
     def kind_of(self, message: Any) -> Kind:
         """The kind of entry that an object of the typed model is."""
-        kind = self._by_class.get(type(message))
-        if kind is None:
-            name = type(message).__name__
-            kind = next(
-                kind
-                for kind in self._kinds.values()
-                if "".join(part.capitalize() for part in kind.key.split(".")[1].split("_")) == name
-            )
-            self._by_class[type(message)] = kind
-        return kind
+        return self.core.kind_of(message)
 
     def scan(
         self,
@@ -121,8 +92,7 @@ class NativeCodec(Codec):
             table.values,
             table.capacity,
             table.count,
-            self._plain_roles,
-            BATCH_MAGIC,
+            core.plain_roles,
             core.module.VERIFY if verify else 0,
             Record,
             core.record_plan,
@@ -198,59 +168,14 @@ class NativeCodec(Codec):
             raise self._unencodable(batch, kind, items, whole)
         return data
 
-    def batch_of(self, records: Sequence[Record]) -> bytes:
-        """An entry that gives just these records again, whatever they come from."""
-        kind = next(kind for kind in self.core.kinds.values() if kind.is_batch)
-        model = import_module(f"{self._package}.python.model.{kind.key.split('.')[0]}")
-        batch = model.RecordBatch(
-            base_offset=records[0].offset if records else 0,
-            last_offset_delta=0,
-            base_timestamp=records[0].timestamp if records else 0,
-            max_timestamp=0,
-            num_records=len(records),
-            records=b"",
-        )
-        return self.encode_records(batch, records, whole=True)
-
-    def explain(self, buffer: Buffer, position: int, *, verify: bool = True) -> list[Record]:
-        """The records of an entry of magic 2 that is not compressed, by the Python codec.
-
-        For entries that the core refuses: this raises the error that they deserve.
-
-        Raises:
-            KafkaSpecError: what is wrong with the entry. If nothing is, it has become another
-                since the core looked at it.
-        """
-        entry, _ = self.reference.parse("recordbatch.entry", buffer, position, origin=NOWHERE)
-        layout = import_module(f"{self._package}.layout").LAYOUTS[self.kind_of(entry.message).key]
-        if verify:
-            self._verify(memoryview(buffer), position, entry, layout)
-        payload = getattr(entry.message, "records", None)
-        if payload is not None and not entry.message.attributes.compression:
-            path = f"{_MESSAGE}/{layout.fields[-1].id}"
-            start = position + self.kind_of(entry.message).header_size
-            origin = Origin(position=start, path=path)
-            return self.reference.decode_records(entry.message, payload, origin=origin)
-        detail = "the entry cannot be read, or was changed while it was read"
-        raise make_error(Reason.CHANGED, detail, offset=position)
-
-    def _verify(self, buffer: memoryview, position: int, entry: Any, layout: TypeLayout) -> None:
-        checksum = layout.checksum
-        if checksum is None:
-            return
-        end = position + _FRAMING + entry.len_message
-        data = buffer[position + _FRAMING : end]
-        computed = getattr(self.core.module, checksum.algorithm)(data[checksum.start :])
-        stored = getattr(entry.message, checksum.field)
-        if computed != stored:
-            raise make_error(
-                Reason.CHECKSUM_MISMATCH,
-                f"stored {checksum.algorithm} is {stored:#010x},"
-                f" of the bytes it is {computed:#010x}",
-                offset=position + _FRAMING + checksum.position,
-                path=f"{_MESSAGE}/{checksum.field}",
-                spec=next(f.location for f in layout.fields if f.id == checksum.field),
-            )
+    def encode_columns(
+        self, message: Any, rows: int, columns: Mapping[str, Any], *, whole: bool = False
+    ) -> bytes | None:
+        """As ``Codec.encode_columns``."""
+        kind = self.kind_of(message)
+        if kind.is_batch and (record_classes(message).missing or (whole and not kind.header_size)):
+            return None
+        return self.core.encode(message, rows, columns, whole=whole and kind.is_batch)
 
     def _framed(self, batch: Any, payload: bytes) -> bytes:
         """An entry whose header only the Python codec can write."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -11,7 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from kafkaspec.codecs.native.names import INNER_ROLES, PLAIN_ROLES, ROLES
 from kafkaspec.extension import StaleExtensionError, fingerprint
+from kafkaspec.layout.kinds import kind_of
 from kafkaspec.model import Record
 
 DEFAULT_PACKAGE = "kafkaspec._generated"
@@ -47,6 +50,7 @@ class Kind:
         names: dotted ids of what a header consists of.
         used: a bit for each of them that records are decoded with.
         is_batch: whether its records lie in a payload of their own.
+        record_size: bytes that a record of a batch has at least.
         header_size: bytes in front of that payload, 0 where the core cannot write them.
     """
 
@@ -55,6 +59,7 @@ class Kind:
     names: tuple[str, ...]
     used: int
     is_batch: bool
+    record_size: int
     header_size: int
 
     @cached_property
@@ -104,7 +109,11 @@ class Core:
         module: the extension.
         columns: what it can fill, by name.
         kinds: kinds of entries, by key of their type.
+        record_sizes: ``Kind.record_size`` by number of the kind.
         scan_names: columns of a scan of headers.
+        roles: columns of a scan that ``select`` looks at.
+        inner_roles: columns that ``survey`` looks at.
+        plain_roles: columns that ``Records`` looks at.
     """
 
     def __init__(self, module: ModuleType) -> None:
@@ -114,13 +123,41 @@ class Core:
             for number, (name, kind, index, list_) in enumerate(module.COLUMNS)
         }
         self.kinds = {
-            key: Kind(key, number, names, used, bool(batch), size)
-            for number, (key, names, used, batch, size) in enumerate(module.KINDS)
+            key: Kind(key, number, names, used, bool(batch), least, size)
+            for number, (key, names, used, batch, least, size) in enumerate(module.KINDS)
         }
+        self.record_sizes = [kind.record_size for kind in self.kinds.values()]
+        self._by_class: dict[type, Kind] = {}
         self.scan_names: tuple[str, ...] = module.SCAN
-        self.arrays = {
-            key: (number, size, names) for number, (key, size, names) in enumerate(module.ARRAYS)
-        }
+        self.roles = self._numbers(ROLES)
+        self.inner_roles = self._numbers(INNER_ROLES)
+        self.plain_roles = self._numbers(PLAIN_ROLES)
+
+    def kind_of(self, message: Any) -> Kind:
+        """Return the kind of entry that an object of the typed model is."""
+        kind = self._by_class.get(type(message))
+        if kind is None:
+            kind = self._by_class[type(message)] = self.kinds[kind_of(message).key]
+        return kind
+
+    def encode(
+        self, message: Any, rows: int, columns: Mapping[str, Any], *, whole: bool = False
+    ) -> bytes | None:
+        """Return the bytes of records in columns, None where something does not fit.
+
+        Args: see ``Codec.encode_columns``. Fields without a default are written as zeros.
+        """
+        kind = self.kind_of(message)
+        inputs: list[Any] = [None] * len(self.columns)
+        for name, column in columns.items():
+            inputs[self.columns[name].number] = column
+        made: bytes | None = self.module.encode(
+            kind.number, kind.header(message), rows, tuple(inputs), whole
+        )
+        return made
+
+    def _numbers(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        return tuple(self.scan_names.index(name) for name in names)
 
     @cached_property
     def record_plan(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-/* The extension module: tables of the generated core, scans, arrays, checksums. */
+/* The extension module: tables of the generated core, scans, checksums. */
 #include "glue.h"
 
 PyDoc_STRVAR(scan_doc,
@@ -30,44 +30,6 @@ static PyObject *glue_scan(PyObject *module, PyObject *args)
         status = ks_scan(bytes, start, end, out, capacity, have, &count, &position);
         Py_END_ALLOW_THREADS
         result = Py_BuildValue("iLL", status, (long long)count, (long long)position);
-    }
-    glue_pins_close(&pins);
-    return result;
-}
-
-PyDoc_STRVAR(load_doc,
-             "load_array(number, buffer, start, count, parameter, columns) -> good\n\n"
-             "Entries of an array; column k of entry i is columns[k * count + i]. Returns how many\n"
-             "entries from the first on are regular.");
-
-static PyObject *glue_load(PyObject *module, PyObject *args)
-{
-    PyObject *buffer, *columns;
-    long long start, count, parameter;
-    int number;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "iOLLLO", &number, &buffer, &start, &count, &parameter, &columns))
-        return NULL;
-    if (number < 0 || number >= ks_arrays_count)
-        return PyErr_Format(PyExc_ValueError, "there is no array %d", number);
-    const ks_array *array = &ks_arrays[number];
-    glue_pins pins;
-    if (glue_pins_open(&pins, 2) < 0)
-        return NULL;
-    PyObject *result = NULL;
-    int64_t size = 0, good = 0;
-    const uint8_t *bytes = glue_pin(&pins, buffer, 0, &size);
-    if (bytes && (start < 0 || start > size || count < 0 ||
-                  count > (size - start) / array->entry_size))
-        PyErr_SetString(PyExc_ValueError, "the entries are not in the buffer");
-    else if (bytes) {
-        int64_t *out = glue_pin_sized(&pins, columns, 1, 8 * count * array->columns);
-        if (out) {
-            Py_BEGIN_ALLOW_THREADS
-            good = array->load(bytes + start, count, parameter, out);
-            Py_END_ALLOW_THREADS
-            result = PyLong_FromLongLong(good);
-        }
     }
     glue_pins_close(&pins);
     return result;
@@ -155,10 +117,8 @@ static PyObject *glue_count(PyObject *module, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"scan", glue_scan, METH_VARARGS, scan_doc},
-    {"load_array", glue_load, METH_VARARGS, load_doc},
     {"decode", glue_decode, METH_VARARGS, "Records of batches into columns."},
     {"payload_objects", glue_payload_objects, METH_VARARGS, "Records of one payload as objects."},
-    {"plan", glue_plan, METH_VARARGS, "Chunks of batches from a table of headers."},
     {"select", glue_select, METH_VARARGS, "Descriptions of the batches that are wanted."},
     {"survey", glue_survey, METH_VARARGS, "What the entries of a buffer have in common."},
     {"adjust", glue_adjust, METH_VARARGS, "Add to rows of a column of integers, or set them."},
@@ -209,21 +169,9 @@ static PyObject *kinds_table(void)
         const ks_kind *k = &ks_kinds[i];
         PyObject *names = names_tuple(k->names, k->members);
         table = set_item(table, i,
-                         names ? Py_BuildValue("sNKiL", k->key, names, (unsigned long long)k->used,
-                                               k->is_batch, (long long)k->header_size)
-                               : NULL);
-    }
-    return table;
-}
-
-static PyObject *arrays_table(void)
-{
-    PyObject *table = PyTuple_New(ks_arrays_count);
-    for (int i = 0; table && i < ks_arrays_count; i++) {
-        const ks_array *a = &ks_arrays[i];
-        PyObject *names = names_tuple(a->names, a->columns);
-        table = set_item(table, i,
-                         names ? Py_BuildValue("sLN", a->key, (long long)a->entry_size, names)
+                         names ? Py_BuildValue("sNKiLL", k->key, names, (unsigned long long)k->used,
+                                               k->is_batch, (long long)k->record_size,
+                                               (long long)k->header_size)
                                : NULL);
     }
     return table;
@@ -258,14 +206,13 @@ static int prepare(PyObject *module)
         {"PAYLOAD_POSITION", KS_B_PAYLOAD_POSITION}, {"PAYLOAD_SIZE", KS_B_PAYLOAD_SIZE},
         {"ROWS", KS_B_ROWS}, {"FLAGS", KS_B_FLAGS},
         {"BOUNDED", KS_S_BOUNDED}, {"CONTROL", KS_S_CONTROL}, {"CUT", KS_S_CUT},
-        {"COMPRESSED", KS_S_COMPRESSED}, {"OLDEST", KS_S_OLDEST}, {"ENDED", KS_S_ENDED},
+        {"COMPRESSED", KS_S_COMPRESSED}, {"UNTIMED", KS_S_UNTIMED}, {"ENDED", KS_S_ENDED},
         {"OTHERWISE", KS_S_OTHERWISE}, {"MARKERS", KS_S_MARKERS},
     };
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0)
             return -1;
     if (add(module, "COLUMNS", columns_table()) < 0 || add(module, "KINDS", kinds_table()) < 0 ||
-        add(module, "ARRAYS", arrays_table()) < 0 ||
         add(module, "SCAN", names_tuple(ks_scan_names, ks_scan_count)) < 0)
         return -1;
     if (add(module, "Records", glue_records_type(module)) < 0)

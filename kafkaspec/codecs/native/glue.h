@@ -30,18 +30,29 @@ enum {
 enum {
     KS_S_CUT = 1,        /* some records are outside of the bounds */
     KS_S_COMPRESSED = 2, /* some entries are to be decompressed */
-    KS_S_OLDEST = 4,     /* there are messages of magic 0 */
+    KS_S_UNTIMED = 4,    /* there are entries of a kind without timestamps */
     KS_S_ENDED = 8,      /* nothing that follows is wanted */
     KS_S_OTHERWISE = 16, /* the next entry is wanted, but not one for the core */
     KS_S_MARKERS = 32    /* there are control records */
 };
+
+/* Whether an entry is a batch, by what a scan says of its kind; the caller may have made that up. */
+static inline int glue_is_batch(int64_t kind)
+{
+    return kind >= 0 && kind < ks_kinds_count && ks_kinds[kind].is_batch;
+}
+
+/* Whether a magic is in a set: a bit for each. */
+static inline int glue_has(int64_t set, int64_t magic)
+{
+    return magic >= 0 && magic < 63 && (set >> magic & 1);
+}
 
 /* Integers of a tuple; -1 with an exception set. */
 int glue_integers(PyObject *tuple, int64_t *out, Py_ssize_t count);
 
 PyObject *glue_decode(PyObject *module, PyObject *args);
 PyObject *glue_payload_objects(PyObject *module, PyObject *args);
-PyObject *glue_plan(PyObject *module, PyObject *args);
 PyObject *glue_select(PyObject *module, PyObject *args);
 PyObject *glue_survey(PyObject *module, PyObject *args);
 PyObject *glue_adjust(PyObject *module, PyObject *args);

@@ -9,7 +9,7 @@
 #include "structmember.h"
 
 /* Columns of a table of headers, by what they mean here. */
-enum { POSITION, SIZE, MAGIC, COMPRESSION, CONTROL, ROWS, ROLES };
+enum { COMPRESSION, CONTROL, ROWS, ROLES };
 
 typedef struct {
     PyObject_HEAD
@@ -17,11 +17,11 @@ typedef struct {
     glue_pins pins;
     ks_buffer source;
     const int64_t *column[ROLES];
+    const int64_t *position, *size, *kind;
     int64_t count;
     int64_t next; /* batch that is decoded next */
     int64_t row;  /* record of this batch that is made next */
     long long end;
-    int64_t magic;
     int64_t flags;
     PyObject *check;
     uint8_t *copy; /* of the batch, where the source may go away between two records */
@@ -45,12 +45,12 @@ static void records_dealloc(PyObject *object)
 static PyObject *records_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     PyObject *buffer, *values, *roles, *record, *plan, *check;
-    long long start, capacity, count, magic, flags;
+    long long start, capacity, count, flags;
     unsigned long long text;
     if (keywords && PyDict_Size(keywords))
         return PyErr_Format(PyExc_TypeError, "Records takes no keywords");
-    if (!PyArg_ParseTuple(args, "OLOLLOLLOOKO", &buffer, &start, &values, &capacity, &count, &roles,
-                          &magic, &flags, &record, &plan, &text, &check))
+    if (!PyArg_ParseTuple(args, "OLOLLOLOOKO", &buffer, &start, &values, &capacity, &count, &roles,
+                          &flags, &record, &plan, &text, &check))
         return NULL;
     int64_t role[ROLES];
     if (glue_integers(roles, role, ROLES) < 0)
@@ -73,9 +73,11 @@ static PyObject *records_new(PyTypeObject *type, PyObject *args, PyObject *keywo
         goto failed;
     for (int k = 0; k < ROLES; k++)
         self->column[k] = v + role[k] * capacity;
+    self->position = v + KS_SCAN_POSITION * capacity;
+    self->size = v + KS_SCAN_SIZE * capacity;
+    self->kind = v + KS_SCAN_KIND * capacity;
     self->count = count;
     self->end = start;
-    self->magic = magic;
     self->flags = flags;
     self->check = check == Py_None ? NULL : check;
     Py_XINCREF(self->check);
@@ -116,10 +118,10 @@ static int advance(records *self)
 {
     const int64_t i = self->next;
     maker *m = &self->m;
-    if (i >= self->count || self->column[MAGIC][i] != self->magic ||
-        self->column[COMPRESSION][i] || self->column[CONTROL][i])
+    if (i >= self->count || !glue_is_batch(self->kind[i]) || self->column[COMPRESSION][i] ||
+        self->column[CONTROL][i])
         return 0;
-    const int64_t position = self->column[POSITION][i], size = self->column[SIZE][i];
+    const int64_t position = self->position[i], size = self->size[i];
     const int64_t rows = self->column[ROWS][i];
     /* A record has more than one byte. */
     if (rows < 0 || rows > size || position < 0 || size < 0 || size > self->source.size ||
@@ -167,8 +169,8 @@ static PyObject *records_next(PyObject *object)
 }
 
 PyDoc_STRVAR(records_doc,
-             "Records(buffer, start, values, capacity, count, roles, magic, flags, record, plan,"
-             " text, check)\n\n"
+             "Records(buffer, start, values, capacity, count, roles, flags, record, plan, text,"
+             " check)\n\n"
              "Records of the first batches of a table of headers that need nothing but decoding.\n"
              "check is called before each batch is looked at, which is copied then; None: neither.");
 

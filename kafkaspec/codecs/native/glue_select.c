@@ -9,7 +9,7 @@ enum {
     RECORDS_SIZE, VALUE, VALUE_SIZE, ROLES
 };
 /* What is wanted. */
-enum { BATCH_MAGIC, LEAST_RECORD, LOW, HIGH, EARLIEST, OPTIONS, FLAGS, RULES };
+enum { UNTIMED, LOW, HIGH, EARLIEST, OPTIONS, FLAGS, RULES };
 
 typedef struct {
     int64_t next;   /* the first entry that was not looked at, or has to be looked at otherwise */
@@ -19,16 +19,15 @@ typedef struct {
 } selection;
 
 /* Whether the core can decode an entry as it stands, or when it is decompressed. */
-static int describe(const int64_t *const *column, int64_t i, const int64_t *rule, int64_t *b,
-                    selection *s)
+static int describe(const int64_t *const *column, int64_t i, int64_t kind, const int64_t *rule,
+                    int64_t *b, selection *s)
 {
     const int64_t codec = column[COMPRESSION][i];
-    const int is_batch = column[MAGIC][i] == rule[BATCH_MAGIC];
     int64_t records = 1, packed = 0, start = column[RECORDS][i], size = column[RECORDS_SIZE][i];
-    if (is_batch) {
+    if (glue_is_batch(kind)) {
         records = column[ROWS][i];
         packed = codec != 0 && records > 0;
-        if (records < 0 || (!packed && records > size / rule[LEAST_RECORD]))
+        if (records < 0 || (!packed && records > size / ks_kinds[kind].record_size))
             return 0;
         if (column[CONTROL][i])
             s->facts |= KS_S_MARKERS;
@@ -48,8 +47,8 @@ static int describe(const int64_t *const *column, int64_t i, const int64_t *rule
         b[KS_B_PAYLOAD_SIZE] = size;
         s->facts |= KS_S_COMPRESSED;
     }
-    if (column[MAGIC][i] == 0)
-        s->facts |= KS_S_OLDEST;
+    if (glue_has(rule[UNTIMED], column[MAGIC][i]))
+        s->facts |= KS_S_UNTIMED;
     b[KS_B_ROWS] = records;
     b[KS_B_FLAGS] = rule[FLAGS];
     return 1;
@@ -65,7 +64,8 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
     const int control = (rule[OPTIONS] & KS_S_CONTROL) != 0;
     for (; s->next < count; s->next++) {
         const int64_t i = s->next;
-        const int is_batch = column[MAGIC][i] == rule[BATCH_MAGIC];
+        const int64_t kind = values[KS_SCAN_KIND * capacity + i];
+        const int is_batch = glue_is_batch(kind);
         const int64_t first = is_batch ? column[BASE_OFFSET][i] : column[OFFSET][i];
         const int64_t last = is_batch ? column[LAST_OFFSET][i] : first;
         /* Of a wrapper only the last offset is known. */
@@ -83,12 +83,12 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
             const int64_t records = is_batch ? column[ROWS][i] : 1;
             if (s->number && s->rows + records >= INT32_MAX)
                 return;
-            if (!describe(column, i, rule, b, s)) {
+            if (!describe(column, i, kind, rule, b, s)) {
                 s->facts |= KS_S_OTHERWISE | (ends ? KS_S_ENDED : 0);
                 return;
             }
-            b[KS_B_POSITION] = values[i];
-            b[KS_B_SIZE] = values[capacity + i];
+            b[KS_B_POSITION] = values[KS_SCAN_POSITION * capacity + i];
+            b[KS_B_SIZE] = values[KS_SCAN_SIZE * capacity + i];
             s->number++;
             s->rows += records;
             const int wrapped = b[KS_B_ROWS] < 0;
@@ -108,7 +108,8 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
  * select(values, capacity, first, count, roles, rules, batches) -> (next, number, rows, facts)
  *
  * values, capacity, count: a table as scan fills it, looked at from entry `first` on. roles: which
- * of its columns mean what. rules: which entries are wanted. batches: room for the descriptions of
+ * of its columns mean what. rules: the magics without timestamps, and which entries are wanted.
+ * batches: room for the descriptions of
  * all that are looked at. What is compressed has -1 - codec for its payload, and where that lies in
  * the input; who decompresses it puts the place of the records there. A wrapper, of which only the
  * last offset is known and not how many records it has, counts as one and has -1 - its number in
@@ -125,7 +126,7 @@ PyObject *glue_select(PyObject *module, PyObject *args)
     int64_t role[ROLES], rule[RULES];
     if (glue_integers(roles, role, ROLES) < 0 || glue_integers(rules, rule, RULES) < 0)
         return NULL;
-    int bad = first < 0 || first > count || count > capacity || rule[LEAST_RECORD] < 1 ||
+    int bad = first < 0 || first > count || count > capacity ||
               capacity > PY_SSIZE_T_MAX / 1024;
     for (int k = 0; k < ROLES; k++)
         bad |= role[k] < 0 || role[k] >= ks_scan_count;

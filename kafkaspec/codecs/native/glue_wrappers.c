@@ -8,25 +8,26 @@ enum { AT_ONCE = 64 };
 
 typedef struct {
     int64_t count;
-    int64_t lowest, highest; /* magic */
-    int64_t compressed;      /* entries with a codec */
-    int64_t first, last;     /* offsets */
+    int64_t batches;
+    int64_t untimed;     /* entries of a kind without timestamps */
+    int64_t compressed;  /* entries with a codec */
+    int64_t first, last; /* offsets */
 } survey;
 
-static void look(const int64_t *values, int64_t count, const int64_t *role, survey *s)
+static void look(const int64_t *values, int64_t count, const int64_t *role, int64_t untimed,
+                 survey *s)
 {
+    const int64_t *kind = values + KS_SCAN_KIND * AT_ONCE;
     const int64_t *magic = values + role[MAGIC] * AT_ONCE;
     const int64_t *codec = values + role[COMPRESSION] * AT_ONCE;
     const int64_t *offset = values + role[OFFSET] * AT_ONCE;
     if (!count)
         return;
-    if (!s->count) {
-        s->lowest = s->highest = magic[0];
+    if (!s->count)
         s->first = offset[0];
-    }
     for (int64_t i = 0; i < count; i++) {
-        s->lowest = magic[i] < s->lowest ? magic[i] : s->lowest;
-        s->highest = magic[i] > s->highest ? magic[i] : s->highest;
+        s->batches += glue_is_batch(kind[i]);
+        s->untimed += glue_has(untimed, magic[i]);
         s->compressed += codec[i] != 0;
     }
     s->last = offset[count - 1];
@@ -34,17 +35,18 @@ static void look(const int64_t *values, int64_t count, const int64_t *role, surv
 }
 
 /*
- * survey(buffer, roles) -> (status, count, lowest, highest, compressed, first, last)
+ * survey(buffer, roles, untimed) -> (status, count, batches, untimed, compressed, first, last)
  *
- * The entries that a buffer consists of: why they end, as for scan, how many there are, the lowest
- * and the highest magic, how many are compressed, the first and the last offset.
+ * The entries that a buffer consists of: why they end, as for scan, how many there are, how many of
+ * them are batches, of a magic without timestamps, and compressed, the first and the last offset.
  */
 PyObject *glue_survey(PyObject *module, PyObject *args)
 {
     PyObject *buffer, *roles;
+    long long untimed;
     int64_t role[ROLES];
     (void)module;
-    if (!PyArg_ParseTuple(args, "OO", &buffer, &roles) || glue_integers(roles, role, ROLES) < 0)
+    if (!PyArg_ParseTuple(args, "OOL", &buffer, &roles, &untimed) || glue_integers(roles, role, ROLES) < 0)
         return NULL;
     for (int k = 0; k < ROLES; k++)
         if (role[k] < 0 || role[k] >= ks_scan_count)
@@ -66,11 +68,11 @@ PyObject *glue_survey(PyObject *module, PyObject *args)
         Py_BEGIN_ALLOW_THREADS
         do {
             status = ks_scan(bytes, position, size, values, AT_ONCE, present, &count, &position);
-            look(values, count, role, &s);
+            look(values, count, role, untimed, &s);
         } while (status == KS_GROW);
         Py_END_ALLOW_THREADS
-        result = Py_BuildValue("iLLLLLL", status, (long long)s.count, (long long)s.lowest,
-                               (long long)s.highest, (long long)s.compressed, (long long)s.first,
+        result = Py_BuildValue("iLLLLLL", status, (long long)s.count, (long long)s.batches,
+                               (long long)s.untimed, (long long)s.compressed, (long long)s.first,
                                (long long)s.last);
     } else if (bytes) {
         PyErr_NoMemory();

@@ -1,9 +1,8 @@
-"""Headers of entries and entries of indexes, by columns, in one call."""
+"""Headers of entries by columns, in one call."""
 
 from __future__ import annotations
 
 import mmap
-from array import array
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
@@ -118,46 +117,3 @@ def _joined(parts: list[EntryTable]) -> EntryTable:
         row += part.count
     last = parts[-1]
     return EntryTable(names, count, last.end, last.position, values, present, count)
-
-
-@dataclass
-class ArrayTable:
-    """Entries of an index.
-
-    Attributes:
-        names: the columns, ids of the specification.
-        count: number of entries that are regular.
-        columns: signed 64-bit integers by name.
-    """
-
-    names: tuple[str, ...]
-    count: int
-    columns: dict[str, array[int] | memoryview]
-
-
-def load_array(
-    core: Core, key: str, buffer: Buffer, start: int = 0, end: int | None = None, parameter: int = 0
-) -> ArrayTable:
-    """All whole entries of a file that is an array: ``index.offset_index`` for instance.
-
-    Args:
-        core: the extension.
-        key: key of the type of the whole file.
-        buffer: the bytes.
-        start: where the first entry begins.
-        end: where the bytes end.
-        parameter: argument of the type, such as the base offset of an index.
-
-    Returns:
-        The entries up to the first that is not regular, what a part of an entry at the end is not
-        counted among.
-    """
-    number, size, names = core.arrays[key]
-    stop = memoryview(buffer).nbytes if end is None else end
-    count = (stop - start) // size
-    values = memoryview(bytearray(8 * count * len(names))).cast("q")
-    good = core.module.load_array(number, buffer, start, count, parameter, values)
-    columns: dict[str, array[int] | memoryview] = {
-        name: values[k * count : k * count + good] for k, name in enumerate(names)
-    }
-    return ArrayTable(names, good, columns)

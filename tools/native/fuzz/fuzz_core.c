@@ -196,18 +196,6 @@ static void payload(const uint8_t *data, int64_t size, uint64_t choice)
     }
 }
 
-static void arrays(const uint8_t *data, int64_t size)
-{
-    for (int i = 0; i < ks_arrays_count; i++) {
-        int64_t count = size / ks_arrays[i].entry_size;
-        int64_t *out = room(8 * (size_t)(count * ks_arrays[i].columns));
-        int64_t good = ks_arrays[i].load(data, count, INT64_MAX, out);
-        if (good < 0 || good > count)
-            abort();
-        free(out);
-    }
-}
-
 static void scan(const uint8_t *data, int64_t size, uint64_t choice)
 {
     int64_t *table = room(8 * (size_t)(MOST_ENTRIES * ks_scan_count));
@@ -253,7 +241,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
             abort();
     scan(data, (int64_t)length, choice);
     payload(data, (int64_t)length, choice);
-    arrays(data, (int64_t)length);
     free(data);
     return 0;
 }

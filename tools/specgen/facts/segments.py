@@ -35,6 +35,9 @@ from tools.specgen.model import (
     ValueInstance,
 )
 
+KIND = "entry.kind"
+"""Column of a scan: number of the kind of an entry, its place among ``Segment.kinds``."""
+
 
 @dataclass(frozen=True)
 class Member:
@@ -216,8 +219,8 @@ class Segment:
 
     @cached_property
     def scan_columns(self) -> tuple[str, ...]:
-        """Columns of entries: place, then what is in the headers of every kind."""
-        found = dict.fromkeys(["position", "size"])
+        """Columns of entries: place and kind, then what is in the headers of every kind."""
+        found = dict.fromkeys(["position", "size", KIND])
         found |= dict.fromkeys(member.path for member in members(self.model, self.entry))
         for kind in self.kinds:
             found |= dict.fromkeys(member.path for member in members(self.model, kind))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tools.specgen.facts.fields import is_bytes
 from tools.specgen.facts.segments import Batch, Segment, members
 from tools.specgen.facts.sizes import minimum_size
-from tools.specgen.model import Field, Type, TypeReference
+from tools.specgen.model import Field, Model, Type, TypeReference
 from tools.specgen.native.columns import (
     BYTES,
     INTEGER,
@@ -269,6 +269,13 @@ def emit_message_columns(segment: Segment, kind: Type, numbers: Numbers, out: Co
         out.line("out->rows++;")
         out.line("return KS_OK;")
     out.line()
+
+
+def record_size(model: Model, batch: Batch) -> int:
+    """Return how many bytes a record of a batch has at least."""
+    reference = batch.items.type
+    assert isinstance(reference, TypeReference)
+    return minimum_size(model, model.type(reference))
 
 
 def used_members(segment: Segment, batch: Batch) -> int:

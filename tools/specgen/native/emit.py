@@ -9,12 +9,12 @@ from pathlib import Path
 
 from tools.specgen.facts.segments import Batch, Segment, members, resolved, segments
 from tools.specgen.model import Model, Type, TypeReference
-from tools.specgen.native import arrays
 from tools.specgen.native.columns import INTEGER, LIST
 from tools.specgen.native.decode import (
     Numbers,
     RecordDecoder,
     emit_message_columns,
+    record_size,
     used_members,
 )
 from tools.specgen.native.encode_entries import HeaderEncoder, MessageEncoder, header_size
@@ -37,7 +37,7 @@ TEMPLATES = Path(__file__).with_name("c")
 
 
 def emit(model: Model) -> list[Output]:
-    """Two fixed headers, the codec of the log, and the arrays of all files."""
+    """Two fixed headers, and the codec of the log."""
     every = tuple(spec.id for spec in model.specs)
     fixed = [
         Output(f"native/{name}", every, (TEMPLATES / name).read_text(encoding="utf-8"))
@@ -47,7 +47,7 @@ def emit(model: Model) -> list[Output]:
         Output("native/segment.c", (segment.type.spec_id,), _Module(segment).text())
         for segment in segments(model)[:1]
     ]
-    return [*fixed, *log, Output("native/arrays.c", every, arrays.text(model))]
+    return [*fixed, *log]
 
 
 _ENCODE_HEAD = """\
@@ -222,12 +222,12 @@ class _Module:
             used = used_members(self.segment, batch)
         parts = [f'"{kind.key}"', str(count), f"names_{kind.name}", f"UINT64_C({hex(used)})"]
         if batch is None:
-            parts += ["0", "0", "NULL", f"encode_{kind.name}", "NULL"]
+            parts += ["0", "0", "0", "NULL", f"encode_{kind.name}", "NULL"]
         else:
             name = batch.record_set.name
             own = kind.key in self.finished
             size = header_size(self.segment, batch) if own else 0
             finish = f"finish_{kind.name}" if own else "NULL"
-            parts += ["1", str(size), f"payload_{name}"]
+            parts += ["1", str(record_size(self.model, batch)), str(size), f"payload_{name}"]
             parts += [f"encode_{name}", finish]
         self.out.line(f"{{{', '.join(parts)}}},")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.specgen.facts.segments import Batch, Segment, members
+from tools.specgen.facts.segments import KIND, Batch, Segment, members
 from tools.specgen.model import Type
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.headers import cases_of, checksum, kind_arguments, structure_name
@@ -51,13 +51,13 @@ class EntryEmitter:
                 out.line("int64_t *const row = columns + i;")
                 self._put(names.index("position"), "p - bytes")
                 self._put(names.index("size"), "frame.end - p")
-                bits = 0b11
+                bits = 0b111
                 for member in members(self.model, self.segment.entry):
                     self._put(names.index(member.path), f"frame.{member.identifier}")
                     bits |= 1 << names.index(member.path)
                 out.line(f"uint64_t have = {hex(bits)};")
                 for number, kind in enumerate(self.segment.kinds):
-                    self._scan_kind(kind, "if" if number == 0 else "else if")
+                    self._scan_kind(number, kind, "if" if number == 0 else "else if")
                 out.line("present[i] = have;")
                 out.line("p = frame.end;")
             out.line("*count = i;")
@@ -75,12 +75,13 @@ class EntryEmitter:
         with self.out.block(f"if (!{call}) {{", "}"):
             self.out.line(fail)
 
-    def _scan_kind(self, kind: Type, word: str) -> None:
+    def _scan_kind(self, place: int, kind: Type, word: str) -> None:
         out = self.out
         names = self.segment.scan_columns
         with out.block(f"{word} ({cases_of(self.segment, kind)}) {{", "}"):
             out.line(f"{structure_name(kind)} h;")
             self._read_kind(kind, "status = KS_IRREGULAR; break;")
+            self._put(names.index(KIND), str(place))
             bits = 0
             for number, member in enumerate(members(self.model, kind)):
                 column = names.index(member.path)

@@ -121,7 +121,8 @@ typedef struct {
     int members;
     const char *const *names;   /* dotted ids */
     uint64_t used;              /* a bit for each member that decoding needs */
-    int is_batch;
+    int is_batch;               /* its records lie in a payload of their own */
+    int64_t record_size;        /* bytes that a record has at least; batches only */
     int64_t header_size;        /* bytes that `finish` writes; batches only */
     /* Decode the payload of one batch whose header is given. */
     int (*decode)(const int64_t *header, const ks_buffer *payload, ks_out *out, int64_t *position);
@@ -138,7 +139,12 @@ extern const ks_column ks_columns[];
 extern const int ks_columns_count;
 extern const int ks_integers_count, ks_bytes_count, ks_lists_count;
 
-/* The columns that ks_scan fills. */
+/* The columns that ks_scan fills. The first three are those of this enum, whatever the format. */
+enum {
+    KS_SCAN_POSITION = 0,
+    KS_SCAN_SIZE = 1,
+    KS_SCAN_KIND = 2 /* number of the kind in ks_kinds */
+};
 extern const char *const ks_scan_names[];
 extern const int ks_scan_count;
 
@@ -161,19 +167,6 @@ int ks_scan(const uint8_t *bytes, int64_t start, int64_t end, int64_t *columns, 
  */
 int ks_decode(const ks_buffer *buffers, int buffers_count, const int64_t *batches, int64_t first,
               int64_t count, ks_out *out, int64_t *failed, int64_t *position);
-
-/* Arrays of fixed-size entries, such as indexes. */
-typedef struct {
-    const char *key;
-    int64_t entry_size;
-    int columns;
-    const char *const *names;
-    /* Column k of entry i goes to columns[k * count + i]. Returns the number of good entries. */
-    int64_t (*load)(const uint8_t *bytes, int64_t count, int64_t parameter, int64_t *columns);
-} ks_array;
-
-extern const ks_array ks_arrays[];
-extern const int ks_arrays_count;
 
 /* Checksums, by the fastest of what this CPU has. */
 uint32_t ks_crc32c(const uint8_t *bytes, int64_t size);

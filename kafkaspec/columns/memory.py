@@ -79,6 +79,31 @@ class ListColumn:
 AnyColumn = IntegerColumn | BytesColumn | ListColumn
 
 
+@dataclass(kw_only=True)
+class Columns:
+    """Records in columns.
+
+    Attributes:
+        rows: number of records.
+        columns: by name.
+        layout: of byte strings.
+        sources: buffers that views point into, by their number.
+        start: what positions of entries count from.
+        cut: whether some records may lie outside of the offsets that are wanted.
+        untimed: whether there are records of a kind without timestamps.
+        markers: whether there are control records.
+    """
+
+    rows: int
+    columns: dict[str, AnyColumn]
+    layout: Layout
+    sources: Sequence[Buffer] = ()
+    start: int = 0
+    cut: bool = False
+    untimed: bool = False
+    markers: bool = False
+
+
 class ColumnSet:
     """Memory for some columns of so many rows, which the core fills batch by batch.
 
@@ -164,6 +189,36 @@ class ColumnSet:
             return (validity, self._allocate(16 * count), None)
         data = self._allocate(self._data_bytes + self._core.module.SLACK)
         return (validity, self._allocate(4 * (count + 1)), data)
+
+    def decode(self, sources: Sequence[Buffer], entries: array[int], first: int = 0) -> int:
+        """Fill rows from entries.
+
+        Args:
+            sources: buffers that the entries lie in, and what is decompressed of them.
+            entries: descriptions, as ``select`` makes them.
+            first: number of the first entry that is decoded.
+
+        Returns:
+            The number of the entry that the core refused, or the number of entries.
+        """
+        module = self._core.module
+        buffers: tuple[Buffer, ...] = tuple(sources)
+        count: int = len(entries) // module.BATCH_FIELDS
+        while True:
+            status, failed, _ = module.decode(
+                buffers,
+                entries,
+                first,
+                count - first,
+                self.layout,
+                tuple(self.outputs),
+                self.capacities,
+                self.state,
+            )
+            if status != module.GROW:
+                return count if status == module.OK else int(failed)
+            self.grow()
+            first = failed
 
     def grow(self) -> None:
         """Twice as much room for the items of lists.

@@ -10,27 +10,19 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kafkaspec._generated.python.runtime import signed64
-from kafkaspec.codecs.native.columns import AnyColumn, IntegerColumn
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.codecs.native.names import (
-    BATCH_BASE_OFFSET,
-    BATCH_MAGIC,
-    INNER_ROLES,
-    MAGIC,
-    OFFSET,
-    TIMESTAMP,
-    TIMESTAMP_TYPE,
-)
+from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.codecs.native.scan import End, EntryTable
+from kafkaspec.columns.memory import AnyColumn, IntegerColumn
+from kafkaspec.columns.names import BATCH_BASE_OFFSET
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.names import MAGIC, OFFSET, TIMESTAMP, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-_MAGIC_0: Final = 0
-"""No timestamps, absolute inner offsets."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +97,7 @@ def open_wrapper(core: Core, table: EntryTable, entry: int, payload: Buffer) -> 
         payload: its value after decompression.
     """
     magic = table.column(MAGIC)[entry]
-    appended = magic != _MAGIC_0 and table.column(TIMESTAMP_TYPE)[entry]
+    appended = KINDS[magic].has_timestamps and table.column(TIMESTAMP_TYPE)[entry]
     append_time = table.column(TIMESTAMP)[entry] if appended else None
     return shift_of(core, payload, magic, table.column(OFFSET)[entry], append_time)
 
@@ -118,21 +110,22 @@ def shift_of(
     Args:
         core: the extension.
         payload: its value after decompression.
-        magic: 0 or 1.
+        magic: of the wrapper.
         offset: of the wrapper.
         append_time: its timestamp if that is the time of all messages (LogAppendTime), or None.
     """
-    roles = tuple(core.scan_names.index(name) for name in INNER_ROLES)
-    end, count, lowest, highest, compressed, first, last = core.module.survey(payload, roles)
-    if end != End.COMPLETE or not count or compressed or highest >= BATCH_MAGIC:
+    end, count, batches, untimed, compressed, first, last = core.module.survey(
+        payload, core.inner_roles, UNTIMED
+    )
+    if end != End.COMPLETE or not count or compressed or batches:
         return None
     shift = 0
-    if magic != _MAGIC_0 and offset:
+    if KINDS[magic].has_timestamps and offset:  # without, inner offsets are absolute
         if offset < last:
             return None
         shift = offset - last
-    if append_time is not None and lowest == _MAGIC_0:  # messages of magic 0 have no time
-        if highest != _MAGIC_0:
+    if append_time is not None and untimed:  # nothing is the time of a message that has none
+        if untimed < count:
             return None
         append_time = None
     return Shift(count, signed64(shift), signed64(first + shift), append_time)

@@ -1,0 +1,137 @@
+"""Columns from record objects: with any codec, and for what the core in C leaves."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+from operator import attrgetter
+from typing import Final
+
+from kafkaspec.columns.memory import (
+    AnyColumn,
+    BytesColumn,
+    Columns,
+    IntegerColumn,
+    Layout,
+    ListColumn,
+)
+from kafkaspec.columns.names import BATCH_BASE_OFFSET, BATCH_POSITION, BATCH_SIZE, OF_BATCH
+from kafkaspec.layout.kinds import kind_of
+from kafkaspec.layout.names import HEADER_KEY, HEADER_VALUE, HEADERS, KEY, SEQUENCE, VALUE
+from kafkaspec.log.batch import Batch
+from kafkaspec.model import Record
+
+ROW_BYTES: Final = 100
+"""What a row is counted with beside its bytes, and what a header is."""
+
+NONE: Final = -1
+"""What an entry has in a column that its kind does not have, as the core fills it."""
+
+_FACTS: Final[dict[str, Callable[[Batch], int]]] = {
+    BATCH_POSITION: attrgetter("position"),
+    BATCH_SIZE: attrgetter("size"),
+    BATCH_BASE_OFFSET: attrgetter("base_offset"),
+}
+"""What the header alone does not say."""
+
+
+class RecordColumns:
+    """Collects records and makes columns of them.
+
+    Attributes:
+        cost: bytes of what was collected, about.
+        rows: number of records.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Args: the columns."""
+        self._names = tuple(names)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._integers: dict[str, array[int]] = {
+            name: array("q") for name in self._names if name not in (KEY, VALUE, HEADERS)
+        }
+        self._records: list[Record] = []
+        self._untimed = self._markers = False
+        self.cost = self.rows = 0
+
+    def add(self, batch: Batch, records: Sequence[Record]) -> None:
+        """Collect the records of a batch."""
+        count = len(records)
+        for name, values in self._integers.items():
+            if name.startswith(OF_BATCH):
+                values.extend(array("q", [_fact(batch, name)]) * count)
+            elif name == SEQUENCE:
+                values.extend(batch.sequence(record.offset) for record in records)
+            else:
+                values.extend(map(attrgetter(name), records))
+        self._records += records
+        self._untimed |= not kind_of(batch.message).has_timestamps
+        self._markers |= batch.is_control
+        self.rows += count
+        self.cost += sum(
+            ROW_BYTES * (1 + len(record.headers))
+            + len(record.key or b"")
+            + len(record.value or b"")
+            + sum(len(key) + len(value or b"") for key, value in record.headers)
+            for record in records
+        )
+
+    def take(self) -> Columns:
+        """Return columns of what was collected; nothing is left."""
+        made = Columns(
+            rows=self.rows,
+            columns={name: self._column(name) for name in self._names},
+            layout=Layout.BINARY,
+            cut=True,
+            untimed=self._untimed,
+            markers=self._markers,
+        )
+        self._clear()
+        return made
+
+    def _column(self, name: str) -> AnyColumn:
+        if name in self._integers:
+            return IntegerColumn(self._integers[name])
+        if name != HEADERS:
+            return _octets([getattr(record, name) for record in self._records])
+        lists = [record.headers for record in self._records]
+        pairs = [pair for headers in lists for pair in headers]
+        key, value = (part.rpartition(".")[2] for part in (HEADER_KEY, HEADER_VALUE))
+        return ListColumn(
+            _ends(map(len, lists)),
+            len(pairs),
+            {
+                key: _octets([text.encode("utf-8", "surrogateescape") for text, _ in pairs]),
+                value: _octets([content for _, content in pairs]),
+            },
+        )
+
+
+def _fact(batch: Batch, name: str) -> int:
+    """What a column about entries has for all records of one."""
+    if name in _FACTS:
+        return _FACTS[name](batch)
+    path = name.removeprefix(OF_BATCH)
+    if path not in kind_of(batch.message).header:
+        return NONE
+    found: int | None = attrgetter(path)(batch.message)
+    return NONE if found is None else int(found)
+
+
+def _octets(values: Sequence[bytes | None]) -> BytesColumn:
+    nulls = values.count(None)
+    validity = bytearray((len(values) + 7) // 8) if nulls else None
+    if validity is not None:
+        for row, value in enumerate(values):
+            validity[row >> 3] |= (value is not None) << (row & 7)
+    data = b"".join(value for value in values if value)
+    ends = _ends(len(value or b"") for value in values)
+    return BytesColumn(validity, ends, bytearray(data), len(data), nulls)
+
+
+def _ends(sizes: Iterable[int]) -> array[int]:
+    """Offsets of Arrow: 0, then where each value ends."""
+    return array("i", accumulate(sizes, initial=0))
