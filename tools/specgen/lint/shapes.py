@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Iterator
 
 from tools.specgen.evaluate import literal
-from tools.specgen.expression import Binary, Int, Name, names
+from tools.specgen.expression import Attribute, Binary, Int, Name, names
 from tools.specgen.facts.fields import is_integer, references, size_of
 from tools.specgen.facts.ranges import VARINTS
 from tools.specgen.facts.segments import Segment, members, segments
@@ -228,6 +228,10 @@ def _field(model: Model, type_: Type, field: Field) -> Iterator[Problem]:
                 f"an item of {field.id} may be empty, so that a count has no bound; "
                 "give each item a byte at least",
             )
+    for reference in references(field.type):
+        for argument in reference.arguments:
+            if not isinstance(argument, Int | Name | Attribute):
+                yield problem("shape", "an argument is a number or a field; write a field for it")
     yield from _size(model, field)
 
 
@@ -265,9 +269,12 @@ def _switch(model: Model, type_: Type, field: Field, kind: SwitchType) -> Iterat
         yield problem("switch-on is a parameter or a number that is read ahead; write its name")
     if kind.size is not None or kind.size_eos:
         yield problem("a switch takes its size from the field that has its type; write it there")
+    arguments: dict[str, TypeReference] = {}
     for _, reference in kind.cases:
         if model.type(reference).is_transparent:
             yield problem(f"{reference.name} is no structure of its own; choose structures")
+        if arguments.setdefault(reference.name, reference) != reference:
+            yield problem(f"{reference.name} takes other arguments in another case; make them one")
 
 
 def _peek(model: Model, type_: Type, peek: PeekInstance) -> Iterator[Problem]:
@@ -324,12 +331,6 @@ def _segment(segment: Segment) -> Iterator[Problem]:
             if field.id in framing:
                 message = f"{segment.entry.name} has {field.id} too; rename one of them"
                 yield Problem(field.location, "clash", message)
-    arguments: dict[str, TypeReference] = {}
-    for _, reference in segment.switch.cases:
-        first = arguments.setdefault(reference.name, reference)
-        if first != reference:
-            message = f"{reference.name} gets other arguments in another case; give it the same"
-            yield Problem(segment.choice.location, "shape", message)
     for batch in segment.batches:
         given = {name for value in segment.arguments(batch.type).values() for name in names(value)}
         for field in segment.framing:
