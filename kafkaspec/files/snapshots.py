@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from os import PathLike
+from typing import Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
@@ -16,10 +18,18 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.io.local import Source
 from kafkaspec.io.remote import as_path
+from kafkaspec.layout import Checksum, Form
 from kafkaspec.layout.framing import field_of, fixed_size
+from kafkaspec.layout.kinds import new_value, type_key_of
 
 ABORTED_TRANSACTION = "transaction_index.aborted_transaction"
 SNAPSHOT = "producer_snapshot.producer_snapshot"
+_PRODUCER_ENTRY: Final = "producer_snapshot.producer_entry"
+_ENTRIES: Final = "entries"
+
+_VERSION: Final = {"version": 1}
+"""What brokers write (``ProducerStateManager.PRODUCER_SNAPSHOT_VERSION``), where the specification
+has several."""
 
 
 class TransactionIndex:
@@ -103,15 +113,21 @@ class ProducerSnapshot:
 
     @property
     def structure(self) -> SnapshotStructure:
-        """The file as the specification has it. The checksum is not looked at.
+        """The structure with the entries, as the specification has it.
+
+        The checksum is not looked at.
 
         Raises:
             KafkaSpecError: cut, of another version, or with a count beyond what the file can hold.
         """
         if self._structure is None:
-            self._structure, _ = self._codec.parse(
+            found, _ = self._codec.parse(
                 SNAPSHOT, self._data, complete=True, origin=Origin(self._name)
             )
+            while not hasattr(found, _ENTRIES):  # a choice between versions is around it
+                (part,) = fields(found)
+                found = getattr(found, part.name)
+            self._structure = found
         assert self._structure is not None
         return self._structure
 
@@ -135,8 +151,7 @@ class ProducerSnapshot:
 
     def crc_error(self) -> KafkaSpecError:
         """The error that says that the checksum does not match."""
-        checksum = LAYOUTS[SNAPSHOT].checksum
-        assert checksum is not None
+        checksum = self._checksum
         return make_error(
             Reason.CHECKSUM_MISMATCH,
             f"stored {checksum.algorithm} is {self.structure.crc:#010x},"
@@ -144,10 +159,44 @@ class ProducerSnapshot:
             file=self._name,
             offset=checksum.position,
             path=f"/{checksum.field}",
-            spec=field_of(SNAPSHOT, checksum.field).location,
+            spec=field_of(type_key_of(self.structure), checksum.field).location,
         )
 
     def _computed(self) -> int:
-        checksum = LAYOUTS[SNAPSHOT].checksum
+        return crc32c(self._data[self._checksum.start :])
+
+    @property
+    def _checksum(self) -> Checksum:
+        checksum = LAYOUTS[type_key_of(self.structure)].checksum
         assert checksum is not None
-        return crc32c(self._data[checksum.start :])
+        return checksum
+
+
+def new_producer_entry(**values: int) -> ProducerEntry:
+    """Return an entry of a snapshot; fields that are not given have their default.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a field without default is not given.
+    """
+    entry: ProducerEntry = new_value(_PRODUCER_ENTRY, _VERSION | values)
+    return entry
+
+
+def serialize_snapshot(entries: list[ProducerEntry], codec: Codec) -> bytes:
+    """Return the bytes of a producer snapshot.
+
+    Raises:
+        KafkaSpecError: ``unencodable``.
+    """
+    around: list[tuple[str, str]] = []
+    key = SNAPSHOT
+    while _ENTRIES not in {field.id for field in LAYOUTS[key].fields}:
+        (field,) = LAYOUTS[key].fields
+        around.append((key, field.id))
+        key = field.type
+        if LAYOUTS[key].form is Form.CHOICE:
+            key = dict(LAYOUTS[key].fields[0].cases)[_VERSION["version"]]
+    value = new_value(key, {**_VERSION, _ENTRIES: entries})
+    for outer, field_id in reversed(around):
+        value = new_value(outer, {field_id: value})
+    return codec.serialize(SNAPSHOT, value)

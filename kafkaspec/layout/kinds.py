@@ -183,6 +183,31 @@ def new_entry(message: Any, offset: int) -> Any:
     return made_of(**{**own, names.BASE_OFFSET: offset, BODY: message})
 
 
+def type_key_of(value: Any) -> str:
+    """Return the key of the type that an object of the typed model is of."""
+    classes: Mapping[str, type[Any]] = import_module(type(value).__module__).CLASSES
+    return next(key for key, made_of in classes.items() if made_of is type(value))
+
+
+def new_value(type_key: str, values: Mapping[str, Any]) -> Any:
+    """Return an object of the typed model.
+
+    Args:
+        type_key: of the installed specification.
+        values: by id; those that the type does not have are left out.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a field without default is not among them.
+    """
+    made_of = _class(PACKAGE, type_key)
+    accepted = {field.name for field in fields(made_of) if field.init}
+    missing = required(made_of) - values.keys()
+    if missing:
+        wanted = ", ".join(sorted(missing))
+        raise _refuse(f"{type_key} needs a value for {wanted}: there is no default")
+    return made_of(**{name: value for name, value in values.items() if name in accepted})
+
+
 def default_values(type_key: str) -> dict[str, Any]:
     """Return the defaults that the specification gives to fields of a type, by id."""
     found: dict[str, Any] = {}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import ControlRecordType, EndTransactionMarker
-from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry, ProducerSnapshot
+from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.codecs import Codec, Origin
 from kafkaspec.errors import Reason, make_error
@@ -132,7 +132,7 @@ class ProducerState:
         """The entry of a producer, without its last batch if that was of another epoch."""
         entry = self._entries.get(producer_id)
         if entry is None:
-            entry = self._entries[producer_id] = ProducerEntry(
+            entry = self._entries[producer_id] = snapshots.new_producer_entry(
                 producer_id=producer_id,
                 producer_epoch=epoch,
                 last_sequence=NONE,
@@ -180,8 +180,7 @@ class ProducerState:
 
     def snapshot(self, codec: Codec) -> bytes:
         """The bytes of a producer snapshot, entries in the order of producer ids."""
-        structure = ProducerSnapshot(entries=self.entries)
-        return codec.serialize(snapshots.SNAPSHOT, structure)
+        return snapshots.serialize_snapshot(self.entries, codec)
 
 
 def transaction_index(aborted: Iterable[AbortedTransaction]) -> bytes:
