@@ -169,3 +169,9 @@ def test_the_guide_lists_every_action_of_a_broker() -> None:
     text = (ROOT / "docs" / "guide" / "verify.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
     assert sorted(listed) == sorted(BrokerAction)
+
+
+def test_every_folder_of_the_library_is_described() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    folders = {path.parent.name for path in (ROOT / "kafkaspec").glob("[a-z]*/__init__.py")}
+    assert [name for name in sorted(folders) if f"{name}/`" not in text] == []
