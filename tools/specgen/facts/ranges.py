@@ -143,7 +143,7 @@ def example(
         if (number := literal(node)) is not None
         for step in (0, 1, -1)
     ]
-    candidates = [first, 1, 0, *range(2, 64), *mentioned, *bounds]
+    candidates: list[int] = [first, 1, 0, *range(2, 64), *mentioned, *bounds]
     if allowed is not None:
         candidates = sorted(allowed, reverse=True)
     for number in candidates:

@@ -26,6 +26,7 @@ from tools.specgen.model import (
     SwitchType,
     Type,
     TypeReference,
+    ValueInstance,
     camel,
 )
 
@@ -121,7 +122,11 @@ def _ids(type_: Type) -> Iterator[Problem]:
         if parameter.id in _CONSTRUCT.split():
             message = f"generated code uses {parameter.id}; give the parameter another id"
             yield Problem(type_.location, "reserved", message)
-    nodes = (*type_.fields, *type_.peek_instances, *type_.value_instances)
+    nodes: list[Field | PeekInstance | ValueInstance] = [
+        *type_.fields,
+        *type_.peek_instances,
+        *type_.value_instances,
+    ]
     for node in nodes:
         yield from _reserved(node.location, node.id)
     ids = {node.id: node.location for node in nodes}
