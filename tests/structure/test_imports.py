@@ -74,8 +74,6 @@ DEFERRED = (
         "takes 60 ms, which logs without the file do not need",
     ),
     ("tools.specgen.kaitai.emit", "fcntl", "not on Windows"),
-    ("kafkaspec.arrow.reading", "kafkaspec.codecs.native", "the extension need not be built"),
-    ("kafkaspec.arrow.reading", "kafkaspec.arrow.native", "as above"),
     ("kafkaspec.conversion.compare", "kafkaspec.conversion.compare_columns", "hides a circle"),
 )
 """Imports inside of functions: by whom, of what and below, and why."""
