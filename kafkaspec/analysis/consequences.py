@@ -253,10 +253,32 @@ _TEXT_CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
 }
 """By area and reason, for the text files."""
 
+_STUCK_0_7 = "A consumer fails at this message and does not get past it by itself."
+_CUT_0_7 = (
+    "Recovery cuts the last segment here: every intact message after it is lost. A clean start "
+    "does not look, and no start looks at earlier segments."
+)
+_NO_START_0_7 = (
+    "Recovery of the last segment fails with an exception, and the broker does not start. A clean "
+    "start does not look."
+)
+_TAIL_0_7 = Consequence(
+    "Takes it for the end of the log.",
+    "Recovery cuts these bytes off. Without it, new messages are appended after them.",
+    BrokerAction.CUTS_LOG,
+)
+"""Kafka 0.7: ``ByteBufferMessageSet``, ``FileMessageSet.recover``, ``Log.validateSegments``."""
+
 _BY_AREA: dict[Area, Consequence] = {
     Area.BATCH: _CUTS,
     Area.RECORDS: _KEEPS,
     Area.WRAPPER: _WRAPPER,
+    Area.MESSAGE: Consequence(_STUCK_0_7, _CUT_0_7, BrokerAction.CUTS_LOG),
+    Area.MESSAGE_SET: Consequence(
+        _STUCK_0_7,
+        "Recovery checks the checksum of the set only: it stays in the log, unreadable.",
+        BrokerAction.KEEPS_UNREADABLE,
+    ),
     Area.OFFSET_INDEX: _HIDDEN,
     Area.TIME_INDEX: _TIME_HIDDEN,
     Area.TRANSACTION_INDEX: Consequence(
@@ -324,6 +346,35 @@ CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
             _CUT,
             BrokerAction.CUTS_LOG,
         ),
+    ),
+    **_rows(Area.MESSAGE, (R.TORN_TAIL, R.SHORT_TAIL, R.TRUNCATED), _TAIL_0_7),
+    **_rows(
+        Area.MESSAGE,
+        (R.ZERO_TAIL,),
+        Consequence("Fails there with an exception.", _TAIL_0_7.broker, BrokerAction.CUTS_LOG),
+    ),
+    **_rows(
+        Area.MESSAGE,
+        (R.INVALID_VALUE, R.OVERRUN),
+        Consequence(
+            _STUCK_0_7,
+            f"{_NO_START_0_7} Only where the size is below 5, recovery cuts the log here.",
+            BrokerAction.REFUSES_START,
+        ),
+    ),
+    **_rows(
+        Area.MESSAGE,
+        (R.SEGMENT_POSITION,),
+        Consequence(
+            "Offsets of messages are not those that they were written with.",
+            "Does not start: the segments do not validate.",
+            BrokerAction.REFUSES_START,
+        ),
+    ),
+    **_rows(
+        Area.MESSAGE_SET,
+        (R.TRAILING_BYTES,),
+        Consequence("Drops it in silence.", "Nothing: it does not look.", BrokerAction.NOTHING),
     ),
     **_rows(
         Area.RECORDS,

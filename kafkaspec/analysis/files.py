@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kafkaspec.analysis.report import FileKind
+from kafkaspec.analysis.report import LOG_KINDS, FileKind
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 
 _KINDS = {
     names.LOG: FileKind.SEGMENT,
+    names.MESSAGE_SET: FileKind.MESSAGE_SET,
     names.OFFSET_INDEX: FileKind.OFFSET_INDEX,
     names.TIME_INDEX: FileKind.TIME_INDEX,
     names.TRANSACTION_INDEX: FileKind.TRANSACTION_INDEX,
@@ -81,7 +82,7 @@ class Directory:
     def size(self) -> int:
         """Bytes of the segments, which is where the work is."""
         total = 0
-        for path in self.of(FileKind.SEGMENT, FileKind.KRAFT_SNAPSHOT):
+        for path in self.of(*LOG_KINDS):
             try:
                 total += path.stat().st_size
             except OSError:
@@ -137,8 +138,7 @@ def segment_bytes(path: Path) -> int:
 def _has_content(directory: Directory) -> bool:
     return directory.error is not None or bool(
         directory.of(
-            FileKind.SEGMENT,
-            FileKind.KRAFT_SNAPSHOT,
+            *LOG_KINDS,
             FileKind.OFFSET_INDEX,
             FileKind.TIME_INDEX,
             FileKind.TRANSACTION_INDEX,

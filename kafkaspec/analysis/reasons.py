@@ -32,6 +32,8 @@ class FindingReason(StrEnum):
     """The log ends in zeros, as a preallocated file does that was not closed."""
     SHORT_TAIL = "short_tail"
     """The log ends in bytes that are too few for an entry."""
+    SEGMENT_POSITION = "segment_position"
+    """A segment of Kafka 0.7 does not begin where the one before it ends."""
     OFFSET_BELOW_BASE = "offset_below_base"
     """An offset lies below the one in the file name."""
     OFFSET_ABOVE_RANGE = "offset_above_range"

@@ -14,6 +14,8 @@ class FileKind(StrEnum):
     """What a file is, by its name."""
 
     SEGMENT = "segment"
+    MESSAGE_SET = "message_set"
+    """A segment of Kafka 0.7."""
     KRAFT_SNAPSHOT = "kraft_snapshot"
     OFFSET_INDEX = "offset_index"
     TIME_INDEX = "time_index"
@@ -34,6 +36,9 @@ class FileKind(StrEnum):
     """None of Kafka's: not read."""
 
 
+LOG_KINDS = (FileKind.SEGMENT, FileKind.MESSAGE_SET, FileKind.KRAFT_SNAPSHOT)
+"""Kinds of files that hold log entries."""
+
 UNCHECKED_KINDS = frozenset({FileKind.LEFTOVER, FileKind.UNKNOWN})
 """Kinds of files whose content is not checked."""
 
@@ -53,7 +58,7 @@ class FileResult:
         control_batches: of those, batches of control records.
         records: records, control records included.
         unread: batches whose records could not be read.
-        magics: batches by magic.
+        magics: batches by magic; those of Kafka 0.7 are ``0 (0.7)`` and ``1 (0.7)``.
         codecs: batches by compression.
         first_offset: of the first batch, None for none.
         last_offset: of the last batch, None for none.
@@ -70,7 +75,7 @@ class FileResult:
     control_batches: int = 0
     records: int = 0
     unread: int = 0
-    magics: Counter[int] = field(default_factory=Counter)
+    magics: Counter[str] = field(default_factory=Counter)
     codecs: Counter[str] = field(default_factory=Counter)
     first_offset: int | None = None
     last_offset: int | None = None
@@ -101,7 +106,7 @@ class FileResult:
             "control_batches": self.control_batches,
             "records": self.records,
             "unread": self.unread,
-            "magics": {str(magic): self.magics[magic] for magic in sorted(self.magics)},
+            "magics": dict(sorted(self.magics.items())),
             "codecs": dict(sorted(self.codecs.items())),
             "first_offset": self.first_offset,
             "last_offset": self.last_offset,
@@ -119,7 +124,7 @@ class Totals:
         batches: log entries.
         records: records, control records included.
         unread: batches whose records could not be read.
-        magics: batches by magic.
+        magics: batches by magic; those of Kafka 0.7 are ``0 (0.7)`` and ``1 (0.7)``.
         codecs: batches by compression.
         findings: number of findings by severity.
     """
@@ -129,7 +134,7 @@ class Totals:
     batches: int = 0
     records: int = 0
     unread: int = 0
-    magics: Counter[int] = field(default_factory=Counter)
+    magics: Counter[str] = field(default_factory=Counter)
     codecs: Counter[str] = field(default_factory=Counter)
     findings: Counter[Severity] = field(default_factory=Counter)
 
@@ -164,7 +169,7 @@ class Totals:
             "batches": self.batches,
             "records": self.records,
             "unread": self.unread,
-            "magics": {str(magic): self.magics[magic] for magic in sorted(self.magics)},
+            "magics": dict(sorted(self.magics.items())),
             "codecs": dict(sorted(self.codecs.items())),
             "findings": {str(severity): self.findings[severity] for severity in Severity},
         }

@@ -29,6 +29,7 @@ from kafkaspec.analysis.findings import (
 from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled
 from kafkaspec.analysis.report import FileKind, FileResult, Report
 from kafkaspec.analysis.verify_index import verify_snapshot
+from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_remote_index import verify_remote_index
 from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
@@ -232,6 +233,7 @@ def _partition(
                 whole = False
             yield event
     _complete(log, segments, order, whole)
+    yield from verify_message_sets(directory.of(FileKind.MESSAGE_SET), options, partition)
     for path in directory.of(FileKind.KRAFT_SNAPSHOT):
         done = options.elsewhere(path) if options.elsewhere is not None else None
         if done is not None:
@@ -353,6 +355,10 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
             yield from verify_partition_file(path, kind, None, "")
         else:
             yield from verify_root_file(path, kind)
+        return
+    if kind is FileKind.MESSAGE_SET:
+        _refuse_unreadable(path)
+        yield from verify_message_sets([path], options)
         return
     if name is None or name.kind == names.LOG:
         _refuse_unreadable(path)

@@ -299,7 +299,7 @@ class SegmentVerifier:
     def _count(self, batch: Batch, content: Content | None) -> None:
         result = self._result
         result.batches += 1
-        result.magics[batch.magic] += 1
+        result.magics[batch.magic_name] += 1
         result.codecs[batch.compression_name] += 1
         result.control_batches += batch.is_control
         if result.first_offset is None:
@@ -378,7 +378,7 @@ class SegmentVerifier:
         tail = segment.tail
         if tail is None:
             return
-        reason = _TAILS.get(tail.reason)
+        reason = TAILS.get(tail.reason)
         if reason is None:  # the entry that the log broke off at was reported
             return
         yield Finding(
@@ -391,8 +391,9 @@ class SegmentVerifier:
         )
 
 
-_TAILS = {
+TAILS = {
     "torn": FindingReason.TORN_TAIL,
     "zeros": FindingReason.ZERO_TAIL,
     "short": FindingReason.SHORT_TAIL,
 }
+"""The reasons for what ends a log."""

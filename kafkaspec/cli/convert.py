@@ -117,9 +117,9 @@ def convert_command(
 ) -> None:
     """Write the logs under PATH anew into OUT, and check the result against PATH.
 
-    PATH is a segment (.log), a partition directory or a whole log directory. Without options the
-    records, offsets and batches stay as they are and segments are put together up to
-    --segment-bytes. Nothing is changed under PATH.
+    PATH is a segment (.log, .kafka), a partition directory or a whole log directory. Without
+    options the records, offsets and batches stay as they are and segments are put together up to
+    --segment-bytes; but segments of Kafka 0.7 need --magic. Nothing is changed under PATH.
     """
     from kafkaspec.cli.convert_text import print_conversion
 

@@ -30,6 +30,7 @@ Output of --format json, one object a record:
   timestamp       milliseconds since the Unix epoch, null for none
   timestamp_type  CreateTime, LogAppendTime, NoTimestampType (magic 0)
   magic           0, 1 or 2
+  format          only of entries of Kafka 0.7: "0.7"
   compression     none, gzip, snappy, lz4, zstd
   key, value      a string where the bytes are UTF-8, {"base64": "..."} where
                   they are not, null for null
@@ -89,9 +90,9 @@ def dump_command(
 ) -> None:
     """Write out records, control records included, or headers of batches.
 
-    A PATH is a segment (.log), a KRaft snapshot (.checkpoint), a partition directory or a whole
-    log directory. JSON is lossless, and one line a record. Text is for reading; it shows long
-    keys and values in part.
+    A PATH is a segment (.log, or .kafka of Kafka 0.7), a KRaft snapshot (.checkpoint), a
+    partition directory or a whole log directory. JSON is lossless, and one line a record. Text is
+    for reading; it shows long keys and values in part.
 
     A text file (leader-epoch-checkpoint, meta.properties ...) that is named itself is written out
     too, in front of the logs: one line for each entry of a checkpoint, one for any other file.

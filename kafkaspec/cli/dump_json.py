@@ -69,7 +69,7 @@ def record_lines(
     """
     head = f'{{"file": {json.dumps(file)}, "position": {batch.position}, "offset": '
     middle = (
-        f', "timestamp_type": "{batch.timestamp_type}", "magic": {batch.magic}, '
+        f', "timestamp_type": "{batch.timestamp_type}", "magic": {batch.magic}, {_format(batch)}'
         f'"compression": "{batch.compression_name}", "key": '
     )
     tail = (
@@ -159,6 +159,7 @@ def batch_line(batch: Batch, file: str) -> str:
                 "last_offset": batch.last_offset,
                 "record_count": None if legacy_wrapper else batch.num_records,
                 "magic": batch.magic,
+                **({"format": batch.log_format} if batch.log_format else {}),
                 "compression": batch.compression_name,
                 "timestamp_type": batch.timestamp_type,
                 "base_timestamp": _time(batch.base_timestamp),
@@ -177,6 +178,10 @@ def batch_line(batch: Batch, file: str) -> str:
         )
         + "\n"
     )
+
+
+def _format(batch: Batch) -> str:
+    return f'"format": "{batch.log_format}", ' if batch.log_format else ""
 
 
 def _time(timestamp: int | None) -> int | None:

@@ -93,7 +93,7 @@ class TextDump:
     def batch_line(self, batch: Batch, file: str) -> str:
         """One line a batch."""
         words = [
-            f"{self._title(file)}{batch.position:>10}  magic {batch.magic}",
+            f"{self._title(file)}{batch.position:>10}  magic {batch.magic_name}",
             f"{batch.size:>8} B",
             f"{batch.compression_name:6}",
         ]

@@ -130,7 +130,7 @@ def _sections(
         yield explain_text(file, max_records)
         return
     name = names.parse_segment(file.name)
-    if name is not None and name.kind != names.LOG:
+    if name is not None and name.kind not in names.SEGMENTS:
         if offset is not None:
             raise click.UsageError("--offset is for segments; give --position")
         yield from explain_sidecar(file, position or 0)

@@ -12,13 +12,7 @@ from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.io.local import Source
-from kafkaspec.layout.framing import (
-    ENTRY,
-    FRAMING,
-    VALUE_PATH,
-    fixed_size,
-    message_size,
-)
+from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
 
@@ -81,6 +75,7 @@ def explain_batch(segment: Segment, position: int, max_records: int) -> Iterator
         KafkaSpecError: ``position`` lies outside of the file.
     """
     codec = KaitaiCodec()
+    framing = segment.format.framing
     with Source(segment.path or "") as source:
         if not 0 <= position < source.size:
             raise make_error(
@@ -89,13 +84,13 @@ def explain_batch(segment: Segment, position: int, max_records: int) -> Iterator
                 file=segment.name,
             )
         end = source.size
-        if end - position >= FRAMING:
-            size = message_size(source.buffer, position)
-            end = min(end, position + FRAMING + max(size, 0))
+        if end - position >= framing.size:
+            size = framing.message_size(source.buffer, position)
+            end = min(end, position + framing.size + max(size, 0))
         data = bytes(source.buffer[position:end])
     # What stands behind the entry is not its business, but a cut entry has to be seen as cut.
     origin = Origin(segment.name, position)
-    fields = codec.positions(ENTRY, data, origin=origin)
+    fields = codec.positions(framing.entry, data, origin=origin)
     yield Section(f"entry at byte {position}, {len(data)} bytes", data, position, fields)
     if any(field.error for field in fields):
         return
@@ -161,15 +156,17 @@ def _inner_messages(
     codec: KaitaiCodec, batch: Batch, payload: bytes, where: str, max_records: int
 ) -> Iterator[Section]:
     position = number = 0
-    while len(payload) - position >= FRAMING:
-        end = position + FRAMING + max(message_size(payload, position), 0)
+    framing = batch.framing
+    while len(payload) - position >= framing.size:
+        end = position + framing.size + max(framing.message_size(payload, position), 0)
         if max_records and number >= max_records:
             left = len(payload) - position
             note = f"{left} more bytes of messages; --records 0 shows all"
             yield Section("", b"", 0, [], note)
             return
         data = payload[position:end]
-        fields = codec.positions(ENTRY, data, origin=Origin(batch.file, position, path=VALUE_PATH))
+        origin = Origin(batch.file, position, path=batch.payload_path)
+        fields = codec.positions(framing.entry, data, origin=origin)
         title = f"message {number}" + (f": {where}" if number == 0 else "")
         yield Section(title, data, position, fields)
         position, number = end, number + 1

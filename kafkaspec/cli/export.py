@@ -105,8 +105,8 @@ def export_command(
 ) -> None:
     """Write the records of PATH to a file, without loss.
 
-    PATH is a segment (.log), a KRaft snapshot (.checkpoint), a partition directory, a whole log
-    directory, or the URL of a segment (s3://..., with fsspec).
+    PATH is a segment (.log, .kafka), a KRaft snapshot (.checkpoint), a partition directory, a
+    whole log directory, or the URL of a segment (s3://..., with fsspec).
     """
     try:
         provider()

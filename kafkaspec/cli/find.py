@@ -244,7 +244,7 @@ def _answer(found: Found) -> list[str]:
         return ["  not found"]
     lines = [
         f"  batch   at byte {batch.position}: offsets {batch.base_offset} to {batch.last_offset}, "
-        f"magic {batch.magic}, {batch.compression_name}"
+        f"magic {batch.magic_name}, {batch.compression_name}"
     ]
     if record is None:
         return [*lines, "  record  none at or behind it is left in the batch"]

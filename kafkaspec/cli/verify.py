@@ -79,9 +79,9 @@ def verify_command(
     Checkpoints and other text files are held against the logs: a log directory has to be given as
     a whole for that, and a leader epoch checkpoint with its partition.
 
-    A PATH is a segment (.log), an index or snapshot beside one, a KRaft snapshot (.checkpoint), a
-    text file (meta.properties ...), a partition directory or a whole log directory. Nothing is
-    written anywhere.
+    A PATH is a segment (.log, .kafka), an index or snapshot beside one, a KRaft snapshot
+    (.checkpoint), a text file (meta.properties ...), a partition directory or a whole log
+    directory. Nothing is written anywhere.
     """
     run = _Run(paths, codec, max_output, one_broker)
     if output_format == "json":

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kafkaspec.analysis.findings import Finding, Severity
-from kafkaspec.analysis.report import FileKind, FileResult, Report, Totals
+from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report, Totals
 from kafkaspec.cli.console import count_text, size_text
 from kafkaspec.files import names
 
@@ -66,7 +66,7 @@ def _by(files: list[FileResult], row: Callable[[FileResult], str]) -> dict[str, 
 
 def _segment_row(result: FileResult) -> str:
     name = names.parse_segment(os.path.basename(result.file))
-    if name is None or name.kind == names.PRODUCER_SNAPSHOT:
+    if name is None or name.kind in (names.PRODUCER_SNAPSHOT, names.MESSAGE_SET):
         return result.file
     return os.path.join(os.path.dirname(result.file), name.sibling(names.LOG))
 
@@ -100,7 +100,7 @@ def _table(files: list[FileResult]) -> object:
         table.add_row(
             Text(os.path.relpath(name, common) if common else name),
             str(len(results)),
-            " ".join(str(magic) for magic in sorted(totals.magics)) or "-",
+            " ".join(sorted(totals.magics)) or "-",
             " ".join(sorted(totals.codecs)) or "-",
             f"{totals.batches:,}",
             f"{totals.records:,}",
@@ -111,9 +111,7 @@ def _table(files: list[FileResult]) -> object:
 
 
 def _is_empty(results: list[FileResult]) -> bool:
-    logs = [
-        result for result in results if result.kind in (FileKind.SEGMENT, FileKind.KRAFT_SNAPSHOT)
-    ]
+    logs = [result for result in results if result.kind in LOG_KINDS]
     return bool(logs) and not any(result.size for result in logs)
 
 

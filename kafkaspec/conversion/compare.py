@@ -79,13 +79,8 @@ class Sides:
         """What was taken, in parts that are whole batches."""
         for path, spans in self._conversion.spans:
             with self._conversion.open(path) as segment:
-                cursor = segment.cursor()
                 for start, stop in spans:
-                    buffer, base = cursor.at(start, stop - start)
-                    part = buffer[start - base : stop - base]
-                    yield Segment(
-                        part, codec=self._codec, name=segment.name, max_output=segment.max_output
-                    )
+                    yield segment.part(start, stop)
                     if self._progress is not None:
                         self._progress(segment.name or "", stop - start)
 

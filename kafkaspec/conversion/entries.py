@@ -260,7 +260,8 @@ class EntryConverter:
             old, own = self._in_range(old, own)
         if not old and (cut or not batch.kind.has_record_sets):
             return None
-        check_rising(batch, old)
+        if not (batch.shares_offset and self.offsets.renumbers):
+            check_rising(batch, old)
         sets = batch.kind.has_record_sets and kind.has_record_sets
         appended = batch.timestamp_type == LOG_APPEND_TIME and kind.has_timestamps
         if appended and not batch.kind.has_record_sets:
@@ -401,7 +402,7 @@ class EntryConverter:
         """Count what this batch loses on its way to another format."""
         number = len(records)
         add = self.losses.add
-        if isinstance(batch, LegacyBatch) and len(batch.message.unused):
+        if batch.ignored_bytes:
             add(Loss.UNUSED_BYTES, batches=1, records=number)
         if batch.timestamp_type == LOG_APPEND_TIME and not appended:
             add(Loss.TIMESTAMP_TYPES, batches=1, records=number)

@@ -67,8 +67,14 @@ def check_rising(batch: Batch, records: list[Record]) -> None:
     """Refuse what Kafka's builder refuses (``MemoryRecordsBuilder.appendWithOffset``).
 
     Raises:
-        KafkaSpecError: ``invalid_value``.
+        KafkaSpecError: ``invalid_value``; ``unencodable``, the format had one offset for all.
     """
+    if batch.shares_offset and len(records) > 1:
+        detail = (
+            f"{len(records)} messages of a compressed set share offset {batch.base_offset}, which "
+            "no later format can say: renumber the offsets"
+        )
+        raise batch.error(Reason.UNENCODABLE, detail)
     for before, record in pairwise(records):
         if record.offset <= before.offset:
             detail = f"a record with offset {record.offset} follows one with {before.offset}"

@@ -118,12 +118,17 @@ class PartitionConversion:
         """A segment of the input.
 
         Raises:
-            KafkaSpecError: ``unreadable``.
+            KafkaSpecError: ``unreadable``; ``unencodable``, its format is not written.
         """
         options: dict[str, Any] = {}
         if self._choices.max_output is not None:
             options["max_output"] = self._choices.max_output
-        return Segment(path, codec=self._codec, crc="error", **options)
+        segment = Segment(path, codec=self._codec, crc="error", **options)
+        if self._choices.magic is None and not segment.format.is_written:
+            segment.close()
+            detail = f"the format of Kafka {segment.format.name} is not written: choose a magic"
+            raise make_error(Reason.UNENCODABLE, detail, file=segment.name)
+        return segment
 
     def _all_batches(self) -> Iterator[Batch | KafkaSpecError]:
         for path in self._paths:
@@ -144,8 +149,9 @@ class PartitionConversion:
         """Entries for the writer: runs of messages at once, and all else one by one."""
         self._done = position = 0
         cursor = segment.cursor()
+        by_columns = self.converter.runs.available and segment.format.has_columns
         while position < segment.size:
-            if self.converter.runs.available:
+            if by_columns:
                 segment.check()
                 buffer, base = cursor.at(position, RUN_BYTES)
                 entries = buffer[position - base : position - base + RUN_BYTES]
@@ -159,10 +165,12 @@ class PartitionConversion:
                     position += found.end
                     self._tell(segment, position)
                     continue
-            position = yield from self._one_by_one(segment, position)
+            position = yield from self._one_by_one(segment, position, by_columns)
         self._tell(segment, segment.size)
 
-    def _one_by_one(self, segment: Segment, position: int) -> Generator[Buffer, None, int]:
+    def _one_by_one(
+        self, segment: Segment, position: int, by_columns: bool
+    ) -> Generator[Buffer, None, int]:
         """Some entries; where the next one is, the end of the segment if there is none."""
         messages = 0
         for item in segment.scan(position):
@@ -184,7 +192,7 @@ class PartitionConversion:
             if isinstance(item, Batch):
                 self._tell(segment, item.end)
                 messages += not item.kind.has_record_sets and not item.is_compressed
-                if messages == _MESSAGES and self.converter.runs.available:
+                if messages == _MESSAGES and by_columns:
                     return item.end
         tail = segment.tail
         if tail is not None:

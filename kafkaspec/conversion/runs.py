@@ -17,6 +17,7 @@ from kafkaspec.conversion.losses import Loss, Losses
 from kafkaspec.conversion.offsets import LARGEST_OFFSET, Offsets
 from kafkaspec.layout import EntryKind
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
+from kafkaspec.log.legacy import LegacyBatch
 
 RUN_BYTES: Final = 1 << 20
 """Entries are looked at in pieces of so many bytes."""
@@ -103,7 +104,7 @@ class Runs:
 
     def wrapper(self, batch: Batch, kind: EntryKind, compression: CompressionType) -> Draft | None:
         """What is in a wrapper, None where it is not regular."""
-        if self._core is None or not batch.is_wrapper:
+        if self._core is None or not batch.is_wrapper or not isinstance(batch, LegacyBatch):
             return None
         others = header_values(batch.kind, batch.message)
         if others and not (compression and carried(others, batch.kind, kind) == others):

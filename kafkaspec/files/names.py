@@ -10,6 +10,8 @@ import re
 from typing import Final, NamedTuple
 
 LOG: Final = ".log"
+MESSAGE_SET: Final = ".kafka"
+"""A segment of Kafka 0.7."""
 OFFSET_INDEX: Final = ".index"
 TIME_INDEX: Final = ".timeindex"
 TRANSACTION_INDEX: Final = ".txnindex"
@@ -27,6 +29,9 @@ CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 META_PROPERTIES: Final = "meta.properties"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 LOCK: Final = ".lock"
+
+SEGMENTS: Final = (LOG, MESSAGE_SET)
+"""The kinds of files that hold log entries."""
 
 OFFSET_CHECKPOINTS: Final = (
     HIGH_WATERMARKS,
@@ -60,7 +65,7 @@ STATES: Final = (".deleted", ".cleaned", ".swap")
 
 # \d takes the digits of any script, and so does int(): Kafka formats with the default locale.
 _SEGMENT = re.compile(
-    r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(\.deleted|\.cleaned|\.swap)?"
+    r"(\d{20})(\.log|\.kafka|\.index|\.timeindex|\.txnindex|\.snapshot)(\.deleted|\.cleaned|\.swap)?"
 )
 # Not padded; behind the offset an id as Uuid.toString writes it, 16 bytes in base64 for URLs.
 _REMOTE_INDEX = re.compile(
@@ -77,7 +82,7 @@ class SegmentName(NamedTuple):
     Attributes:
         base_offset: the number in it. Of a segment: no record of it has a smaller offset; of a
             producer snapshot: the offset that it stands in front of.
-        kind: ``.log``, ``.index``, ``.timeindex``, ``.txnindex`` or ``.snapshot``.
+        kind: ``.log``, ``.kafka``, ``.index``, ``.timeindex``, ``.txnindex`` or ``.snapshot``.
         state: ``.deleted``, ``.cleaned``, ``.swap``, ``.tmp`` or "".
         remote_id: id of the segment in remote storage, for an index in ``remote-log-index-cache``.
     """
@@ -150,7 +155,7 @@ def is_log(name: str) -> bool:
     """Whether a file of this name holds log entries: a segment or a KRaft snapshot."""
     segment = parse_segment(name)
     if segment is not None:
-        return segment.kind == LOG
+        return segment.kind in SEGMENTS
     return parse_checkpoint(name) is not None or name == "bootstrap" + CHECKPOINT
 
 

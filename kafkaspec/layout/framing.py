@@ -5,6 +5,7 @@ Nothing here is typed by hand: a change of the specification changes these with 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
@@ -38,36 +39,77 @@ def field_position(layout: TypeLayout, field: str) -> int:
     return sum(item.size for item in takewhile(lambda item: item.id != field, layout.fields))
 
 
-def _size_field(layout: TypeLayout) -> FieldLayout:
-    return next(item for item in layout.fields if item.derive == "len")
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How the entries of a log lie one after the other.
+
+    Attributes:
+        entry: key of the type of an entry.
+        size: bytes of an entry before its message.
+        minimum_message: fewest bytes of a message of any kind.
+        up_to_magic: bytes of an entry up to and with the magic byte; with fewer left a log ends.
+        largest_header: bytes with which an entry has said what it is, but for strings.
+        message_path: path of the structure after the framing.
+    """
+
+    entry: str
+    size: int
+    minimum_message: int
+    up_to_magic: int
+    largest_header: int
+    message_path: str
+    _size_position: int
+    _size_field: FieldLayout
+
+    @classmethod
+    def of(cls, entry: str) -> Framing:
+        """Return the framing of a type of entry: numbers, then a message chosen by its magic."""
+        layout = LAYOUTS[entry]
+        message = LAYOUTS[layout.fields[-1].type]
+        magic = message.peeks[0]
+        stored = next(item for item in layout.fields if item.derive == "len")
+        size = sum(item.size for item in layout.fields if item.kind is Kind.INTEGER)
+        return cls(
+            entry=entry,
+            size=size,
+            minimum_message=message.minimum_size,
+            up_to_magic=size + magic.position + magic.size,
+            largest_header=size
+            + max(LAYOUTS[key].minimum_size for _, key in message.fields[0].cases),
+            message_path=f"/{layout.fields[-1].id}/{message.fields[0].id}",
+            _size_position=field_position(layout, stored.id),
+            _size_field=stored,
+        )
+
+    def message_size(self, buffer: Buffer, position: int) -> int:
+        """Return the stored size of the message of the entry at ``position``, whatever it may be.
+
+        At least ``size`` bytes must follow ``position``.
+        """
+        start = position + self._size_position
+        field = self._size_field
+        return int.from_bytes(buffer[start : start + field.size], "big", signed=field.signed)
 
 
-_entry = LAYOUTS[ENTRY]
-_message = LAYOUTS[MESSAGE]
-_size = _size_field(_entry)
-_size_position = field_position(_entry, _size.id)
-_magic = _message.peeks[0]
+LOG_FRAMING: Final = Framing.of(ENTRY)
+"""The framing of magic 0 and later."""
 
-BODY: Final = _entry.fields[-1].id
+BODY: Final = LAYOUTS[ENTRY].fields[-1].id
 """Id of the field of an entry that holds its message."""
 
-FRAMING: Final = sum(
-    item.size for item in takewhile(lambda item: item.kind is Kind.INTEGER, _entry.fields)
-)
+FRAMING: Final = LOG_FRAMING.size
 """Bytes of an entry in front of its message (Kafka: ``Records.LOG_OVERHEAD``)."""
 
-MINIMUM_MESSAGE: Final = _message.minimum_size
+MINIMUM_MESSAGE: Final = LOG_FRAMING.minimum_message
 """Fewest bytes of a message of any magic (Kafka: ``LegacyRecord.RECORD_OVERHEAD_V0``)."""
 
-HEADER_UP_TO_MAGIC: Final = FRAMING + _magic.position + _magic.size
+HEADER_UP_TO_MAGIC: Final = LOG_FRAMING.up_to_magic
 """With no more bytes left a log ends (Kafka: ``Records.HEADER_SIZE_UP_TO_MAGIC``)."""
 
-LARGEST_HEADER: Final = FRAMING + max(
-    LAYOUTS[key].minimum_size for _, key in _message.fields[0].cases
-)
+LARGEST_HEADER: Final = LOG_FRAMING.largest_header
 """Bytes with which an entry has said what it is, but for strings of a legacy message."""
 
-MESSAGE_PATH: Final = f"/{BODY}/{_message.fields[0].id}"
+MESSAGE_PATH: Final = LOG_FRAMING.message_path
 """Path of the structure behind the framing."""
 
 RECORDS_PATH: Final = f"{MESSAGE_PATH}/{LAYOUTS[RECORD_BATCH].fields[-1].id}"
@@ -76,11 +118,5 @@ RECORDS_PATH: Final = f"{MESSAGE_PATH}/{LAYOUTS[RECORD_BATCH].fields[-1].id}"
 VALUE_PATH: Final = f"{MESSAGE_PATH}/value"
 """Path of the payload of a legacy wrapper; its inner entries are reported under it."""
 
-
-def message_size(buffer: Buffer, position: int) -> int:
-    """Stored size of the message of the entry at ``position``, whatever it may be.
-
-    At least ``FRAMING`` bytes must lie behind ``position``.
-    """
-    start = position + _size_position
-    return int.from_bytes(buffer[start : start + _size.size], "big", signed=_size.signed)
+message_size: Final = LOG_FRAMING.message_size
+"""See ``Framing.message_size``."""

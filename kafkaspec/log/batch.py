@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import (
     CompressionType,
-    Entry,
     TimestampType,
 )
 from kafkaspec.checksum import crc32, crc32c
 from kafkaspec.codecs import Buffer, Codec, Origin
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Checksum, EntryKind
-from kafkaspec.layout.framing import FRAMING, MESSAGE_PATH, field_of
+from kafkaspec.layout.framing import LOG_FRAMING, Framing, field_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Record
@@ -49,6 +48,7 @@ class Context:
         crc: what a wrong CRC means.
         max_output: bytes that one batch may decompress to.
         check: raises if the input is no longer what it was.
+        base_offset: position of the input in its log, for formats whose offsets are positions.
     """
 
     codec: Codec
@@ -56,6 +56,7 @@ class Context:
     crc: CrcPolicy
     max_output: int
     check: Callable[[], None]
+    base_offset: int = 0
 
 
 class Batch(ABC):
@@ -73,11 +74,16 @@ class Batch(ABC):
 
     __slots__ = ("_bytes", "_context", "_crc_valid", "kind", "message", "position", "size")
 
+    framing: ClassVar[Framing] = LOG_FRAMING
+    kinds: ClassVar[Mapping[int, EntryKind]] = KINDS
+    log_format: ClassVar[str | None] = None
+    """``0.7`` for entries of Kafka 0.7, whose magics are others."""
+
     message: Any
 
-    def __init__(self, entry: Entry, position: int, data: memoryview, context: Context) -> None:
-        self.message = entry.message
-        self.kind: EntryKind = KINDS[self.message.magic]
+    def __init__(self, message: Any, position: int, data: memoryview, context: Context) -> None:
+        self.message = message
+        self.kind: EntryKind = self.kinds[message.magic]
         self.position = position
         self.size = len(data)
         self._bytes = data
@@ -105,6 +111,11 @@ class Batch(ABC):
     def magic(self) -> int:
         """Number of the format: 0, 1 or 2. What that means is asked of ``kind``."""
         return self.kind.magic
+
+    @property
+    def magic_name(self) -> str:
+        """The magic for people: ``2``; ``1 (0.7)`` where it is one of an older format."""
+        return f"{self.magic} ({self.log_format})" if self.log_format else str(self.magic)
 
     @property
     def is_wrapper(self) -> bool:
@@ -156,6 +167,21 @@ class Batch(ABC):
     @abstractmethod
     def last_offset(self) -> int:
         """Last offset as first written; the next batch begins behind it. Never decompresses."""
+
+    @property
+    def next_offset(self) -> int:
+        """The smallest offset that the next batch may have."""
+        return self.last_offset + 1
+
+    @property
+    def shares_offset(self) -> bool:
+        """Whether all its records have the same offset, that of the entry."""
+        return False
+
+    @property
+    def ignored_bytes(self) -> int:
+        """Bytes of it that readers pass over; of a compressed one, as far as that is known."""
+        return 0
 
     @property
     @abstractmethod
@@ -246,7 +272,7 @@ class Batch(ABC):
     def computed_crc(self) -> int:
         """The checksum of the bytes as they are."""
         checksum = self._checksum
-        return _CHECKSUMS[checksum.algorithm](self._bytes[FRAMING + checksum.start :])
+        return _CHECKSUMS[checksum.algorithm](self._bytes[self.framing.size + checksum.start :])
 
     @property
     def _checksum(self) -> Checksum:
@@ -262,8 +288,8 @@ class Batch(ABC):
             f"stored {checksum.algorithm} is {self.crc:#010x},"
             f" of the bytes it is {self.computed_crc():#010x}",
             file=self.file,
-            offset=self.position + FRAMING + checksum.position,
-            path=f"{MESSAGE_PATH}/{checksum.field}",
+            offset=self.position + self.framing.size + checksum.position,
+            path=f"{self.framing.message_path}/{checksum.field}",
             spec=field_of(self.kind.key, checksum.field).location,
         )
 
@@ -277,7 +303,7 @@ class Batch(ABC):
     @property
     def payload_path(self) -> str:
         """Path of that field in the data."""
-        return f"{MESSAGE_PATH}/{self.payload_field}"
+        return f"{self.framing.message_path}/{self.payload_field}"
 
     @property
     @abstractmethod
@@ -360,6 +386,6 @@ class Batch(ABC):
 
     def __repr__(self) -> str:
         return (
-            f"<{type(self).__name__} magic {self.magic} at {self.position}: {self.size} bytes,"
+            f"<{type(self).__name__} magic {self.magic_name} at {self.position}: {self.size} bytes,"
             f" last offset {self.last_offset}, {self.compression_name}>"
         )

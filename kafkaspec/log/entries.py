@@ -13,7 +13,6 @@ from os import PathLike
 from pathlib import PurePath
 from typing import Literal
 
-from kafkaspec._generated.python.model.recordbatch import Entry
 from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
@@ -23,17 +22,8 @@ from kafkaspec.files.indexes import is_zero
 from kafkaspec.io.local import Source, open_source
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading
-from kafkaspec.layout.framing import (
-    ENTRY,
-    FRAMING,
-    HEADER_UP_TO_MAGIC,
-    MINIMUM_MESSAGE,
-    message_size,
-)
-from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch, Context, CrcPolicy
-from kafkaspec.log.default import DefaultBatch
-from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.formats import FORMATS, FormatName, format_of
 from kafkaspec.model import Buffer
 
 TailPolicy = Literal["stop", "error"]
@@ -76,6 +66,7 @@ class Entries(FilesBeside):
             it: the first one may have a larger offset.
         size: bytes.
         modified: modification time of the file in ms since the Unix epoch, None for a buffer.
+        format: what the entries are.
         codec: what parses.
         tail: what ended the last pass of ``batches`` or ``scan`` over the file, None if the last
             entry ended where the file does, or if no pass has reached the end yet.
@@ -92,6 +83,7 @@ class Entries(FilesBeside):
         base_offset: int | None = None,
         name: str | None = None,
         mapped: bool = True,
+        log_format: FormatName | None = None,
     ) -> None:
         """Map a file, or take a buffer. Nothing is parsed yet.
 
@@ -105,6 +97,8 @@ class Entries(FilesBeside):
             max_output: bytes that the payload of one batch may decompress to.
             base_offset: instead of that in the file name.
             name: of a buffer, for errors.
+            log_format: ``0.7`` for entries of Kafka 0.7 under another name than theirs
+                (``.kafka``); a name of theirs says it.
             mapped: False reads the file in parts and never maps it: slower, but a file that
                 becomes shorter meanwhile is an error in every case. A file that does not fit into
                 the address space is read in parts anyway.
@@ -124,17 +118,21 @@ class Entries(FilesBeside):
         self.name = self._source.name
         self.size = self._source.size
         self.modified = self._source.modified
-        self.codec = codec if isinstance(codec, Codec) else get_codec(codec)
         self.tail: Tail | None = None
         parsed = None
         if self.name and (self.path or isinstance(path_or_buffer, Reading)):
             parsed = names.parse_segment(PurePath(self.name).name)
         self._file_name = parsed
-        if base_offset is None and parsed is not None and parsed.kind == names.LOG:
+        if base_offset is None and parsed is not None and parsed.kind in names.SEGMENTS:
             base_offset = parsed.base_offset
+        by_name = format_of(parsed.kind if parsed else "")
+        self.format = FORMATS[log_format] if log_format else by_name
+        self.codec = self.format.codec(codec if isinstance(codec, Codec) else get_codec(codec))
         self.base_offset = base_offset
         self._tail_policy: TailPolicy = tail
-        self._context = Context(self.codec, self.name, crc, max_output, self._source.check)
+        self._context = Context(
+            self.codec, self.name, crc, max_output, self._source.check, base_offset or 0
+        )
 
     # -- entries ----------------------------------------------------------------------------
 
@@ -205,10 +203,11 @@ class Entries(FilesBeside):
 
     def around(self, cursor: Cursor, position: int) -> tuple[memoryview, int]:
         """A buffer with all of the entry at ``position`` that the input has, and its position."""
-        buffer, start = cursor.at(position, HEADER_UP_TO_MAGIC)
-        if start + len(buffer) < self.size and self.size - position >= FRAMING:
-            size = FRAMING + message_size(buffer, position - start)
-            buffer, start = cursor.at(position, max(size, HEADER_UP_TO_MAGIC))
+        framing = self.format.framing
+        buffer, start = cursor.at(position, framing.up_to_magic)
+        if start + len(buffer) < self.size and self.size - position >= framing.size:
+            size = framing.size + framing.message_size(buffer, position - start)
+            buffer, start = cursor.at(position, max(size, framing.up_to_magic))
         return buffer, start
 
     def check(self) -> None:
@@ -244,28 +243,28 @@ class Entries(FilesBeside):
         self, cursor: Cursor, position: int, *, stop: bool
     ) -> tuple[Batch | KafkaSpecError | Tail, int | None]:
         """The entry at ``position``, and the position of the next one if that can be known."""
+        framing = self.format.framing
         left = self.size - position
-        if stop and left <= HEADER_UP_TO_MAGIC:
+        if stop and left <= framing.up_to_magic:
             return Tail(position, left, "short"), None
         self._source.check()
         buffer, start = self.around(cursor, position)
         at = position - start
-        entry: Entry
         try:
             entry, end = self.codec.parse(
-                ENTRY, buffer, at, len(buffer), origin=Origin(self.name, start)
+                framing.entry, buffer, at, len(buffer), origin=Origin(self.name, start)
             )
         except TruncatedError as error:
             return (Tail(position, left, "torn") if stop else error), None
         except KafkaSpecError as error:
-            size = message_size(buffer, at)
-            if size >= MINIMUM_MESSAGE:
-                return error, position + FRAMING + size
+            size = framing.message_size(buffer, at)
+            if size >= framing.minimum_message:
+                return error, position + framing.size + size
             if stop and size == 0 and self._is_zero(cursor, position):
                 return Tail(position, left, "zeros"), None
             return error, None
-        kind = DefaultBatch if KINDS[entry.message.magic].has_record_sets else LegacyBatch
-        return kind(entry, position, buffer[at:end], self._context), start + end
+        batch = self.format.batch(entry, position, buffer[at:end], self._context)
+        return batch, start + end
 
     def _is_zero(self, cursor: Cursor, position: int) -> bool:
         """Whether nothing but zeros follows."""

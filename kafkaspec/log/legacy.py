@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec._generated.python.model.recordbatch import Entry, LegacyMessage
+from kafkaspec._generated.python.model.recordbatch import LegacyMessage
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.checksum import crc32
 from kafkaspec.codecs import Buffer
@@ -88,8 +88,10 @@ class LegacyBatch(Batch):
 
     message: LegacyMessage
 
-    def __init__(self, entry: Entry, position: int, data: memoryview, context: Context) -> None:
-        super().__init__(entry, position, data, context)
+    def __init__(
+        self, message: LegacyMessage, position: int, data: memoryview, context: Context
+    ) -> None:
+        super().__init__(message, position, data, context)
         known = not self.is_compressed
         self._base_offset: int | None = self.message.offset if known else None
         self._num_records: int | None = 1 if known else None
@@ -111,6 +113,10 @@ class LegacyBatch(Batch):
     @property
     def num_records(self) -> int | None:
         return self._num_records
+
+    @property
+    def ignored_bytes(self) -> int:
+        return len(self.message.unused)
 
     @property
     def timestamp_type(self) -> str:

@@ -29,12 +29,12 @@ def open_log(
     """Open a segment, a partition directory or a whole log directory.
 
     Args:
-        path: a ``.log`` or ``.checkpoint`` file (also one under another name, if it starts with a
-            log entry), a directory of them, or a directory of partition directories. A URL of any
-            of these too: it is read in ranges.
+        path: a ``.log``, ``.checkpoint`` or, of Kafka 0.7, ``.kafka`` file (also one under another
+            name, if it starts with a log entry), a directory of them, or a directory of partition
+            directories. A URL of any of these too: it is read in ranges.
         filesystem: of fsspec or ``pyarrow.fs``, for a path in it or a URL that needs credentials.
-        options: ``codec``, ``crc``, ``tail``, ``max_output``, ``mapped``, as ``Segment`` takes
-            them.
+        options: ``codec``, ``crc``, ``tail``, ``max_output``, ``mapped``, ``log_format``, as
+            ``Segment`` takes them.
 
     Raises:
         KafkaSpecError: ``unreadable``: there is nothing, or it is none of these.
@@ -63,7 +63,8 @@ def _directory(place: Path, text: str, options: dict[str, Any]) -> Partition | L
     if partition.checkpoint_paths:
         return partition
     raise unreadable(
-        text, "the directory holds neither segments (.log) nor partition directories with segments"
+        text,
+        "the directory holds neither segments (.log, or .kafka of 0.7) nor partition directories",
     )
 
 

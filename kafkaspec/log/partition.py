@@ -59,13 +59,16 @@ class Partition(Log):
 
     @cached_property
     def segment_paths(self) -> list[Path]:
-        """The ``.log`` files in the order of their offsets; those being deleted or written not."""
-        return [path for _, path in self._named(names.LOG)]
+        """The segments in the order of their offsets; those being deleted or written not.
+
+        They are ``.log`` files or, where there is none, those of Kafka 0.7, ``.kafka``.
+        """
+        return [path for _, path in self._segments]
 
     @property
     def base_offsets(self) -> list[int]:
         """The numbers in the names of ``segment_paths``, in the same order."""
-        return [number for number, _ in self._named(names.LOG)]
+        return [number for number, _ in self._segments]
 
     @cached_property
     def segments(self) -> list[Segment]:
@@ -119,12 +122,12 @@ class Partition(Log):
     @property
     def first_base_offset(self) -> int | None:
         """The number in the name of the first segment, None without one."""
-        return self._named(names.LOG)[0][0] if self.segment_paths else None
+        return self._segments[0][0] if self.segment_paths else None
 
     @property
     def last_base_offset(self) -> int | None:
         """The number in the name of the last segment, None without one."""
-        return self._named(names.LOG)[-1][0] if self.segment_paths else None
+        return self._segments[-1][0] if self.segment_paths else None
 
     @cached_property
     def last_stable_offset(self) -> int:
@@ -160,7 +163,7 @@ class Partition(Log):
         for segment in self.segments_from(self.last_base_offset):
             end = segment.base_offset or 0
             for batch in segment.batches():
-                end = max(end, batch.last_offset + 1)
+                end = max(end, batch.next_offset)
         return end
 
     def _open_transactions(self, end: int) -> tuple[dict[int, int], int]:
@@ -332,6 +335,11 @@ class Partition(Log):
             return None
         return offsets.get((self.topic, self.partition))
 
+    @cached_property
+    def _segments(self) -> list[tuple[int, Path]]:
+        """Base offset and path of the segments in order."""
+        return next(filter(None, map(self._named, names.SEGMENTS)), [])
+
     def _named(self, kind: str) -> list[tuple[int, Path]]:
         """Base offset and path of the files of a kind in order; those going or coming not."""
         parsed = ((names.parse_segment(path.name), path) for path in self.files)
@@ -348,7 +356,7 @@ class Partition(Log):
         """
         start = 0
         if offset is not None:
-            below = sum(1 for base_offset, _ in self._named(names.LOG) if base_offset <= offset)
+            below = sum(1 for base_offset, _ in self._segments if base_offset <= offset)
             start = max(0, below - 1)
         for path in self.segment_paths[start:]:
             yield Segment(path, **self._options)

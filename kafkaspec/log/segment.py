@@ -46,6 +46,21 @@ class Segment(Entries, Log):
             if start_offset is None or batch.last_offset >= start_offset:
                 yield batch
 
+    def part(self, start: int, end: int) -> Segment:
+        """Return a segment of the entries from one byte offset to another, each of an entry."""
+        buffer, base = self.cursor().at(start, end - start)
+        base_offset = self.base_offset
+        if base_offset is not None and self.format.offsets_are_positions:
+            base_offset += start
+        return Segment(
+            buffer[start - base : end - base],
+            codec=self._context.codec,
+            name=self.name,
+            max_output=self.max_output,
+            base_offset=base_offset,
+            log_format=self.format.name,
+        )
+
     def records(
         self, start_offset: int | None = None, *, control: bool = False
     ) -> Iterator[Record]:

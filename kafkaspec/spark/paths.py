@@ -183,6 +183,7 @@ def log_of(partition: Partition) -> Log:
     for path in partition.segment_paths:
         name = names.parse_segment(path.name)
         assert name is not None
+        _refuse_old(path, name)
         bases.append(name.base_offset)
     segments = tuple(
         SegmentFile(path, base, following)
@@ -193,11 +194,23 @@ def log_of(partition: Partition) -> Log:
     return Log(partition.path, partition.topic, partition.partition, segments)
 
 
+def _refuse_old(path: Path, name: names.SegmentName | None) -> None:
+    """Refuse segments that are not read in pieces.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    if name is not None and name.kind == names.MESSAGE_SET:
+        detail = "segments of Kafka 0.7 are not read here; convert them first"
+        raise make_error(Reason.UNREADABLE, detail, file=str(path))
+
+
 def _single(path: Path) -> Log:
     """One segment, of a directory that says what it belongs to."""
     directory = path.absolute().parent
     parsed = names.parse_partition(directory.name)
     name = names.parse_segment(path.name)
+    _refuse_old(path, name)
     base = name.base_offset if name is not None and name.kind == names.LOG else None
     return Log(
         directory,

@@ -148,6 +148,9 @@ class _Work:
         for segment, following in zip_longest(segments, bases[1:]):
             if not isinstance(segment.path, Path) or segment.base_offset is None:
                 raise _cannot_index(segment)
+            if not segment.format.is_written:
+                detail = f"Kafka {segment.format.name} has no indexes; convert the log first"
+                raise make_error(Reason.UNREADABLE, detail, file=segment.name)
             if lost:
                 yield _removed(segment)
                 continue

@@ -1,0 +1,267 @@
+"""Messages of Kafka 0.7 (``.kafka``), each alone or in a set that is compressed as a whole.
+
+Nothing stores an offset: that of a message is the position of its first byte in the log, which is
+the position in the file plus the number in the file name. Messages of a compressed set have no
+offset of their own; a consumer fetches the whole set, and all of them get the offset of the set
+here. No key, no null, no timestamp exists.
+
+The rules of a set are those of Kafka's own iterator (``ByteBufferMessageSet.internalIterator``):
+
+* Sets may lie in sets, to any depth; the iterator gives the messages in order.
+* A message that is cut, and fewer than 4 bytes at the end, are dropped in silence; but a set
+  whose first message is cut is refused.
+* A set may be empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from kafkaspec import compression as compressions
+from kafkaspec._generated.layout import ENTRY_KINDS, LAYOUTS
+from kafkaspec._generated.python.model.message_set import CompressionCodec, MessageV0, MessageV1
+from kafkaspec.checksum import crc32
+from kafkaspec.codecs import Buffer, Codec
+from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
+from kafkaspec.layout.framing import Framing, field_of
+from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE, Batch, Context
+from kafkaspec.model import Record
+
+FRAMING: Final = Framing.of("message_set.framed_message")
+"""The framing of messages."""
+
+_PAYLOAD: Final = "payload"
+_CODECS: Final = {int(codec): codec.name.lower() for codec in CompressionCodec}
+
+
+class InnerMessage(NamedTuple):
+    """A message inside of a compressed set.
+
+    Attributes:
+        message: as it is stored.
+        position: of its entry in the decompressed payload that it lies in.
+        data: the bytes of its entry.
+    """
+
+    message: MessageV0 | MessageV1
+    position: int
+    data: memoryview
+
+    @property
+    def computed_crc(self) -> int:
+        """CRC-32 of the bytes as they are."""
+        return crc32(self.message.payload)
+
+    @property
+    def crc_valid(self) -> bool:
+        """Whether the stored checksum is that of the bytes."""
+        return self.computed_crc == self.message.crc
+
+
+class MessageSetBatch(Batch):
+    """An entry of a Kafka 0.7 log: one message, or a compressed set of messages."""
+
+    __slots__ = ("_dropped", "_num_records")
+
+    framing = FRAMING
+    kinds = ENTRY_KINDS[FRAMING.entry]
+    log_format = "0.7"
+
+    message: MessageV0 | MessageV1
+
+    def __init__(
+        self, message: MessageV0 | MessageV1, position: int, data: memoryview, context: Context
+    ) -> None:
+        super().__init__(message, position, data, context)
+        self._num_records = None if self.is_compressed else 1
+        self._dropped = 0
+
+    @property
+    def compression(self) -> int:
+        return _codec(self.message)
+
+    @property
+    def compression_name(self) -> str:
+        return _CODECS.get(self.compression, f"unknown({self.compression})")
+
+    @property
+    def stored_offset(self) -> int:
+        return self.base_offset
+
+    @property
+    def base_offset(self) -> int:
+        return self._context.base_offset + self.position
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset
+
+    @property
+    def next_offset(self) -> int:
+        return self._context.base_offset + self.end
+
+    @property
+    def num_records(self) -> int | None:
+        return self._num_records
+
+    @property
+    def shares_offset(self) -> bool:
+        return self.is_compressed
+
+    @property
+    def ignored_bytes(self) -> int:
+        return self._dropped
+
+    @property
+    def timestamp_type(self) -> str:
+        return NO_TIMESTAMP_TYPE
+
+    @property
+    def max_timestamp(self) -> int:
+        return NO_TIMESTAMP
+
+    @property
+    def payload_field(self) -> str:
+        return _PAYLOAD
+
+    @property
+    def payload(self) -> Buffer:
+        return self.message.payload
+
+    @property
+    def payload_position(self) -> int:
+        return self.end - len(self.payload)
+
+    def decompressed(self, max_output: int | None = None) -> Buffer:
+        self._context.check()
+        if not self.is_compressed:
+            return self.payload
+        return self._open(self.message, self._limit(max_output))
+
+    def records(self, max_output: int | None = None) -> list[Record]:
+        self._verify()
+        offset = self.base_offset
+        if not self.is_compressed:
+            return [Record(offset, NO_TIMESTAMP, None, bytes(self.payload))]
+        records = []
+        for inner in self.inner_messages(max_output):
+            if self._context.crc == "error" and not inner.crc_valid:
+                raise self._inner_crc_error(inner)
+            if not _codec(inner.message):
+                records.append(Record(offset, NO_TIMESTAMP, None, bytes(inner.message.payload)))
+        self._num_records = len(records)
+        return records
+
+    def inner_messages(self, max_output: int | None = None) -> Iterator[InnerMessage]:
+        """Yield the messages inside of a compressed set, sets in it before what is in them.
+
+        Args:
+            max_output: bytes that the set, and all sets in it together, may decompress to; that
+                of the segment by default.
+
+        Raises:
+            KafkaSpecError: the set cannot be read.
+        """
+        if not self.is_compressed:
+            return
+        self._context.check()
+        self._dropped = 0
+        left = self._limit(max_output)
+        opened: list[Iterator[InnerMessage]] = []
+        message: MessageV0 | MessageV1 | None = self.message
+        while message is not None or opened:
+            if message is not None:
+                payload = memoryview(self._open(message, left))
+                left -= len(payload)
+                opened.append(self._messages(payload))
+            inner = next(opened[-1], None)
+            message = None
+            if inner is None:
+                opened.pop()
+                continue
+            yield inner
+            if _codec(inner.message):
+                message = inner.message
+
+    def _messages(self, payload: memoryview) -> Iterator[InnerMessage]:
+        """Yield the messages of one set, those of sets in it not."""
+        position = 0
+        while len(payload) - position >= FRAMING.size:
+            try:
+                message, after = self._context.codec.parse(
+                    FRAMING.entry, payload, position, origin=self._origin
+                )
+            except TruncatedError:
+                if not position:
+                    raise
+                break
+            yield InnerMessage(message, position, payload[position:after])
+            position = after
+        self._dropped += len(payload) - position
+
+    def _limit(self, max_output: int | None) -> int:
+        return self._context.max_output if max_output is None else max_output
+
+    def _open(self, message: MessageV0 | MessageV1, max_output: int) -> bytes:
+        """Decompress the payload of a set."""
+        codec = _codec(message)
+        try:
+            if codec not in _CODECS:
+                detail = f"Kafka 0.7 has no compression with id {codec}"
+                raise make_error(Reason.UNSUPPORTED_COMPRESSION, detail)
+            return compressions.decompress(
+                codec, message.payload, magic=message.magic, max_output=max_output
+            )
+        except KafkaSpecError as error:
+            raise self.error(error.reason, error.detail) from None
+
+    def _inner_crc_error(self, inner: InnerMessage) -> KafkaSpecError:
+        key = self.kinds[inner.message.magic].key
+        checksum = LAYOUTS[key].checksum
+        assert checksum is not None
+        return make_error(
+            Reason.CHECKSUM_MISMATCH,
+            f"stored {checksum.algorithm} of a message in the set is"
+            f" {inner.message.crc:#010x}, of its bytes it is {inner.computed_crc:#010x}",
+            file=self.file,
+            offset=self.payload_position,
+            inner_offset=inner.position + FRAMING.size + checksum.position,
+            path=f"{self.payload_path}{FRAMING.message_path}/{checksum.field}",
+            spec=field_of(key, checksum.field).location,
+        )
+
+
+class MessageSetCodec(Codec):
+    """A codec that reads messages of Kafka 0.7 one by one, and nothing by columns.
+
+    The fast ways of codecs are made for magic 0 and later; here ``parse`` is all there is.
+    """
+
+    name = "message_set"
+
+    def __init__(self, codec: Codec) -> None:
+        """Args: what parses."""
+        self._codec = codec
+
+    def _parse(
+        self,
+        type_key: str,
+        buffer: Buffer,
+        start: int,
+        end: int,
+        parameters: Sequence[Any],
+        complete: bool,
+    ) -> tuple[Any, int]:
+        return self._codec.parse(
+            type_key, buffer, start, end, parameters=parameters, complete=complete
+        )
+
+    def serialize(
+        self, type_key: str, value: Any, *, parameters: Sequence[Any] = (), raw: bool = False
+    ) -> bytes:
+        return self._codec.serialize(type_key, value, parameters=parameters, raw=raw)
+
+
+def _codec(message: MessageV0 | MessageV1) -> int:
+    return 0 if isinstance(message, MessageV0) else message.attributes.compression
