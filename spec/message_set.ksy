@@ -19,12 +19,13 @@ doc: |
   No offset is stored. The offset of a message is the byte position of its
   size field in the log: that in the file plus the number in the file name,
   which is the position in the log where the file begins. A segment begins
-  where the one before it ends, or the broker refuses to start.
+  where the one before it ends, or the broker refuses to start (quirk Q42).
 
   A message whose compression is not `none` is a set of messages: its payload,
   after decompression, is a sequence of `framed_message`, which may be
-  compressed in turn, to any depth. Messages inside of a set have no offset of
-  their own: a consumer can only fetch the whole set, at its offset.
+  compressed in turn, to any depth (quirk Q41). Messages inside of a set have
+  no offset of their own (quirk Q37): a consumer can only fetch the whole set,
+  at its offset. What a set ends in may be cut (quirk Q40).
 
   A segment that was not closed may end in a part of a message; where the log
   ends is the decision of the reader. Recovery after an unclean stop cuts
@@ -78,8 +79,8 @@ types:
           min: 0
           max: 1
         doc: |
-          Format of the message. Any other value stops recovery with an
-          exception, so that the broker does not start.
+          Format of the message. Quirk Q38: any other value stops recovery
+          with an exception, so that the broker does not start.
   message_v0:
     -orig-id: Message
     doc: |
@@ -116,8 +117,8 @@ types:
         -derive: crc32(payload..)
         type: u4
         doc: |
-          CRC-32 (IEEE) of the payload alone, as stored. A changed bit in the
-          attributes goes unnoticed.
+          CRC-32 (IEEE) of the payload alone, as stored. Quirk Q39: a changed
+          bit in the attributes goes unnoticed.
       - id: payload
         -default: '[]'
         size-eos: true
