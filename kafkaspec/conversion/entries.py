@@ -328,8 +328,9 @@ class EntryConverter:
     ) -> tuple[list[Record], list[RecordValues] | None]:
         """The records of a batch, and what they have besides, None where that is nothing."""
         limit = self._choices.max_output
-        if isinstance(batch, LegacyBatch):
-            return batch.records(limit), message_values(batch)
+        if not batch.kind.has_record_sets:
+            own = message_values(batch) if isinstance(batch, LegacyBatch) else None
+            return batch.records(limit), own
         if not batch.num_records:
             return [], None
         message = batch.message
