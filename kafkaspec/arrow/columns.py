@@ -159,6 +159,7 @@ class Arrays:
         values = _integers(columns, stored)
         if columns.untimed:
             untimed = pc.is_in(_integers(columns, magic), _UNTIMED)
+            untimed = pc.or_(untimed, pc.less(values, 0))  # a kind that has no type at all
             values = pc.if_else(untimed, TIMESTAMP_TYPES.index(NO_TIMESTAMP_TYPE), values)
         return arrays.codes(values, TIMESTAMP_TYPES)
 

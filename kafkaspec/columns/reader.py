@@ -26,7 +26,6 @@ from kafkaspec.columns.records import RecordColumns
 from kafkaspec.columns.wrappers import Shift, apply_shifts, open_wrapper
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.window import LEAST_AHEAD
-from kafkaspec.layout.kinds import kind_of
 from kafkaspec.layout.names import MAGIC
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.columnar import CHUNK_BYTES
@@ -353,7 +352,7 @@ class Reader:
     def _by_records(self, batch: Batch) -> Iterator[Columns]:
         """One entry, if it is wanted."""
         wanted, high = self._wanted, self._wanted.end_offset
-        stands_alone = not kind_of(batch.message).has_record_sets
+        stands_alone = not batch.kind.has_record_sets
         wrapper = stands_alone and batch.is_compressed  # whose first offset is not known
         if high is not None and not wrapper and batch.base_offset >= high:
             self._done = True

@@ -17,8 +17,15 @@ from kafkaspec.columns.memory import (
     ListColumn,
 )
 from kafkaspec.columns.names import BATCH_BASE_OFFSET, BATCH_POSITION, BATCH_SIZE, OF_BATCH
-from kafkaspec.layout.kinds import kind_of
-from kafkaspec.layout.names import HEADER_KEY, HEADER_VALUE, HEADERS, KEY, SEQUENCE, VALUE
+from kafkaspec.layout.names import (
+    COMPRESSION,
+    HEADER_KEY,
+    HEADER_VALUE,
+    HEADERS,
+    KEY,
+    SEQUENCE,
+    VALUE,
+)
 from kafkaspec.log.batch import Batch
 from kafkaspec.model import Record
 
@@ -32,6 +39,7 @@ _FACTS: Final[dict[str, Callable[[Batch], int]]] = {
     BATCH_POSITION: attrgetter("position"),
     BATCH_SIZE: attrgetter("size"),
     BATCH_BASE_OFFSET: attrgetter("base_offset"),
+    OF_BATCH + COMPRESSION: attrgetter("compression"),
 }
 """What the header alone does not say."""
 
@@ -68,7 +76,7 @@ class RecordColumns:
             else:
                 values.extend(map(attrgetter(name), records))
         self._records += records
-        self._untimed |= not kind_of(batch.message).has_timestamps
+        self._untimed |= not batch.kind.has_timestamps
         self._markers |= batch.is_control
         self.rows += count
         self.cost += sum(
@@ -115,7 +123,7 @@ def _fact(batch: Batch, name: str) -> int:
     if name in _FACTS:
         return _FACTS[name](batch)
     path = name.removeprefix(OF_BATCH)
-    if path not in kind_of(batch.message).header:
+    if path not in batch.kind.header:
         return NONE
     found: int | None = attrgetter(path)(batch.message)
     return NONE if found is None else int(found)

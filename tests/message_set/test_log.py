@@ -136,6 +136,11 @@ def test_columns_and_headers() -> None:
             records = [(r.offset, r.key, r.value) for r in log.records()]
             assert [(row["offset"], row["key"], row["value"]) for row in rows] == records
             assert {row["timestamp"] for row in rows} <= {None}
+            types = log.to_batches(["timestamp_type", "compression", "magic"]).read_all()
+            assert set(types.column("timestamp_type").to_pylist()) <= {"NoTimestampType"}
+            assert types.column("compression").to_pylist() == [
+                batch.compression_name for batch in log.batches() for _ in batch.records()
+            ]
             table = log.batch_table().to_pylist()
             positions = [found["position"] for f in FILES for found in said(f)["shallow"]
                          if f.parent == directory]  # fmt: skip
