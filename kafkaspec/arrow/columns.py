@@ -15,6 +15,7 @@ from kafkaspec.arrow.schema import (
     CONTROL_TYPES,
     SIMPLE,
     TIMESTAMP_TYPES,
+    UNTIMED,
     Place,
     Request,
     bytes_type,
@@ -30,7 +31,6 @@ from kafkaspec.columns.names import (
     OF_BATCH,
 )
 from kafkaspec.layout import names
-from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.model import Record
 
@@ -55,11 +55,6 @@ SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "batch_base_offset": (BATCH_BASE_OFFSET,),
 }
 """Columns of the specification that each column is made of."""
-
-_UNTIMED: Final = pa.array(
-    [kind.magic for kind in KINDS.values() if not kind.has_timestamps], pa.int64()
-)
-"""The magics whose records have no timestamps."""
 
 
 def allocate(size: int) -> pa.Buffer:
@@ -158,7 +153,7 @@ class Arrays:
         stored, magic = SOURCES["timestamp_type"]
         values = _integers(columns, stored)
         if columns.untimed:
-            untimed = pc.is_in(_integers(columns, magic), _UNTIMED)
+            untimed = pc.is_in(_integers(columns, magic), UNTIMED)
             untimed = pc.or_(untimed, pc.less(values, 0))  # a kind that has no type at all
             values = pc.if_else(untimed, TIMESTAMP_TYPES.index(NO_TIMESTAMP_TYPE), values)
         return arrays.codes(values, TIMESTAMP_TYPES)

@@ -10,16 +10,14 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec._generated.python.model.recordbatch import (
-    BatchAttributes,
-    CompressionType,
-    RecordBatch,
-    TimestampType,
-)
+from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.arrow.schema import TIMESTAMP_TYPES
 from kafkaspec.codecs import Codec
-from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.layout import EntryKind
+from kafkaspec.layout import names as fields
+from kafkaspec.layout.kinds import new_message, require_kind
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE
 from kafkaspec.log.encoding import batch_entry, encode
 from kafkaspec.model import Record
@@ -29,9 +27,6 @@ COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", "timestamp_t
 CreateTime."""
 
 _HEADERS: Final = pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))
-_MOST_SPAN: Final = (1 << 31) - 1
-_OVERHEAD: Final = 21
-"""Bytes of a record besides its key and value at most, as producers estimate them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +64,20 @@ def encode_columns(
 
     Args:
         batch: the columns of ``COLUMNS``.
-        codec: who writes; the native one makes no object of a record of magic 2.
+        codec: who writes; one with a core makes no object of a record.
         magic: of the entries.
         compression: name of the codec.
         level: of the compression.
         first_offset: new offsets go on from there; None keeps those of the column.
         batch_bytes: of records in an entry, before compression; a larger record has one of its own.
-        leader_epoch: of the entries of magic 2.
+        leader_epoch: of the entries, where their kind has one.
 
     Raises:
         KafkaSpecError: ``unencodable``: offsets that do not go up; what the magic has no place
             for, as ``LogAppendTime`` in magic 0.
         ValueError: a column that cannot be written, or of a type that cannot.
     """
+    kind = require_kind(magic)
     columns = _plain(batch, first_offset)
     offsets = _integers(columns.offset)
     if batch.num_rows > 1 and pc.min(pc.pairwise_diff(columns.offset)).as_py() <= 0:
@@ -90,19 +86,19 @@ def encode_columns(
         pc.fill_null(pc.binary_length(column), 0).cast(pa.int64())
         for column in (columns.key, columns.value)
     ]
-    ends = _integers(_aligned(pc.cumulative_sum(pc.add(pc.add(*lengths), _OVERHEAD))))
+    ends = _integers(_aligned(pc.cumulative_sum(pc.add(pc.add(*lengths), RECORD_OVERHEAD))))
     changes = _changes_of_time(columns)
     start = 0
     while start < batch.num_rows:
         before = ends[start - 1] if start else 0
         stop = bisect_right(ends, before + batch_bytes, start, batch.num_rows)
-        stop = bisect_left(offsets, offsets[start] + _MOST_SPAN + 1, start, max(stop, start + 1))
+        stop = bisect_left(offsets, offsets[start] + MOST_DELTA + 1, start, max(stop, start + 1))
         change = bisect_right(changes, start)
         if change < len(changes):
             stop = min(stop, changes[change])
         made = None
-        if magic == 2 and isinstance(codec, NativeCodec):
-            made = _encode(columns, start, stop, codec, compression, level, leader_epoch)
+        if kind.has_record_sets and codec.core is not None:
+            made = _encode(columns, start, stop, kind, codec, compression, level, leader_epoch)
         if made is None:
             made = encode(
                 _records(columns, start, stop),
@@ -111,7 +107,7 @@ def encode_columns(
                 level=level,
                 timestamp_type=LOG_APPEND_TIME if columns.append_time(start) else CREATE_TIME,
                 codec=codec,
-                partition_leader_epoch=leader_epoch if magic == 2 else NONE,
+                partition_leader_epoch=leader_epoch if kind.has_leader_epochs else NONE,
             )
         yield made
         start = stop
@@ -131,56 +127,46 @@ def _encode(
     columns: _Columns,
     start: int,
     stop: int,
-    codec: NativeCodec,
+    kind: EntryKind,
+    codec: Codec,
     compression: str,
     level: int | None,
     leader_epoch: int,
 ) -> bytes | None:
-    """One batch of magic 2, in C; None if the slow way is to say what does not fit."""
-    kind = CompressionType[compression.upper()]
+    """One batch, in C; None if the slow way is to say what does not fit."""
+    packed = CompressionType[compression.upper()]
     base_offset = columns.offset[start].as_py()
-    batch = RecordBatch(
-        base_offset=base_offset,
-        partition_leader_epoch=leader_epoch,
-        attributes=BatchAttributes(
-            timestamp_type=TimestampType(int(columns.append_time(start))), compression=kind
-        ),
-        last_offset_delta=columns.offset[stop - 1].as_py() - base_offset,
-        base_timestamp=columns.timestamp[start].as_py(),
-        max_timestamp=pc.max(columns.timestamp.slice(start, stop - start)).as_py(),
-        producer_id=NONE,
-        producer_epoch=NONE,
-        base_sequence=NONE,
-        num_records=stop - start,
-        records=b"",
-    )
-    description = codec.kind_of(batch)
-    made: bytes | None = codec.core.module.encode(
-        description.number,
-        description.header(batch),
-        stop - start,
-        _inputs(codec, columns, start, stop),
-        not kind,
-    )
-    if made is None or not kind:
-        return made
-    return batch_entry(batch, made, codec, level)
+    header = {
+        fields.BASE_OFFSET: base_offset,
+        fields.TIMESTAMP_TYPE: TimestampType(int(columns.append_time(start))),
+        fields.COMPRESSION: packed,
+        fields.LAST_OFFSET_DELTA: columns.offset[stop - 1].as_py() - base_offset,
+        fields.BASE_TIMESTAMP: columns.timestamp[start].as_py(),
+        fields.MAX_TIMESTAMP: pc.max(columns.timestamp.slice(start, stop - start)).as_py(),
+        kind.count: stop - start,
+        kind.payload: b"",
+    }
+    if kind.has_leader_epochs:
+        header[fields.LEADER_EPOCH] = leader_epoch
+    batch = new_message(kind, header)
+    inputs = _inputs(columns, start, stop)
+    made = codec.encode_columns(batch, stop - start, inputs, whole=not packed)
+    return made if made is None or not packed else batch_entry(batch, made, codec, level)
 
 
-def _inputs(codec: NativeCodec, columns: _Columns, start: int, stop: int) -> tuple[Any, ...]:
-    """Rows of the columns as the core takes them."""
-    known = codec.core.columns
-    inputs: list[Any] = [None] * len(known)
-    inputs[known["offset"].number] = _integers(columns.offset)[start:stop]
-    inputs[known["timestamp"].number] = _integers(columns.timestamp)[start:stop]
-    inputs[known["key"].number] = _octets(columns.key, start, stop)
-    inputs[known["value"].number] = _octets(columns.value, start, stop)
-    bounds = memoryview(columns.headers.buffers()[1]).cast("i")
-    inputs[known["headers"].number] = bounds[start : stop + 1]
+def _inputs(columns: _Columns, start: int, stop: int) -> dict[str, Any]:
+    """Rows of the columns as a codec takes them."""
     items = columns.headers.values
-    for name in ("key", "value"):
-        inputs[known[f"headers.{name}"].number] = _octets(items.field(name), 0, len(items))
-    return tuple(inputs)
+    key, value = (_octets(items.field(name), 0, len(items)) for name in ("key", "value"))
+    return {
+        fields.OFFSET: _integers(columns.offset)[start:stop],
+        fields.TIMESTAMP: _integers(columns.timestamp)[start:stop],
+        fields.KEY: _octets(columns.key, start, stop),
+        fields.VALUE: _octets(columns.value, start, stop),
+        fields.HEADERS: memoryview(columns.headers.buffers()[1]).cast("i")[start : stop + 1],
+        fields.HEADER_KEY: key,
+        fields.HEADER_VALUE: value,
+    }
 
 
 def _octets(array: pa.Array, start: int, stop: int) -> tuple[Any, Any, Any]:

@@ -9,7 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow import arrays
-from kafkaspec.arrow.schema import COMPRESSIONS, SIMPLE, TIMESTAMP, TIMESTAMP_TYPES, Place
+from kafkaspec.arrow.schema import (
+    COMPRESSIONS,
+    MESSAGES,
+    SIMPLE,
+    TIMESTAMP,
+    TIMESTAMP_TYPES,
+    UNTIMED,
+    Place,
+)
 from kafkaspec.codecs import HeaderTable
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.headers import header_tables
@@ -84,7 +92,6 @@ _SCANNED: Final = {
 _FOR_NONE: Final = {"transactional": 0, "control": 0}
 """What entries without such a field have; -1 else."""
 
-_DEFAULT: Final = 2
 _FEW_ROWS: Final = 16
 _ROWS_AT_ONCE: Final = 1 << 14
 
@@ -157,7 +164,7 @@ def _from_scan(table: HeaderTable, base: int) -> pa.RecordBatch:
         return pa.Array.from_buffers(pa.int64(), table.count, [None, values])
 
     magic = column("magic")
-    legacy = pc.less(magic, _DEFAULT)
+    legacy = pc.is_in(magic, MESSAGES)
     mixed = pc.any(legacy).as_py()
     made = []
     for field in SCHEMA:
@@ -183,12 +190,12 @@ def _legacy(name: str, column: Callable[[str], pa.Array], magic: pa.Array) -> An
         plain = pc.equal(column("attributes.compression"), 0)
         return pc.if_else(plain, value, pa.scalar(None, pa.int64()))
     if name == "max_timestamp":
-        return pc.if_else(pc.equal(magic, 1), column("timestamp"), -1)
+        return pc.if_else(pc.is_in(magic, UNTIMED), -1, column("timestamp"))
     if name == "timestamp_type":
         stored = column("attributes.timestamp_type")
-        return pc.if_else(pc.equal(magic, 1), stored, len(TIMESTAMP_TYPES) - 1)
+        return pc.if_else(pc.is_in(magic, UNTIMED), len(TIMESTAMP_TYPES) - 1, stored)
     return pa.scalar(_FOR_NONE.get(name, -1), pa.int64())
 
 
 def _is_wrapper(batch: Batch) -> bool:
-    return batch.magic < _DEFAULT and batch.is_compressed
+    return batch.is_compressed and not batch.kind.has_record_sets

@@ -11,11 +11,22 @@ import pyarrow as pa
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.columns.reader import Wanted
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
 from kafkaspec.log.columnar import CHUNK_BYTES, HeaderKeys, Layout
 
 TIMESTAMP_TYPES: Final = (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE)
 """The first two by the attribute bit of a batch, the third for magic 0."""
+
+UNTIMED: Final = pa.array(
+    [kind.magic for kind in KINDS.values() if not kind.has_timestamps], pa.int64()
+)
+"""The magics whose records have no timestamps."""
+
+MESSAGES: Final = pa.array(
+    [kind.magic for kind in KINDS.values() if not kind.has_record_sets], pa.int64()
+)
+"""The magics whose entries are one message each, or wrappers."""
 
 COMPRESSIONS: Final = tuple(
     CompressionType(i).name.lower() if i in list(CompressionType) else f"unknown({i})"

@@ -20,6 +20,7 @@ from kafkaspec.columns.memory import AnyColumn, IntegerColumn
 from kafkaspec.columns.names import BATCH_BASE_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.names import MAGIC, OFFSET, TIMESTAMP, TIMESTAMP_TYPE
+from kafkaspec.log.legacy import has_relative_offsets
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -120,7 +121,7 @@ def shift_of(
     if end != End.COMPLETE or not count or compressed or batches:
         return None
     shift = 0
-    if KINDS[magic].has_timestamps and offset:  # without, inner offsets are absolute
+    if has_relative_offsets(KINDS[magic]) and offset:
         if offset < last:
             return None
         shift = offset - last

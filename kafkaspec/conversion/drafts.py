@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec
+from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.conversion.columns import Slice
 from kafkaspec.conversion.fields import RecordValues, Values, changed, encode_records
 from kafkaspec.conversion.offsets import sequence_after
 from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.framing import ENTRY, field_of
-from kafkaspec.layout.kinds import KINDS, new_entry, new_message
+from kafkaspec.layout.framing import ENTRY
+from kafkaspec.layout.kinds import new_entry, new_message
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.encoding import batch_entry
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.model import Record
-
-RECORD_OVERHEAD: Final = 21
-"""What Kafka counts for a record beside its bytes (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
-
-MOST_DELTA: Final = min(
-    field_of(kind.key, names.LAST_OFFSET_DELTA).largest
-    for kind in KINDS.values()
-    if kind.has_record_sets
-)
-"""Offsets of a batch reach so far (Kafka: ``MemoryRecordsBuilder``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

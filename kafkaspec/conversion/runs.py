@@ -8,9 +8,10 @@ from typing import Final
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs import Buffer, Codec
+from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.conversion.choices import PRODUCER_BATCH_BYTES, Choices
 from kafkaspec.conversion.columns import MessageColumns, Slice, read_run, read_wrapped
-from kafkaspec.conversion.drafts import MOST_DELTA, RECORD_OVERHEAD, Draft, Traits, Waiting, write
+from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
 from kafkaspec.conversion.fields import carried, header_values
 from kafkaspec.conversion.header import put_offset
 from kafkaspec.conversion.losses import Loss, Losses
