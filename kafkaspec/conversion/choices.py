@@ -9,9 +9,10 @@ from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.compression import NAMES, compress
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.framing import ENTRY, field_of
+from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.kinds import CURRENT, KINDS, require_kind
 from kafkaspec.log.batch import NONE
+from kafkaspec.writing.editing import LARGEST_OFFSET
 
 OffsetChoice = Literal["keep", "shift", "renumber"]
 """``keep``: as they are. ``shift``: all by the same number, so that gaps stay. ``renumber``: one
@@ -29,7 +30,6 @@ PRODUCER_BATCH_BYTES: Final = 16384
 """Kafka's ``batch.size``: how much a producer puts into a batch unless it is configured."""
 
 _DEFAULT_SEGMENT_BYTES: Final = 1 << 30  # Kafka's segment.bytes
-_LARGEST_OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET).largest
 _LARGEST_EPOCH: Final = max(
     field_of(kind.key, names.LEADER_EPOCH).largest
     for kind in KINDS.values()
@@ -93,8 +93,8 @@ class Choices:
         self._one_of("offsets", self.offsets, ("keep", "shift", "renumber"))
         self._one_of("aborted", self.aborted, ("keep", "drop"))
         self._one_of("on_error", self.on_error, ("fail", "skip"))
-        if not 0 <= self.base_offset <= _LARGEST_OFFSET:
-            raise ValueError(f"base_offset is between 0 and {_LARGEST_OFFSET}")
+        if not 0 <= self.base_offset <= LARGEST_OFFSET:
+            raise ValueError(f"base_offset is between 0 and {LARGEST_OFFSET}")
         if self.base_offset and self.offsets == "keep":
             raise ValueError("base_offset is for offsets that are shifted or renumbered")
         if self.leader_epoch is not None and not NONE <= self.leader_epoch <= _LARGEST_EPOCH:

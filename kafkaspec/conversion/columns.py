@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Final
 
+from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.memory import BytesColumn, ColumnSet, IntegerColumn, Layout
@@ -216,13 +217,29 @@ def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> Mess
     return found if found.complete else None
 
 
-def _plain(table: EntryTable, kind: EntryKind) -> int:
+def plain_rows(table: HeaderTable) -> int:
+    """Return with how many messages a table begins that are not compressed, and plain.
+
+    Plain are those with the default in each field that no conversion knows.
+    """
+    magics = table.column(MAGIC)
+    kind = KINDS[magics[0]]
+    if kind.has_record_sets:
+        return 0
+    rows = _plain(table, kind)
+    pairs = zip(magics[:rows], table.column(COMPRESSION)[:rows], strict=True)
+    alike = (magics[0], 0)
+    return next((row for row, pair in enumerate(pairs) if pair != alike), rows)
+
+
+def _plain(table: HeaderTable, kind: EntryKind) -> int:
     """How many entries have the default in each field that no conversion knows."""
     rows = table.count
     for field in own_fields(kind).header:
-        if field.name not in table.names:
+        try:
+            column = table.column(field.name)[:rows]
+        except (KeyError, ValueError):  # it is no number
             return 0
-        column = table.column(field.name)[:rows]
         rows = next((row for row, value in enumerate(column) if value != field.default), rows)
     return rows
 

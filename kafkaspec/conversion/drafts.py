@@ -11,7 +11,7 @@ from kafkaspec._generated.python.model.recordbatch import CompressionType, Times
 from kafkaspec.codecs import Codec
 from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.conversion.columns import Slice
-from kafkaspec.conversion.fields import RecordValues, Values, changed, encode_records
+from kafkaspec.conversion.fields import RecordValues, Values, encode_records
 from kafkaspec.conversion.offsets import sequence_after
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import ENTRY
@@ -20,6 +20,7 @@ from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.encoding import batch_entry
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.model import Record
+from kafkaspec.writing.editing import changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

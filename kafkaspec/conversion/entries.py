@@ -21,7 +21,6 @@ from kafkaspec.conversion.fields import (
     Values,
     carried,
     carried_record,
-    changed,
     header_values,
     message_values,
     record_values,
@@ -36,6 +35,7 @@ from kafkaspec.layout import EntryKind, names
 from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
 from kafkaspec.model import Buffer, Record
+from kafkaspec.writing.editing import changed
 
 
 class EntryConverter:
@@ -301,17 +301,10 @@ class EntryConverter:
         if self.offsets.renumbers:
             self._count_sequences(batch, old)
             self.offsets.next += len(new)
-        if not kind.has_headers or not kind.has_timestamps:
-            new = [
-                Record(
-                    record.offset,
-                    record.timestamp if kind.has_timestamps else NO_TIMESTAMP,
-                    record.key,
-                    record.value,
-                    record.headers if kind.has_headers else (),
-                )
-                for record in new
-            ]
+        if not kind.has_headers:
+            new = [Record(r.offset, r.timestamp, r.key, r.value) for r in new]
+        if not kind.has_timestamps:
+            new = [record._replace(timestamp=NO_TIMESTAMP) for record in new]
         return Draft(
             traits=traits,
             records=new,

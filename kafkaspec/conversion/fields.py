@@ -8,7 +8,7 @@ other than the default are looked at: a field with its default needs nobody's ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from operator import attrgetter
 from typing import Any, Final
@@ -64,23 +64,40 @@ def own_fields(kind: EntryKind) -> OwnFields:
     """Return the fields of a kind that a conversion knows nothing of."""
     if KINDS.get(kind.magic) != kind:  # another format of entries, which cannot be written
         return OwnFields()
-    header = tuple(field for field in _walk(kind.key, "", nested=True) if field.name in kind.header)
+    header = tuple(
+        field
+        for field in _walk(kind.key, "", nested=True)
+        if field.name in kind.header and field.name not in _KNOWN
+    )
     if not kind.has_record_sets:
         return OwnFields(header, header)
-    record = [field for field in _walk(kind.record, "") if field.name in kind.fields]
+    record = [
+        field
+        for field in _walk(kind.record, "")
+        if field.name in kind.fields and field.name not in _KNOWN
+    ]
     in_headers = next(
         (item.type for item in LAYOUTS[kind.record].fields if item.id == names.HEADERS), None
     )
     if in_headers is not None:
-        record += _walk(in_headers, f"{names.HEADERS}.")
+        found = _walk(in_headers, f"{names.HEADERS}.")
+        record += [field for field in found if field.name not in _KNOWN]
     return OwnFields(header, tuple(record))
+
+
+@cache
+def header_names(kind: EntryKind) -> tuple[str, ...]:
+    """Return the names of all fields of a header that do not follow from others."""
+    return tuple(
+        field.name for field in _walk(kind.key, "", nested=True) if field.name in kind.header
+    )
 
 
 def _walk(type_key: str, prefix: str, *, nested: bool = False) -> Iterator[OwnField]:
     defaults = {item.name: _default(item) for item in fields(model_class(type_key))}
     for item in LAYOUTS[type_key].fields:
         name = prefix + item.id
-        if name in _KNOWN or item.derive or item.constant is not None or item.kind is Kind.GUARD:
+        if item.derive or item.constant is not None or item.kind is Kind.GUARD:
             continue
         if nested and _is_structure(item):
             yield from _walk(item.type, f"{name}.", nested=True)
@@ -137,18 +154,6 @@ def carried(values: Values, source: EntryKind, target: EntryKind) -> Values:
     return tuple(item for item in values if item[0] in there)
 
 
-def changed(item: Any, values: Mapping[str, Any]) -> Any:
-    """Return a copy of an object of the typed model with other values, by dotted name."""
-    own: dict[str, Any] = {}
-    for name, value in values.items():
-        field, dot, rest = name.partition(".")
-        if dot:
-            own[field] = changed(own.get(field, getattr(item, field)), {rest: value})
-        else:
-            own[field] = value
-    return replace(item, **own)
-
-
 # -- records --------------------------------------------------------------------------------------
 
 
@@ -170,8 +175,8 @@ def record_values(
     own = own_fields(kind).record
     if not own or not records:
         return None
-    try:  # records that say it all are written as the same bytes
-        if codec.encode_records(header, records) == payload:
+    try:  # records that say it all are written as the same bytes; views compare one by one
+        if codec.encode_records(header, records) == bytes(payload):
             return None
     except KafkaSpecError:
         pass

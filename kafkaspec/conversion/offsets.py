@@ -8,13 +8,12 @@ from typing import Final
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import names
-from kafkaspec.layout.framing import ENTRY, field_of
+from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch
 from kafkaspec.model import Record
+from kafkaspec.writing.editing import LARGEST_OFFSET
 
-LARGEST_OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET).largest
-"""No entry has a larger one."""
 _LARGEST_SEQUENCE: Final = min(
     field_of(kind.key, names.BASE_SEQUENCE).largest for kind in KINDS.values() if kind.has_producers
 )

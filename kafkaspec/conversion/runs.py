@@ -13,12 +13,12 @@ from kafkaspec.conversion.choices import PRODUCER_BATCH_BYTES, Choices
 from kafkaspec.conversion.columns import MessageColumns, Slice, read_run, read_wrapped
 from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
 from kafkaspec.conversion.fields import carried, header_values
-from kafkaspec.conversion.header import put_offset
 from kafkaspec.conversion.losses import Loss, Losses
-from kafkaspec.conversion.offsets import LARGEST_OFFSET, Offsets
+from kafkaspec.conversion.offsets import Offsets
 from kafkaspec.layout import EntryKind
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.writing.editing import LARGEST_OFFSET, put_offset
 
 RUN_BYTES: Final = 1 << 20
 """Entries are looked at in pieces of so many bytes."""

@@ -7,13 +7,16 @@ from operator import gt, le
 from typing import Final
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.writing.headers import NONE, UNKNOWN, Headers
+from kafkaspec.files.indexes import OffsetIndex
+from kafkaspec.layout.framing import field_of
+from kafkaspec.log.batch import NONE
+from kafkaspec.writing.headers import UNKNOWN, Headers
 from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET, IndexBuilder
 from kafkaspec.writing.producer_state import read_marker
 from kafkaspec.writing.profiles import Profile
 
-LARGEST_SEGMENT: Final = (1 << 31) - 1
-"""Bytes of a segment that a broker opens: positions have four bytes."""
+LARGEST_SEGMENT: Final = field_of(OffsetIndex.type_key, "position").largest
+"""Bytes of a segment that a broker opens: an index has no larger positions."""
 
 
 def first_refused(

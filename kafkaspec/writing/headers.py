@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.checksum import crc32, crc32c
-from kafkaspec.codecs.native.scan import End, EntryTable, scan
+from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout.framing import FRAMING, LEGACY_MESSAGE, RECORD_BATCH
-from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
+from kafkaspec.layout import Checksum, EntryKind, names
+from kafkaspec.layout.framing import FRAMING
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.segment import Segment
 
 UNKNOWN: Final = -1
-"""First offset of a compressed message of magic 0 or 1: only decompression tells it."""
+"""First offset of a compressed message: only decompression tells it."""
 
-NONE: Final = -1
-"""No leader epoch, producer, epoch or sequence number."""
-
-BATCH_MAGIC: Final = next(
-    item.constant for item in LAYOUTS[RECORD_BATCH].fields if item.constant is not None
-)
-"""The magic of a record batch; those below are messages."""
+_BATCHES: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
+"""Every magic of entries that hold records of their own; the others are messages."""
 
 _ENTRIES: Final = 1 << 14
 """Entries at a time: their columns stay in a few MiB."""
-_BYTES: Final = 8 << 20
-"""Bytes of entries at a time that are not scanned in C."""
+_OBJECTS: Final = 256
+"""Messages at a time that the codec does not scan."""
 
 _CRCS: Final = {"crc32": crc32, "crc32c": crc32c}
 
@@ -44,14 +40,14 @@ class Headers:
         start: position in the segment of the first byte of ``buffer``.
         position: of each entry in the segment.
         size: bytes of each entry.
-        magic: 0, 1 or 2.
+        magic: format of each entry.
         crc: as stored.
         compression: id.
         append_time: 1 for ``LogAppendTime``.
-        first_offset: of magic 2 the base offset; ``UNKNOWN`` of a compressed message.
+        first_offset: of a batch the base offset; ``UNKNOWN`` of a compressed message.
         last_offset: as first written.
         max_timestamp: ms, -1 for none.
-        leader_epoch: -1 below magic 2.
+        leader_epoch: -1 for none.
         producer_id: -1 for none; the other columns about producers likewise.
         producer_epoch: of the producer.
         base_sequence: of the first record.
@@ -95,6 +91,10 @@ class Headers:
         stop = self.position[last] if last < len(self) else self.end
         return self.buffer[self.position[first] - self.start : stop - self.start]
 
+    def has_messages(self, first: int, last: int) -> bool:
+        """Whether there is a message from entry ``first`` up to, and without, entry ``last``."""
+        return not _BATCHES.issuperset(self.magic[first:last])
+
     def with_epochs(self, epochs: Sequence[int]) -> Headers:
         """The same entries with other leader epochs."""
         return replace(self, leader_epoch=epochs)
@@ -118,29 +118,36 @@ class Headers:
 
     def wrong_checksum(self) -> int | None:
         """Number of the first entry whose checksum is not that of its bytes."""
-        batch, message = (_checksum(key) for key in (RECORD_BATCH, LEGACY_MESSAGE))
         buffer, start = self.buffer, self.start
         entries = enumerate(zip(self.position, self.size, self.crc, strict=True))
-        if min(self.magic) >= BATCH_MAGIC or max(self.magic) < BATCH_MAGIC:
-            compute, skip = batch if self.magic[0] >= BATCH_MAGIC else message
+        rules = {_CHECKSUMS[magic] for magic in set(self.magic)}
+        if len(rules) == 1:
+            ((compute, skip),) = rules
             for number, (position, size, stored) in entries:
                 at = position - start
                 if compute(buffer[at + skip : at + size]) != stored:
                     return number
             return None
         for number, (position, size, stored) in entries:
-            compute, skip = batch if self.magic[number] >= BATCH_MAGIC else message
+            compute, skip = _CHECKSUMS[self.magic[number]]
             at = position - start
             if compute(buffer[at + skip : at + size]) != stored:
                 return number
         return None
 
 
-def _checksum(key: str) -> tuple[Any, int]:
-    """What computes the checksum, and how many bytes of an entry it leaves out."""
+def _checksum(key: str) -> Checksum:
     checksum = LAYOUTS[key].checksum
-    assert checksum is not None
-    return _CRCS[checksum.algorithm], FRAMING + checksum.start
+    assert checksum is not None  # the linter sees to it
+    return checksum
+
+
+_RULES: Final = {magic: _checksum(kind.key) for magic, kind in KINDS.items()}
+_CHECKSUMS: Final = {
+    magic: (_CRCS[rule.algorithm], FRAMING + rule.start) for magic, rule in _RULES.items()
+}
+"""What computes the checksum, and how many bytes of an entry it leaves out, by magic."""
+_CRC_FIELDS: Final = {magic: rule.field for magic, rule in _RULES.items()}
 
 
 def read_headers(segment: Segment, position: int = 0) -> Iterator[Headers]:
@@ -152,24 +159,23 @@ def read_headers(segment: Segment, position: int = 0) -> Iterator[Headers]:
     Raises:
         KafkaSpecError: an entry that cannot be parsed; behind what is before it.
     """
-    core = segment.codec.core
     cursor = segment.cursor()
     while position < segment.size:
         segment.check()
-        if core is not None:
-            buffer, start = segment.around(cursor, position)
-            table = scan(core, buffer, position - start, capacity=_ENTRIES)
-            if table.count:
-                found = _of_table(table, segment, buffer, start)
-                yield found
-                position = found.end
-                continue
+        buffer, start = segment.around(cursor, position)
+        table = segment.codec.scan(buffer, position - start, capacity=_ENTRIES)
+        if table is not None:
+            found = _of_table(table, segment, buffer, start)
+            yield found
+            position = found.end
+            continue
+        # No entry that the codec scans: some are read as objects, and then it may go on.
         batches: list[Batch] = []
         failed: KafkaSpecError | None = None
         try:
             for batch in segment.batches(position):
                 batches.append(batch)
-                if core is not None or len(batches) == _ENTRIES or batch.end - position >= _BYTES:
+                if batch.kind.has_record_sets or len(batches) == _OBJECTS:
                     break
         except KafkaSpecError as error:
             failed = error
@@ -190,90 +196,83 @@ def read_all_headers(segment: Segment) -> Headers | None:
     Raises:
         KafkaSpecError: an entry that cannot be parsed.
     """
-    core = segment.codec.core
     buffer, start = segment.cursor().at(0, segment.size)
-    if core is not None:
-        table = scan(core, buffer)
-        if table.count and table.end is End.COMPLETE:
-            return _of_table(table, segment, buffer, start)
+    table = segment.codec.scan(buffer)
+    if table is not None and table.position == len(buffer):
+        return _of_table(table, segment, buffer, start)
     batches = list(segment.batches())
     return _of_batches(segment, buffer, start, batches) if batches else None
 
 
-def _of_table(table: EntryTable, segment: Segment, buffer: memoryview, start: int) -> Headers:
+def _of_table(table: HeaderTable, segment: Segment, buffer: memoryview, start: int) -> Headers:
     column = table.column
-    magic = column("magic")
-    legacy = min(magic) < BATCH_MAGIC
+    magic, count = column(names.MAGIC), table.count
+    kinds = {number: KINDS[number] for number in set(magic)}
+    none, no, never = [NONE] * count, [0] * count, [NO_TIMESTAMP] * count
+
+    def pick(name: str, has: Callable[[EntryKind], bool], other: Sequence[int]) -> Sequence[int]:
+        """The column of the kinds that have it, and something else for the others."""
+        there = {number for number, kind in kinds.items() if has(kind)}
+        if len(there) == len(kinds):
+            return column(name)
+        if not there:
+            return other
+        rows = zip(magic, column(name), other, strict=True)
+        return [own if number in there else default for number, own, default in rows]
+
+    def sets(kind: EntryKind) -> bool:
+        return kind.has_record_sets
+
+    def times(kind: EntryKind) -> bool:
+        return kind.has_timestamps
+
+    def producers(kind: EntryKind) -> bool:
+        return kind.has_producers
+
+    def transactions(kind: EntryKind) -> bool:
+        return kind.has_transactions
+
+    compression = column(names.COMPRESSION)
+    offset: Sequence[int] = none
+    timestamp: Sequence[int] = never
+    if not all(kind.has_record_sets for kind in kinds.values()):
+        offset = column(names.OFFSET)
+        if any(kind.has_timestamps and not kind.has_record_sets for kind in kinds.values()):
+            timestamp = pick(names.TIMESTAMP, times, never)
+    first = offset
+    if offset is not none and any(compression):
+        rows = zip(offset, compression, strict=True)
+        first = [UNKNOWN if codec else value for value, codec in rows]
     positions: Sequence[int] = column("position")
-    if start:
-        positions = [at + start for at in positions]
-    make = partial(
-        Headers,
+    return Headers(
         segment=segment,
         buffer=buffer,
         start=start,
-        position=positions,
+        position=[at + start for at in positions] if start else positions,
         size=column("size"),
         magic=magic,
-        crc=column("crc"),
-        compression=column("attributes.compression"),
-    )
-    if legacy:
-        return make(**_mixed(table, magic))
-    return make(
-        append_time=column("attributes.timestamp_type"),
-        first_offset=column("base_offset"),
-        last_offset=column("last_offset"),
-        max_timestamp=column("max_timestamp"),
-        leader_epoch=column("partition_leader_epoch"),
-        producer_id=column("producer_id"),
-        producer_epoch=column("producer_epoch"),
-        base_sequence=column("base_sequence"),
-        last_sequence=column("last_sequence"),
-        transactional=column("attributes.is_transactional"),
-        control=column("attributes.is_control"),
+        crc=_crc(table, magic),
+        compression=compression,
+        append_time=pick(names.TIMESTAMP_TYPE, times, no),
+        first_offset=pick(names.BASE_OFFSET, sets, first),
+        last_offset=pick(names.LAST_OFFSET, sets, offset),
+        max_timestamp=pick(names.MAX_TIMESTAMP, sets, timestamp),
+        leader_epoch=pick(names.LEADER_EPOCH, lambda kind: kind.has_leader_epochs, none),
+        producer_id=pick(names.PRODUCER_ID, producers, none),
+        producer_epoch=pick(names.PRODUCER_EPOCH, producers, none),
+        base_sequence=pick(names.BASE_SEQUENCE, producers, none),
+        last_sequence=pick(names.LAST_SEQUENCE, producers, none),
+        transactional=pick(names.IS_TRANSACTIONAL, transactions, no),
+        control=pick(names.IS_CONTROL, transactions, no),
     )
 
 
-def _mixed(table: EntryTable, magic: Sequence[int]) -> dict[str, Any]:
-    """Columns where some entries are messages, which lack most of what a batch has."""
-
-    count = len(magic)
-    none, no = [NONE] * count, [0] * count
-    only_messages = max(magic) < BATCH_MAGIC
-
-    def choose(batch: str, message: Sequence[int]) -> Sequence[int]:
-        if only_messages:
-            return message
-        rows = zip(magic, table.column(batch), message, strict=True)
-        return [own if kind >= BATCH_MAGIC else other for kind, own, other in rows]
-
-    def stamped(name: str, otherwise: int) -> Sequence[int]:
-        """What messages of magic 1 have and those of magic 0 lack."""
-        values = table.column(name)
-        if min(magic) > 0:
-            return values
-        rows = zip(values, magic, strict=True)
-        return [value if kind else otherwise for value, kind in rows]
-
-    offset, compression = table.column("offset"), table.column("attributes.compression")
-    first: Sequence[int] = offset
-    if any(compression):
-        rows = zip(offset, compression, strict=True)
-        first = [UNKNOWN if codec else value for value, codec in rows]
-    return {
-        "append_time": stamped("attributes.timestamp_type", 0),
-        "first_offset": choose("base_offset", first),
-        "last_offset": choose("last_offset", offset),
-        "max_timestamp": choose("max_timestamp", stamped("timestamp", NO_TIMESTAMP)),
-        "leader_epoch": choose("partition_leader_epoch", none),
-        "producer_id": choose("producer_id", none),
-        "producer_epoch": choose("producer_epoch", none),
-        "base_sequence": choose("base_sequence", none),
-        "last_sequence": choose("last_sequence", none),
-        "transactional": choose("attributes.is_transactional", no),
-        "control": choose("attributes.is_control", no),
-    }
+def _crc(table: HeaderTable, magic: Sequence[int]) -> Sequence[int]:
+    fields = {number: _CRC_FIELDS[number] for number in set(magic)}
+    columns = {field: table.column(field) for field in fields.values()}
+    if len(columns) == 1:
+        return columns.popitem()[1]
+    return [columns[fields[number]][row] for row, number in enumerate(magic)]
 
 
 def _of_batches(
@@ -289,10 +288,7 @@ def _of_batches(
         crc=[batch.crc for batch in batches],
         compression=[batch.compression for batch in batches],
         append_time=[int(batch.timestamp_type == LOG_APPEND_TIME) for batch in batches],
-        first_offset=[
-            UNKNOWN if batch.magic < BATCH_MAGIC and batch.is_compressed else batch.base_offset
-            for batch in batches
-        ],
+        first_offset=[UNKNOWN if batch.is_wrapper else batch.base_offset for batch in batches],
         last_offset=[batch.last_offset for batch in batches],
         max_timestamp=[batch.max_timestamp for batch in batches],
         leader_epoch=[batch.partition_leader_epoch for batch in batches],

@@ -14,18 +14,20 @@ from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.arrays import serialize_array
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
-from kafkaspec.layout.framing import fixed_size
+from kafkaspec.layout.framing import field_of, fixed_size
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.headers import BATCH_MAGIC, Headers
+from kafkaspec.writing.headers import Headers
 from kafkaspec.writing.profiles import IndexKey, Profile, TimeEntry, Unit
 
 INDEX_INTERVAL_BYTES: Final = 4096
 """Kafka's default of ``index.interval.bytes``."""
 SEGMENT_INDEX_BYTES: Final = 10 << 20
 """Kafka's default of ``segment.index.bytes``."""
-LARGEST_RELATIVE_OFFSET: Final = (1 << 31) - 1
-"""An entry has four bytes for the distance of an offset from the base offset of the segment."""
+LARGEST_RELATIVE_OFFSET: Final = min(
+    field_of(index.type_key, "relative_offset").largest for index in (OffsetIndex, TimeIndex)
+)
+"""How far an offset may be from the base offset of the segment: what an entry can express."""
 
 
 class Rule(StrEnum):
@@ -157,7 +159,7 @@ class IndexBuilder:
         self._max_offset = headers.last_offset[number]
         if not self._by_record or headers.compression[number]:
             return
-        if headers.magic[number] < BATCH_MAGIC:
+        if headers.has_messages(number, number + 1):
             # Of messages of one append that the broker stamped, the first one counts.
             if headers.append_time[number]:
                 self._max_offset = headers.first_offset[first]

@@ -6,18 +6,15 @@ Kafka: ``LeaderEpochFileCache`` (``assign``, ``truncateFromEnd``, ``truncateFrom
 
 from __future__ import annotations
 
-from typing import Final
-
-from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
-from kafkaspec.layout.framing import FRAMING, RECORD_BATCH, field_of, field_position
-from kafkaspec.writing.headers import BATCH_MAGIC, NONE, Headers
+from kafkaspec.layout import names
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.batch import NONE
+from kafkaspec.writing.editing import epoch_place, put, written
+from kafkaspec.writing.headers import Headers
 from kafkaspec.writing.profiles import EpochFile
-
-_FIELD: Final = field_of(RECORD_BATCH, "partition_leader_epoch")
-_START: Final = FRAMING + field_position(LAYOUTS[RECORD_BATCH], _FIELD.id)
-_STOP: Final = _START + _FIELD.size
 
 
 class LeaderEpochs:
@@ -29,7 +26,7 @@ class LeaderEpochs:
         start_offset: of the log.
 
     Attributes:
-        has_messages: whether there were messages of magic 0 or 1.
+        has_messages: whether there were messages, which have no epoch.
     """
 
     def __init__(self, kind: EpochFile, epoch: int | None, start_offset: int) -> None:
@@ -49,7 +46,7 @@ class LeaderEpochs:
         """Take the entries from number ``first`` up to, and without, ``last``."""
         epochs = headers.leader_epoch[first:last]
         latest = self._entries[-1].epoch if self._entries else NONE
-        self.has_messages = self.has_messages or min(headers.magic[first:last]) < BATCH_MAGIC
+        self.has_messages = self.has_messages or headers.has_messages(first, last)
         if max(epochs) <= latest:
             return
         for number, epoch in enumerate(epochs, first):
@@ -83,17 +80,30 @@ class LeaderEpochs:
 
 
 def with_epoch(headers: Headers, first: int, last: int, epoch: int) -> tuple[memoryview, Headers]:
-    """The bytes of some entries with another leader epoch, which no checksum covers.
+    """Return the bytes of some entries with another leader epoch.
 
     Returns:
         The bytes, and the headers of all entries with that epoch.
+
+    Raises:
+        KafkaSpecError: ``unencodable``.
     """
-    stored = epoch.to_bytes(_FIELD.size, "big", signed=True)
+    places = {magic: epoch_place(kind) for magic, kind in KINDS.items() if kind.has_leader_epochs}
     changed = bytearray(headers.data(first, last))
     start = headers.position[first]
     for number in range(first, last):
-        if headers.magic[number] >= BATCH_MAGIC:
-            at = headers.position[number] - start
-            changed[at + _START : at + _STOP] = stored
-    epochs = [epoch if magic >= BATCH_MAGIC else NONE for magic in headers.magic]
+        magic, at = headers.magic[number], headers.position[number] - start
+        if magic not in places:
+            continue
+        place = places[magic]
+        if place is not None:
+            put(changed, at, place, epoch)
+            continue
+        stop = at + headers.size[number]
+        entry = written(headers.segment.codec, changed[at:stop], {names.LEADER_EPOCH: epoch})
+        if len(entry) != stop - at:
+            detail = "a batch with another leader epoch would have another size"
+            raise make_error(Reason.UNENCODABLE, detail, offset=headers.position[number])
+        changed[at:stop] = entry
+    epochs = [epoch if magic in places else NONE for magic in headers.magic]
     return memoryview(changed), headers.with_epochs(epochs)

@@ -20,9 +20,9 @@ from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import snapshots
 from kafkaspec.files.arrays import serialize_array
 from kafkaspec.layout.framing import field_of
-from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.control import KEY, ControlRecord
-from kafkaspec.writing.headers import NONE, Headers
+from kafkaspec.writing.headers import Headers
 from kafkaspec.writing.profiles import MarkerTrace, Profile
 
 

@@ -6,10 +6,14 @@ first version that it is true of; what a row does not say, it has from the row b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Final
+
+from kafkaspec.layout import EntryKind
+from kafkaspec.layout.kinds import KINDS, MAGICS
 
 
 class IndexKey(StrEnum):
@@ -75,7 +79,8 @@ class Profile:
 
     Attributes:
         since: the first version that they are true of.
-        magic: the newest message format that these brokers know.
+        magic: the newest message format that these brokers know. A format that came with none of
+            the versions below is known to the newest of them.
         size_of_append: whether a segment is rolled before an append that would make it larger than
             ``segment.bytes``, and not only after it has become larger.
         timestamp_roll: whether the time of records, not of the clock, decides when to roll.
@@ -100,7 +105,7 @@ class Profile:
     """
 
     since: str
-    magic: int = 0
+    magic: int
     size_of_append: bool = False
     timestamp_roll: bool = False
     roll_to_first: bool = False
@@ -123,18 +128,23 @@ class Profile:
         return self.time_entry is not TimeEntry.NONE
 
 
+def _first(has: Callable[[EntryKind], bool]) -> int:
+    """The oldest format that has something."""
+    return next(magic for magic in MAGICS if has(KINDS[magic]))
+
+
 def _table() -> tuple[Profile, ...]:
-    rows = [Profile("0.8.0")]
+    rows = [Profile("0.8.0", magic=MAGICS[0])]
 
     def since(version: str, **changes: object) -> None:
         rows.append(replace(rows[-1], since=version, **changes))  # type: ignore[arg-type]
 
     since("0.8.2", size_of_append=True)
-    since("0.10.0", magic=1)
+    since("0.10.0", magic=_first(lambda kind: kind.has_timestamps))
     since("0.10.1", time_entry=TimeEntry.RECORD, timestamp_roll=True)  # KIP-33
     since(
         "0.11.0",  # KIP-98, KIP-101
-        magic=2,
+        magic=_first(lambda kind: kind.has_record_sets),
         producer_state=True,
         marker_trace=MarkerTrace.BATCH,
         epoch_file=EpochFile.ALWAYS,
@@ -149,7 +159,7 @@ def _table() -> tuple[Profile, ...]:
     since("3.0.0", empty_aborts=False)
     since("3.7.0", time_entry=TimeEntry.BATCH, clean_shutdown=CleanShutdownFile.JSON)
     since("3.9.1", index_unit=Unit.BATCH)
-    since("4.1.0", first_offset_lookups=True)
+    since("4.1.0", first_offset_lookups=True, magic=MAGICS[-1])
     return tuple(rows)
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
+from kafkaspec.log.batch import NONE
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing import recovery
 from kafkaspec.writing.acceptance import unreadable_markers
@@ -20,7 +21,7 @@ from kafkaspec.writing.comparison import (
     compare,
     entries_of,
 )
-from kafkaspec.writing.headers import BATCH_MAGIC, NONE, Headers, read_headers
+from kafkaspec.writing.headers import Headers, read_headers
 from kafkaspec.writing.index_rules import IndexBuilder, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
 from kafkaspec.writing.producer_state import ProducerState, transaction_index
@@ -198,7 +199,7 @@ class SegmentRun:
                     epochs, self._epoch = epochs + 1, epoch
         self._circumstances = replace(
             known,
-            messages=known.messages or min(headers.magic[:count]) < BATCH_MAGIC,
+            messages=known.messages or headers.has_messages(0, count),
             producers=known.producers or max(headers.producer_id[:count]) > NONE,
             epochs=epochs,
         )

@@ -11,45 +11,48 @@ from typing import Any, Final
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec._generated.python.headers import KINDS
-from kafkaspec._generated.python.model.recordbatch import (
-    LegacyMessage,
-    RecordBatch,
-)
+from kafkaspec._generated.python.headers import KINDS as HEADERS
 from kafkaspec.codecs import Origin
 from kafkaspec.codecs.headers import Headers as Columns
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.layout import HeaderColumns, names
 from kafkaspec.layout.framing import (
     ENTRY,
     FRAMING,
     HEADER_UP_TO_MAGIC,
     LEGACY_MESSAGE,
+    MESSAGE,
     MINIMUM_MESSAGE,
-    RECORD_BATCH,
-    RECORD_SET,
     field_of,
+    field_position,
     message_size,
 )
-from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.layout.kinds import KINDS, MAGICS
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.control import decode_control
+from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
-from kafkaspec.model import Record
-from kafkaspec.writing.headers import BATCH_MAGIC, NONE, UNKNOWN, Headers
+from kafkaspec.model import Buffer, Record
+from kafkaspec.writing.editing import LARGEST_OFFSET
+from kafkaspec.writing.headers import UNKNOWN, Headers
 from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.producer_state import Marker, marker_of, read_marker
 from kafkaspec.writing.rebuilt import Recovery
 
-_BATCH: Final = next(kind for kind in KINDS if kind.key == RECORD_BATCH)
-_MAGIC: Final = _BATCH.integers["magic"]
-_FRAMED_RECORD: Final = field_of(RECORD_SET, "records").type
+_COLUMNS: Final = {columns.key: columns for columns in HEADERS}
+"""Headers of one size, by the key of their type."""
+_MESSAGES: Final = [magic for magic in MAGICS if not KINDS[magic].has_record_sets]
+_BATCHES: Final = [magic for magic in MAGICS if KINDS[magic].has_record_sets]
+_PEEK: Final = LAYOUTS[MESSAGE].peeks[0]
+_MAGIC: Final = FRAMING + _PEEK.position
+_SIZE: Final = next(item for item in LAYOUTS[ENTRY].fields if item.derive == "len")
+_SIZE_POSITION: Final = field_position(LAYOUTS[ENTRY], _SIZE.id)
 _STRINGS: Final = sum(
-    LAYOUTS[field_of(LEGACY_MESSAGE, name).type].minimum_size for name in ("key", "value")
+    LAYOUTS[field_of(LEGACY_MESSAGE, name).type].minimum_size for name in (names.KEY, names.VALUE)
 )
 """Bytes of two strings that are null."""
 _NULLS: Final = b"\xff" * _STRINGS
-_LARGEST_OFFSET: Final = (1 << 63) - 1
-"""No offset follows it."""
-_TIMESTAMP: Final = field_of(LEGACY_MESSAGE, "timestamp").size
+_TIMESTAMP: Final = field_of(LEGACY_MESSAGE, names.TIMESTAMP).size
 
 
 def entry_at(segment: Segment, position: int) -> Headers | None:
@@ -66,10 +69,25 @@ def _taken(segment: Segment, position: int) -> Headers | None:
     buffer, size = _whole(segment, position)
     if size == 0:
         return None
-    magic = int.from_bytes(buffer[_MAGIC.position : _MAGIC.position + _MAGIC.size], signed=True)
-    if magic < BATCH_MAGIC:
-        return _message(segment, position, buffer, 1 if magic else 0)
-    return _batch(segment, position, buffer) if size >= _BATCH.size else None
+    magic = _magic(buffer)
+    if magic < _BATCHES[0]:
+        return _message(segment, position, buffer, magic)
+    columns = _COLUMNS.get(KINDS[magic].key)
+    if columns is None or size < columns.size:
+        return None
+    return _batch(segment, position, buffer, columns, magic)
+
+
+def _magic(entry: Buffer) -> int:
+    """The magic that a broker takes an entry for.
+
+    Any above those that there are is taken for the newest, and a negative one for that of a message
+    with a timestamp.
+    """
+    magic = int.from_bytes(entry[_MAGIC : _MAGIC + _PEEK.size], "big", signed=_PEEK.signed)
+    if magic in KINDS:
+        return magic
+    return _MESSAGES[-1] if magic < _BATCHES[0] else _BATCHES[-1]
 
 
 def _whole(segment: Segment, position: int) -> tuple[memoryview, int]:
@@ -86,12 +104,17 @@ def _whole(segment: Segment, position: int) -> tuple[memoryview, int]:
     return buffer[position - start : position - start + size], size
 
 
-def _batch(segment: Segment, position: int, buffer: memoryview) -> Headers:
-    """A batch; any magic above that of batches is taken for it."""
-    columns = Columns(_BATCH, [position, position + len(buffer)], bytes(buffer[: _BATCH.size]))
+def _batch(
+    segment: Segment, position: int, buffer: memoryview, layout: HeaderColumns, magic: int
+) -> Headers:
+    """A batch."""
+    head = bytes(buffer[: layout.size])
+    columns = Columns(layout, [position, position + len(buffer)], head)
+    checksum = LAYOUTS[layout.key].checksum
+    assert checksum is not None
 
-    def one(name: str) -> list[int]:
-        return [columns.column(name)[0]]
+    def one(name: str, otherwise: int = 0) -> list[int]:
+        return [columns.column(name)[0] if name in columns.names else otherwise]
 
     return Headers(
         segment=segment,
@@ -99,28 +122,29 @@ def _batch(segment: Segment, position: int, buffer: memoryview) -> Headers:
         start=position,
         position=[position],
         size=[len(buffer)],
-        magic=[BATCH_MAGIC],
-        crc=one("crc"),
-        compression=one("attributes.compression"),
-        append_time=one("attributes.timestamp_type"),
-        first_offset=one("base_offset"),
-        last_offset=one("last_offset"),
-        max_timestamp=one("max_timestamp"),
-        leader_epoch=one("partition_leader_epoch"),
-        producer_id=one("producer_id"),
-        producer_epoch=one("producer_epoch"),
-        base_sequence=one("base_sequence"),
-        last_sequence=one("last_sequence"),
-        transactional=one("attributes.is_transactional"),
-        control=one("attributes.is_control"),
+        magic=[magic],
+        crc=one(checksum.field),
+        compression=one(names.COMPRESSION),
+        append_time=one(names.TIMESTAMP_TYPE),
+        first_offset=one(names.BASE_OFFSET),
+        last_offset=one(names.LAST_OFFSET),
+        max_timestamp=one(names.MAX_TIMESTAMP, NO_TIMESTAMP),
+        leader_epoch=one(names.LEADER_EPOCH, NONE),
+        producer_id=one(names.PRODUCER_ID, NONE),
+        producer_epoch=one(names.PRODUCER_EPOCH, NONE),
+        base_sequence=one(names.BASE_SEQUENCE, NONE),
+        last_sequence=one(names.LAST_SEQUENCE, NONE),
+        transactional=one(names.IS_TRANSACTIONAL),
+        control=one(names.IS_CONTROL),
     )
 
 
 def _message(segment: Segment, position: int, buffer: memoryview, magic: int) -> Headers:
-    """A message, without its key and value; a negative magic is taken for 1."""
-    head = bytearray(buffer[: FRAMING + MINIMUM_MESSAGE - _STRINGS + (_TIMESTAMP if magic else 0)])
-    head[_MAGIC.position] = magic
-    message: LegacyMessage = segment.codec.parse(ENTRY, _sized(bytes(head) + _NULLS))[0].message
+    """A message, without its key and value."""
+    timed = KINDS[magic].has_timestamps
+    head = bytearray(buffer[: FRAMING + MINIMUM_MESSAGE - _STRINGS + (_TIMESTAMP if timed else 0)])
+    _put_magic(head, magic)
+    message = segment.codec.parse(ENTRY, _sized(bytes(head) + _NULLS))[0].message
     compressed = message.attributes.compression
     none = [NONE]
     return Headers(
@@ -132,7 +156,7 @@ def _message(segment: Segment, position: int, buffer: memoryview, magic: int) ->
         magic=[magic],
         crc=[message.crc or 0],
         compression=[int(compressed)],
-        append_time=[int(message.attributes.timestamp_type) if magic else 0],
+        append_time=[int(message.attributes.timestamp_type) if timed else 0],
         first_offset=[UNKNOWN if compressed else message.offset],
         last_offset=[message.offset],
         max_timestamp=[NO_TIMESTAMP if message.timestamp is None else message.timestamp],
@@ -148,9 +172,12 @@ def _message(segment: Segment, position: int, buffer: memoryview, magic: int) ->
 
 def _sized(entry: bytes) -> bytes:
     """The entry with a size field that says how long it is."""
-    size = _BATCH.integers["len_message"]
-    stored = (len(entry) - FRAMING).to_bytes(size.size, "big")
-    return entry[: size.position] + stored + entry[size.position + size.size :]
+    stored = (len(entry) - FRAMING).to_bytes(_SIZE.size, "big")
+    return entry[:_SIZE_POSITION] + stored + entry[_SIZE_POSITION + _SIZE.size :]
+
+
+def _put_magic(entry: bytearray, magic: int) -> None:
+    entry[_MAGIC : _MAGIC + _PEEK.size] = magic.to_bytes(_PEEK.size, "big", signed=_PEEK.signed)
 
 
 # -- transaction markers --------------------------------------------------------------------
@@ -180,21 +207,27 @@ def _lenient_marker(headers: Headers, number: int) -> Marker | None:
         KafkaSpecError: it cannot be read, or ends no transaction.
     """
     segment, data = headers.segment, bytearray(headers.data(number, number + 1))
-    data[_MAGIC.position] = BATCH_MAGIC
-    batch: RecordBatch = segment.codec.parse(ENTRY, data, complete=True)[0].message
-    if not batch.num_records:
+    magic = headers.magic[number]
+    kind = KINDS[magic]
+    _put_magic(data, magic)
+    batch = segment.codec.parse(ENTRY, data, complete=True)[0].message
+    count, payload = getattr(batch, kind.count), getattr(batch, kind.payload)
+    if not count:
         return None
-    compression, payload = batch.attributes.compression, batch.records
+    compression = batch.attributes.compression
     if compression:
         payload = compressions.decompress(
-            compression, payload, magic=BATCH_MAGIC, max_output=segment.max_output
+            compression, payload, magic=magic, max_output=segment.max_output
         )
     stored: Any
-    if batch.num_records == 1:  # nothing may be left behind the last one
-        records = segment.codec.parse(RECORD_SET, payload, parameters=(batch,), complete=True)[0]
-        stored = records.records[0]
+    if count == 1:  # nothing may be left behind the last one
+        records = segment.codec.parse(kind.record_set, payload, parameters=(batch,), complete=True)[
+            0
+        ]
+        stored = getattr(records, names.RECORDS)[0]
     else:
-        stored = segment.codec.parse(_FRAMED_RECORD, payload, parameters=(batch,))[0]
+        framed = field_of(kind.record_set, names.RECORDS).type
+        stored = segment.codec.parse(framed, payload, parameters=(batch,))[0]
     record = Record(stored.offset, stored.timestamp, stored.key, stored.value)
     return marker_of(decode_control(record, codec=segment.codec), Origin(segment.name))
 
@@ -218,7 +251,7 @@ def of_overflow(segment: Segment) -> Recovery:
             if base is None or not _fits(base, last):
                 return Recovery.REFUSES
         position = entry.end
-    if last is None or position < segment.size or last == _LARGEST_OFFSET:
+    if last is None or position < segment.size or last == LARGEST_OFFSET:
         return Recovery.REFUSES
     too_far = last - segment.base_offset > LARGEST_RELATIVE_OFFSET
     return Recovery.SPLITS if too_far else Recovery.REFUSES
@@ -230,7 +263,7 @@ def _fits(base_offset: int, offset: int) -> bool:
 
 def _first_offset(entry: Headers) -> int | None:
     """First offset of an entry, None of a wrapper that cannot be read."""
-    if entry.magic[0] >= BATCH_MAGIC or entry.first_offset[0] != UNKNOWN:
+    if not entry.has_messages(0, 1) or entry.first_offset[0] != UNKNOWN:
         return entry.first_offset[0]
     if wrapper_fault(entry) is not None:
         return None
@@ -262,7 +295,7 @@ def wrapper_fault(entry: Headers) -> KafkaSpecError | None:
     Of the messages in a wrapper it looks at their sizes, at the last offset, and whether the first
     one is compressed too. Kafka: ``AbstractLegacyRecordBatch.DeepRecordsIterator``.
     """
-    if entry.magic[0] >= BATCH_MAGIC or not entry.compression[0]:
+    if not entry.has_messages(0, 1) or not entry.compression[0]:
         return None
     segment, at = entry.segment, entry.position[0]
     try:
@@ -279,14 +312,15 @@ def wrapper_fault(entry: Headers) -> KafkaSpecError | None:
         if end > len(payload):
             break
         inner = payload[position:end]
-        last = _message(segment, at, inner, 1 if inner[_MAGIC.position] else 0)
+        last = _message(segment, at, inner, min(_magic(inner), _MESSAGES[-1]))
         first = first or last
         position = end
     if first is None or last is None:
         return _fault(segment, at, "there is no message in it")
     if first.compression[0]:
         return _fault(segment, at, "the first message in it is compressed too")
-    if entry.magic[0] and 0 != entry.last_offset[0] < last.last_offset[0]:
+    relative = has_relative_offsets(KINDS[entry.magic[0]])
+    if relative and 0 != entry.last_offset[0] < last.last_offset[0]:
         return _fault(segment, at, "its offset is smaller than that of its last message")
     return None
 

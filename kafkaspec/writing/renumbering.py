@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
 
-from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.layout.framing import ENTRY, field_of, field_position
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.atomic import writing
-from kafkaspec.writing.headers import BATCH_MAGIC, read_headers
-
-_FIELD: Final = field_of(ENTRY, "base_offset")
-_START: Final = field_position(LAYOUTS[ENTRY], _FIELD.id)
-_LARGEST: Final = (1 << 63) - 1
+from kafkaspec.writing.editing import LARGEST_OFFSET, OFFSET
+from kafkaspec.writing.headers import read_headers
 
 
 def move_offsets(path: Path, distance: int, *, sync: bool = True) -> None:
@@ -48,19 +44,21 @@ def move_offsets(path: Path, distance: int, *, sync: bool = True) -> None:
                 strict=True,
             )
             for position, magic, compression, first, last in rows:
-                if magic == 0 and compression:
-                    detail = "offsets inside of a compressed message of magic 0 are absolute"
+                kind = KINDS[magic]
+                wrapper = compression and not kind.has_record_sets
+                if wrapper and not has_relative_offsets(kind):
+                    detail = f"offsets inside of a compressed message of magic {magic} are absolute"
                     raise make_error(
                         Reason.UNENCODABLE, detail, file=os.fspath(path), offset=position
                     )
-                if not 0 <= last + distance <= _LARGEST:
+                if not 0 <= last + distance <= LARGEST_OFFSET:
                     detail = f"offset {last} cannot be moved by {distance}"
                     raise make_error(
                         Reason.UNENCODABLE, detail, file=os.fspath(path), offset=position
                     )
-                stored = first if magic >= BATCH_MAGIC else last
-                file.seek(position + _START)
-                file.write((stored + distance).to_bytes(_FIELD.size, "big", signed=True))
+                stored = first if kind.has_record_sets else last
+                file.seek(position + OFFSET[0])
+                file.write((stored + distance).to_bytes(OFFSET[1], "big", signed=True))
         file.flush()
         if sync:
             os.fsync(file.fileno())

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from uuid import UUID
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
@@ -18,7 +18,8 @@ from kafkaspec._generated.python.model.transaction_index import AbortedTransacti
 from kafkaspec.codecs import Buffer, Codec, get_codec
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import partition_metadata
-from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.layout.kinds import CURRENT, require_kind
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.encoding import encode
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -26,14 +27,7 @@ from kafkaspec.model import Record
 from kafkaspec.provider import provider
 from kafkaspec.writing.acceptance import first_refused, too_large
 from kafkaspec.writing.atomic import cannot_write
-from kafkaspec.writing.grouping import grouped
-from kafkaspec.writing.headers import (
-    BATCH_MAGIC,
-    NONE,
-    Headers,
-    read_all_headers,
-    read_headers,
-)
+from kafkaspec.writing.headers import Headers, read_all_headers, read_headers
 from kafkaspec.writing.index_rules import (
     INDEX_INTERVAL_BYTES,
     SEGMENT_INDEX_BYTES,
@@ -48,6 +42,9 @@ from kafkaspec.writing.settings import BATCH_BYTES, SEGMENT_BYTES, SEGMENT_MS, c
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_GROUP_BYTES: Final = 1 << 20
+"""Bytes of batches that are appended in one call."""
 
 
 class SegmentWriter:
@@ -90,7 +87,7 @@ class SegmentWriter:
                 of the segment. The clock has no part in it.
             index_interval_bytes: bytes between entries of the indexes.
             segment_index_bytes: most bytes of an index; a full one makes the segment roll.
-            leader_epoch: written into every batch of magic 2, outside of its checksum; None keeps
+            leader_epoch: written into every batch; None keeps
                 what is there. It also is the epoch in the checkpoint of an empty log.
             topic_id: for ``partition.metadata``; without one that file is not written, and a
                 broker moves the directory out of its way.
@@ -198,13 +195,13 @@ class SegmentWriter:
         compression: str = "none",
         **options: Any,
     ) -> None:
-        """Append records as one batch of magic 2, or as messages of magic 0 or 1.
+        """Append records as one batch, or as messages of magic 0 or 1.
 
         Args:
             records: what to write.
             offsets: ``keep`` those of the records, or ``assign`` new ones from ``next_offset`` on.
-            magic: the newest that the profile knows if None.
-            compression: ``none``, ``gzip``, ``snappy``, ``lz4`` or ``zstd``.
+            magic: that of Kafka today, or the newest that the profile knows, if None.
+            compression: one of ``kafkaspec.compression.NAMES``.
             options: what else ``kafkaspec.encode`` takes.
 
         Raises:
@@ -218,7 +215,7 @@ class SegmentWriter:
                 record._replace(offset=offset)
                 for offset, record in enumerate(items, self.next_offset)
             ]
-        magic = self.profile.magic if magic is None else magic
+        magic = min(self.profile.magic, CURRENT) if magic is None else magic
         options.setdefault("codec", self._codec)
         data = encode(items, magic=magic, compression=compression, **options)
         if data:
@@ -234,7 +231,7 @@ class SegmentWriter:
         level: int | None = None,
         batch_bytes: int = BATCH_BYTES,
     ) -> None:
-        """Append the records of Arrow columns; no object is made of a record of magic 2.
+        """Append the records of Arrow columns; no object is made of a record in a batch.
 
         Args:
             table: columns as ``to_batches`` gives them: ``offset``, ``timestamp`` (null for none),
@@ -242,8 +239,8 @@ class SegmentWriter:
                 column that cannot be written is an error. Rows with ``LogAppendTime`` share a
                 batch only if they have the same timestamp, which a batch has once for all of them.
             offsets: ``keep`` those of the column, or ``assign`` new ones from ``next_offset`` on.
-            magic: the newest that the profile knows if None.
-            compression: ``none``, ``gzip``, ``snappy``, ``lz4`` or ``zstd``.
+            magic: that of Kafka today, or the newest that the profile knows, if None.
+            compression: one of ``kafkaspec.compression.NAMES``.
             level: of the compression; Kafka's default if None.
             batch_bytes: of records in a batch, before compression; a larger record has its own.
 
@@ -253,7 +250,7 @@ class SegmentWriter:
             ImportError: PyArrow is not installed.
         """
         self._check_open()
-        magic = self.profile.magic if magic is None else magic
+        magic = min(self.profile.magic, CURRENT) if magic is None else magic
         for batch in table.to_batches() if hasattr(table, "to_batches") else [table]:
             made = provider().encode_columns(
                 batch,
@@ -265,11 +262,11 @@ class SegmentWriter:
                 batch_bytes=batch_bytes,
                 leader_epoch=NONE if self._leader_epoch is None else self._leader_epoch,
             )
-            if magic < BATCH_MAGIC:  # the messages of a request are one append
+            if not require_kind(magic).has_record_sets:  # the messages of a request: one append
                 for entries in made:
                     self.append(entries, together=True)
                 continue
-            for some in grouped(made):
+            for some in _grouped(made):
                 self.append(some)
 
     # -- rolling ----------------------------------------------------------------------------
@@ -391,3 +388,17 @@ class SegmentWriter:
 
     def __repr__(self) -> str:
         return f"<SegmentWriter {self.directory}: up to offset {self.next_offset}>"
+
+
+def _grouped(batches: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the same bytes in larger pieces, so that what is done for an append is done rarely."""
+    parts: list[bytes] = []
+    size = 0
+    for batch in batches:
+        parts.append(batch)
+        size += len(batch)
+        if size >= _GROUP_BYTES:
+            yield b"".join(parts)
+            parts, size = [], 0
+    if parts:
+        yield b"".join(parts)

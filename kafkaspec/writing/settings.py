@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from kafkaspec.files.indexes import TimeIndex
+from kafkaspec.layout import names
+from kafkaspec.layout.framing import field_of, fixed_size
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.writing.acceptance import LARGEST_SEGMENT
+from kafkaspec.writing.editing import LARGEST_OFFSET
 
 SEGMENT_BYTES: Final = 1 << 30
 """Kafka's default of ``segment.bytes``."""
@@ -13,18 +18,23 @@ SEGMENT_MS: Final = 7 * 24 * 60 * 60 * 1000
 BATCH_BYTES: Final = 16 << 10
 """Kafka's default of ``batch.size``, of producers."""
 
-_LEAST_INDEX: Final = 24
+_LEAST_INDEX: Final = 2 * fixed_size(TimeIndex.type_key)
 """Bytes of an index that has room for one entry besides the one that closing adds."""
-_LARGEST_INT: Final = (1 << 31) - 1
+_LARGEST_EPOCH: Final = max(
+    field_of(kind.key, names.LEADER_EPOCH).largest
+    for kind in KINDS.values()
+    if kind.has_leader_epochs
+)
 _LARGEST_LONG: Final = (1 << 63) - 1
+"""Kafka has times in a long."""
 
 _BOUNDS: Final = {
-    "base_offset": (0, _LARGEST_LONG),
+    "base_offset": (0, LARGEST_OFFSET),
     "segment_bytes": (1, LARGEST_SEGMENT),
     "segment_ms": (1, _LARGEST_LONG),
     "index_interval_bytes": (0, LARGEST_SEGMENT),
     "segment_index_bytes": (_LEAST_INDEX, LARGEST_SEGMENT),
-    "leader_epoch": (0, _LARGEST_INT),
+    "leader_epoch": (0, _LARGEST_EPOCH),
 }
 
 
