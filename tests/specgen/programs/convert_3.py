@@ -52,7 +52,8 @@ def own(path: Path) -> list[tuple[Any, ...]]:
     found = []
     for item in ks.Partition(path, codec="python").batches():
         assert isinstance(item, DefaultBatch)
-        head = (item.message.topic_id, item.message.color, item.message.attributes.reserved)
+        message: Any = item.message
+        head = (message.topic_id, message.color, message.attributes.reserved)
         for record in item.record_set().records:
             found.append((*head, record.attributes, record.expiry_delta, record.key, record.value))
     return found
