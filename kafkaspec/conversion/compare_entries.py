@@ -204,8 +204,8 @@ def _runs_of(
     batch: Batch, target: EntryKind, taken: Callable[[int], bool], codec: Codec
 ) -> Iterator[_Run]:
     hidden = False
-    if isinstance(batch, LegacyBatch):
-        messages = message_values(batch)
+    if not batch.kind.has_record_sets:
+        messages = message_values(batch) if isinstance(batch, LegacyBatch) else None
         records = batch.records()
         own = messages or [{}] * len(records)
         shared: _Found = {}

@@ -74,7 +74,7 @@ DEFERRED = (
         "takes 60 ms, which logs without the file do not need",
     ),
     ("tools.specgen.kaitai.emit", "fcntl", "not on Windows"),
-    ("kafkaspec.conversion.compare", "kafkaspec.conversion.compare_columns", "hides a circle"),
+    ("kafkaspec.conversion.compare", "kafkaspec.conversion.compare_columns", _EXTRA),
 )
 """Imports inside of functions: by whom, of what and below, and why."""
 
