@@ -22,7 +22,7 @@ KINDS: Final[Mapping[int, EntryKind]] = ENTRY_KINDS[ENTRY]
 MAGICS: Final = tuple(sorted(KINDS))
 """Every magic there is, the oldest first."""
 
-CURRENT: Final = 2
+CURRENT: Final = 2 if 2 in KINDS else MAGICS[-1]
 """The magic that brokers and producers write today: what is written where nobody chooses."""
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +14,57 @@ from tests.specgen import changes
 from tests.specgen.edits import Edit, Files, insert
 from tests.specgen.public import install, run
 from tools.native.build import NoCompilerError
+
+UUID = bytes(range(16))
+
+IN_PLACE: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "more, wider and moved fields": (
+        (
+            changes.wider_fields,
+            changes.moved_fields,
+            changes.header_fields,
+            changes.record_fields,
+            changes.index_of_16_bytes,
+            changes.time_index_fields,
+            changes.snapshot_versions_gated,
+            changes.new_compression,
+            changes.new_control_record,
+        ),
+        {
+            "header": {"shard": 7, "topic_id": UUID, "origin.cluster": -5},
+            "fields": {"trace_id": UUID, "priority": -2},
+        },
+    ),
+    "gated fields, arrays, the checksum elsewhere": (
+        (
+            changes.checksum_elsewhere,
+            changes.gated_header_fields,
+            changes.gated_record_field,
+            changes.array_in_record,
+            changes.gated_legacy_field,
+            changes.control_record_version,
+        ),
+        {},
+    ),
+    "fields of no fixed size": (
+        (changes.magic_3_instead, changes.variable_header_field, changes.structure_in_record),
+        {
+            "header": {"topic_id": UUID, "schema_id": 300},
+            "fields": {"span.trace": 9, "span.sampled": True, "span.level": 3},
+        },
+    ),
+}
+"""Edits that are made together, and what the new fields without a default are to hold."""
+
+
+def installed(root: Path, *edits: Any) -> None:
+    """Install the edits, or skip where there is no compiler."""
+    try:
+        install(root, *(Edit(edit.__name__, edit) for edit in edits))
+    except NoCompilerError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
 
 
 def _color(files: Files) -> None:
@@ -22,12 +76,8 @@ def _color(files: Files) -> None:
 @pytest.fixture(scope="module")
 def magic_3(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("magic_3")
-    try:
-        return install(root, Edit("magic_3", changes.magic_3_beside), Edit("color", _color))
-    except NoCompilerError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(error))
+    installed(root, changes.magic_3_beside, _color)
+    return root
 
 
 @pytest.mark.parametrize("program", ["magic_3.py", "convert_3.py"])
@@ -35,3 +85,22 @@ def test_magic_3_beside_the_others(program: str, magic_3: Path) -> None:
     """Through encode, decode, columns, verify, dump, explain, find, writing and convert."""
     done = run(magic_3, program)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_formats_changed_in_place(name: str, tmp_path: Path) -> None:
+    edits, own = IN_PLACE[name]
+    installed(tmp_path, *edits)
+    done = run(tmp_path, "in_place.py", repr(own))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_renamed_field_shows_at_import(tmp_path: Path) -> None:
+    """One place maps names; it is named where the specification no longer has one of them."""
+    installed(tmp_path, changes.renamed_fields)
+    command = [sys.executable, "-c", "import kafkaspec.layout.kinds"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("LookupError: no kind of entry has producer_epoch"), done.stderr
+    assert "kafkaspec/layout/names.py" in last

@@ -46,10 +46,10 @@ def records(base: int, magic: int) -> list[ks.Record]:
 
 def encode(items: list[ks.Record], magic: int, **options: Any) -> bytes:
     """The records, with what new fields without a default are to hold."""
-    if magic in BATCHES:
-        options["header"] = OWN.get("header")
-        if "fields" in OWN:
-            options["fields"] = [OWN["fields"]] * len(items)
+    own = {k: v for k, v in OWN.get("header", {}).items() if k in KINDS[magic].header}
+    options["header"] = own or None
+    if magic in BATCHES and "fields" in OWN:
+        options["fields"] = [OWN["fields"]] * len(items)
     return ks.encode(items, magic=magic, **options)
 
 
