@@ -2,4 +2,4 @@
 # Source: spec/control_record.ksy, spec/flexible.ksy, spec/index.ksy, spec/message_set.ksy, spec/producer_snapshot.ksy, spec/recordbatch.ksy, spec/transaction_index.ksy, spec/varint.ksy
 # Spec: sha256 9aa2e0712a26d227d1d7d59c3344ac7c59359eed612b173213d21b4a460af636; generator 1
 
-"""What tools/codegen.py makes from spec/: see CONTRIBUTING.md."""
+"""Code that tools/codegen.py makes from spec/: see CONTRIBUTING.md."""

@@ -2,7 +2,7 @@
 # Source: spec/control_record.ksy, spec/flexible.ksy, spec/index.ksy, spec/message_set.ksy, spec/producer_snapshot.ksy, spec/recordbatch.ksy, spec/transaction_index.ksy, spec/varint.ksy
 # Spec: sha256 9aa2e0712a26d227d1d7d59c3344ac7c59359eed612b173213d21b4a460af636; generator 1
 
-"""Classes of the official Kaitai Struct compiler, and what an adapter adds to them.
+"""Classes of the official Kaitai Struct compiler, and tables for the adapter.
 
 Importing this package loads none of the classes.
 """
@@ -44,5 +44,5 @@ OPEN_ENDED: frozenset[tuple[str, str]] = frozenset({
     ('recordbatch.legacy_message', 'unused'),
     ('recordbatch.record_batch', 'records'),
 })
-"""Byte fields that reach to the end of what holds them, by key of the owner and field."""
+"""Byte fields that reach to the end of their stream, by key of the owner and field."""
 

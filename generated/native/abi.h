@@ -3,8 +3,8 @@
 /* Spec: sha256 9aa2e0712a26d227d1d7d59c3344ac7c59359eed612b173213d21b4a460af636; generator 1 */
 
 /*
- * What the generated core offers and what it takes: plain C99, no allocation, no global state, no
- * Python. A caller brings all memory. Nothing in this file follows from one specification.
+ * The interface of the generated core: plain C99, no allocation, no global state, no Python. The
+  * caller provides all memory. Nothing in this file depends on one specification.
  *
  * The core never explains a refusal: it says which batch and which byte, and the reference codec
  * then reads that batch again and raises the error.
@@ -20,9 +20,9 @@
 /* Results. */
 enum {
     KS_OK = 0,
-    KS_IRREGULAR = 1, /* the bytes are not what the specification describes */
-    KS_CHECKSUM = 2,  /* a stored checksum is not the one of the bytes */
-    KS_GROW = 3,      /* an output is too small; the state is that before the failed batch */
+    KS_IRREGULAR = 1, /* the bytes do not follow the specification */
+    KS_CHECKSUM = 2,  /* a stored checksum does not match the bytes */
+    KS_GROW = 3,      /* an output is too small; the state is as before the failed batch */
     KS_SHORT = 4,     /* scan: the bytes end within an entry */
     KS_RANGE = 5      /* encode: a value does not fit its field */
 };
@@ -33,11 +33,11 @@ enum { KS_INTEGER = 0, KS_BYTES = 1, KS_NULLABLE_BYTES = 2, KS_LIST = 3 };
 /* Layouts of byte columns. */
 enum {
     KS_VIEW = 0,   /* Arrow's binary_view: 16 bytes a row, long values point into a buffer */
-    KS_BINARY = 1, /* Arrow's binary: offsets of 32 bits and the bytes one behind the other */
+    KS_BINARY = 1, /* Arrow's binary: 32-bit offsets, and the bytes one after the other */
     KS_SPAN = 2    /* two integers of 64 bits a row: position and size, -1 for null */
 };
 
-/* Room behind the last byte of ks_bytes_out.data that copies may overwrite. */
+/* Room after the last byte of ks_bytes_out.data that copies may overwrite. */
 enum { KS_SLACK = 64 };
 
 typedef struct {
@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
     const char *name;
     int kind;
-    int index;        /* of its own kind: into integers, bytes or lists of ks_out */
+    int index;        /* among its kind: into integers, bytes or lists of ks_out */
     int list;         /* index of the list that holds it, -1 for none */
 } ks_column;
 
@@ -62,11 +62,11 @@ typedef struct {
     int64_t data_used;
     uint8_t *validity;
     int64_t nulls;
-    uint64_t high; /* of columns without null: not 0 if any byte was beyond ASCII */
+    uint64_t high; /* for columns without null: not 0 if any byte is not ASCII */
     int wanted;
 } ks_bytes_out;
 
-/* A list column: where the items of each row begin, and how many items there are. */
+/* A list column: the start of the items of each row, and the number of items. */
 typedef struct {
     int32_t *offsets;
     int64_t used;
@@ -78,7 +78,7 @@ typedef struct {
     int layout;
     int64_t rows;
     int64_t capacity;
-    int64_t **integers; /* a column that nobody wants is NULL */
+    int64_t **integers; /* NULL for an unwanted column */
     ks_bytes_out *bytes;
     ks_list_out *lists;
 } ks_out;
@@ -88,7 +88,7 @@ enum {
     KS_B_BUFFER = 0,      /* which buffer holds the entry */
     KS_B_POSITION = 1,    /* where the entry begins in it */
     KS_B_SIZE = 2,        /* bytes of the entry, its framing included */
-    KS_B_PAYLOAD = 3,     /* buffer of decompressed records, -1: they lie in the entry */
+    KS_B_PAYLOAD = 3,     /* buffer of decompressed records, -1: they are in the entry */
     KS_B_PAYLOAD_POSITION = 4,
     KS_B_PAYLOAD_SIZE = 5,
     KS_B_ROWS = 6,        /* records that it must have */
@@ -97,7 +97,7 @@ enum {
 };
 enum {
     KS_F_CHECKSUM = 1, /* verify checksums */
-    KS_F_ENTRIES = 2   /* what is to be read is a run of entries that are one record each */
+    KS_F_ENTRIES = 2   /* read a run of entries that are one record each */
 };
 
 /* Byte columns and lists for the encoder. Row i of a byte column: data[offsets[i]..offsets[i+1]]
@@ -124,16 +124,16 @@ typedef struct {
     const char *key;            /* of the type, "recordbatch.record_batch" */
     int members;
     const char *const *names;   /* dotted ids */
-    uint64_t used;              /* a bit for each member that decoding needs */
-    int is_batch;               /* its records lie in a payload of their own */
-    int64_t record_size;        /* bytes that a record has at least; batches only */
+    uint64_t used;              /* one bit for each member that decoding needs */
+    int is_batch;               /* its records are in a payload of their own */
+    int64_t record_size;        /* least number of bytes of a record; batches only */
     int64_t header_size;        /* bytes that `finish` writes; batches only */
     /* Decode the payload of one batch whose header is given. */
     int (*decode)(const int64_t *header, const ks_buffer *payload, ks_out *out, int64_t *position);
     /* Write the payload of one batch: rows first..first+rows of the columns. */
     int (*encode)(const int64_t *header, const ks_in *in, int64_t first, int64_t rows, uint8_t *out,
                   int64_t capacity, int64_t *used);
-    /* Write a header in front of a payload of `size` bytes, which stands behind it already. NULL
+    /* Write a header before a payload of `size` bytes, which is already in place. NULL
      * where a header is more than numbers. */
     int (*finish)(const int64_t *header, uint8_t *out, int64_t size);
 } ks_kind;
@@ -159,23 +159,23 @@ extern const int ks_kinds_count;
  * The headers of all entries between two positions, at most `capacity`. Column k of entry i goes to
  * columns[k * capacity + i]; bit k of present[i] says whether the entry has it.
  * KS_OK: the end is reached; KS_GROW: no room for more; KS_SHORT: the rest is less than an entry;
- * KS_IRREGULAR: what stands at *position is no entry.
+ * KS_IRREGULAR: there is no entry at *position.
  */
 int ks_scan(const uint8_t *bytes, int64_t start, int64_t end, int64_t *columns, int64_t capacity,
             uint64_t *present, int64_t *count, int64_t *position);
 
 /*
  * The records of batches first..first+count. Unless KS_OK is returned, *failed is the number of the
- * batch that could not be decoded and *position the byte (of the buffer that is read) where that
- * showed; the outputs then hold all batches before it.
+ * batch that could not be decoded and *position the byte (of the buffer that is read) where it
+  * failed; the outputs then hold all batches before it.
  */
 int ks_decode(const ks_buffer *buffers, int buffers_count, const int64_t *batches, int64_t first,
               int64_t count, ks_out *out, int64_t *failed, int64_t *position);
 
-/* Checksums, by the fastest of what this CPU has. */
+/* Checksums, with the fastest way that this CPU has. */
 uint32_t ks_crc32c(const uint8_t *bytes, int64_t size);
 uint32_t ks_crc32(const uint8_t *bytes, int64_t size);
-/* The same by each of what it has, for tests: the number of them, the fastest first, and names. */
+/* The same with each way that it has, fastest first, for tests: their number and their names. */
 int ks_crc_kernels(void);
 const char *ks_crc_kernel(int number);
 uint32_t ks_crc32c_by(int number, const uint8_t *bytes, int64_t size);

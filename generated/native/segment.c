@@ -1018,8 +1018,8 @@ static int decode_batch(const ks_buffer *buffers, int count, const int64_t *b,
 /* The list that holds each byte column, -1 for none. */
 static const int ks_bytes_list[] = {-1, -1, 0, 0};
 
-/* Without this, rows of a batch that failed half-way would count: what a run writes row by row is
- * put back to where it was. Record loops keep their state in locals and need it no more than once. */
+/* Put back what a run wrote row by row, so that rows of a batch that failed half-way do not count.
+ * Record loops keep their state in locals and need this at most once. */
 int ks_decode(const ks_buffer *buffers, int buffers_count, const int64_t *batches, int64_t first,
               int64_t count, ks_out *out, int64_t *failed, int64_t *position)
 {

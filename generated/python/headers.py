@@ -2,7 +2,7 @@
 # Source: spec/recordbatch.ksy, spec/varint.ksy
 # Spec: sha256 9657c400f2cbfc9bc0be26f9edc6baf4c6b1742904ecec1f7962f2cbcbb59c2b; generator 1
 
-"""Headers of entries by columns: from one to the next, and where fields are."""
+"""Headers of entries by columns: the way from one to the next, and places of fields."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def hop_record_batch(
             pos += len_message + 12
             append(pos)
     except error:
-        pass  # fewer bytes are left than a header has
+        pass  # fewer bytes are left than a header takes
     if headers and pos > limit:
         positions.pop()
         headers.pop()

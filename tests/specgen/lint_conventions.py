@@ -40,7 +40,7 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         "      - id: end\n        size: 0\n        valid:\n          expr: _io.eof\n",
         "      - id: frames\n        type: frame\n        repeat: eos\n",
         [
-            f"sample.ksy#/types/{name}: recursion: {name} contains itself, which hostile bytes "
+            f"sample.ksy#/types/{name}: recursion: {name} contains itself, so that hostile bytes "
             "could nest without end; write the levels out or leave them to the library"
             for name in ("choice", "frame", "message")
         ],
@@ -71,7 +71,7 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         "        -derive: crc32(magic..)\n",
         "        -derive: crc32(magic..kind)\n",
         [
-            f"{MESSAGE}/seq/1: derive: a checksum covers all up to the end of its type; "
+            f"{MESSAGE}/seq/1: derive: a checksum covers everything up to the end of its type; "
             "write crc32(magic..)",
         ],
     ),
@@ -81,7 +81,7 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         "        -derive: crc32(epoch..)\n",
         [
             f"{MESSAGE}/seq/1: derive: crc is derived from itself; "
-            "end the span before it or start it behind",
+            "end the span before it or start it after crc",
         ],
     ),
     (
@@ -90,7 +90,7 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         "        -derive: crc32(items..)\n",
         [
             f"{MESSAGE}/seq/1: derive: timestamp has no fixed size, so checksum and span have no "
-            "fixed place; move it behind both",
+            "fixed place; move it after both",
         ],
     ),
     (
@@ -119,7 +119,7 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         "      - id: kind\n",
         "      - id: kind\n        -default: '7'\n",
         [
-            f"{MESSAGE}/seq/6: default: valid: allows one value, which is written anyway; "
+            f"{MESSAGE}/seq/6: default: valid: allows one value only, the default anyway; "
             "leave -default out"
         ],
     ),
@@ -135,7 +135,7 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         "        valid: magic + 7\n",
         [
             f"{MESSAGE}/seq/6: constant: a writer must know the constant; write a number, or "
-            "-derive what depends on others",
+            "-derive it",
         ],
     ),
     (
@@ -211,8 +211,7 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         "        doc: Epoch of the leader, -1 for none.\n",
         "        doc: The epoch.\n",
         [
-            f"{MESSAGE}/seq/0: doc: the doc of epoch repeats its name; "
-            "say what it means or for what",
+            f"{MESSAGE}/seq/0: doc: the doc of epoch repeats its name; say what it means",
         ],
     ),
     (
@@ -245,7 +244,7 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         "blob/trunk/a/Frame.java Frame",
         [
             "sample.ksy#/types/frame: doc: doc-ref https://github.com/apache/kafka/blob/trunk/a/"
-            "Frame.java Frame may change under us; write "
+            "Frame.java Frame does not name a release and may change; write "
             "https://github.com/apache/kafka/blob/<release>/<path> <name of the class>",
         ],
     ),

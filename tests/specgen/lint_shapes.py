@@ -63,7 +63,7 @@ SHAPES: list[tuple[str, str, str, list[str]]] = [
         "        size: len_body\n        type: choice\n",
         "        size: 8\n        type: choice\n",
         [
-            "sample.ksy#/types/frame/seq/1: size: choice has 12 bytes or more, not 8; write a"
+            "sample.ksy#/types/frame/seq/1: size: choice has at least 12 bytes, not 8; write a"
             " size that fits"
         ],
     ),
@@ -129,7 +129,7 @@ SHAPES: list[tuple[str, str, str, list[str]]] = [
         "      - id: kind\n",
         "      - id: class\n",
         [
-            "sample.ksy#/types/message/seq/6: reserved: class is a word of Python, C or Java;"
+            "sample.ksy#/types/message/seq/6: reserved: class is reserved in Python, C or Java;"
             " write another id"
         ],
     ),
@@ -147,7 +147,7 @@ SHAPES: list[tuple[str, str, str, list[str]]] = [
         "  color:\n    0:",
         "  choice:\n    0:",
         [
-            "sample.ksy#/enums/choice: clash: choice is a type and an enum, one class Choice;"
+            "sample.ksy#/enums/choice: clash: choice is a type and an enum of one class, Choice;"
             " rename one of them",
             "sample.ksy#/types/message/seq/4: S9: there is no enum color in this file",
         ],
@@ -156,15 +156,15 @@ SHAPES: list[tuple[str, str, str, list[str]]] = [
         "clash of values",
         "      id: blue\n",
         "      id: red\n",
-        ["sample.ksy#/enums/color: clash: red stands here twice; rename one of them"],
+        ["sample.ksy#/enums/color: clash: red is here twice; rename one of them"],
     ),
     (
         "clash of parts",
         "      - id: kind\n",
         "      - id: items_size\n",
         [
-            "sample.ksy#/types/message/seq/6: clash: items_size: generated code calls a part "
-            "of items so; rename one of them"
+            "sample.ksy#/types/message/seq/6: clash: items_size: generated code uses it for a part "
+            "of items; rename one of them"
         ],
     ),
     (

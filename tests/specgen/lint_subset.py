@@ -88,7 +88,7 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         "      - id: end\n        size: 0\n        valid:\n          expr: _io.eof\n",
         "",
         [
-            "sample.ksy#/types/choice: S4: bytes behind the last field of choice go unnoticed; "
+            "sample.ksy#/types/choice: S4: bytes after the last field of choice go unnoticed; "
             "end it with {id: end, size: 0, valid: {expr: _io.eof}} or a size-eos field",
         ],
     ),
@@ -97,7 +97,7 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         "    type: frame\n    repeat: eos\n",
         "    type: frame\n    repeat: expr\n    repeat-expr: 2\n",
         [
-            "sample.ksy#/: S4: bytes behind the last field of sample go unnoticed; "
+            "sample.ksy#/: S4: bytes after the last field of sample go unnoticed; "
             "end it with {id: end, size: 0, valid: {expr: _io.eof}} or a size-eos field",
             "sample.ksy#/seq/0: S3: repeat-expr must be a field, field.value or parameter.field, "
             "less a number if need be, so that its bounds can be checked",
@@ -114,7 +114,7 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         "      - id: kind\n        type: s1\n        valid: 7\n",
         "      - id: kind\n        size-eos: true\n",
         [
-            f"{MESSAGE}/seq/6: S4: kind takes all that is left, nothing can follow; "
+            f"{MESSAGE}/seq/6: S4: kind takes all bytes left, so nothing can follow; "
             "move it to the end"
         ],
     ),
@@ -123,8 +123,8 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         "        repeat-until: _ < 0x80\n",
         "        repeat-until: _ < 0x80 or _index == 4\n",
         [
-            "sample.ksy#/types/varint/seq/0: S5: the last byte is the first that is not continued; "
-            "write repeat-until: _ < 0x80",
+            "sample.ksy#/types/varint/seq/0: S5: the last byte is the first without the "
+            "continuation bit; write repeat-until: _ < 0x80",
         ],
     ),
     (
@@ -150,7 +150,7 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         "    repeat: eos\n",
         "    repeat: until\n    repeat-until: _.len_body == 0\n",
         [
-            "sample.ksy#/: S4: bytes behind the last field of sample go unnoticed; "
+            "sample.ksy#/: S4: bytes after the last field of sample go unnoticed; "
             "end it with {id: end, size: 0, valid: {expr: _io.eof}} or a size-eos field",
             "sample.ksy#/seq/0: S5: repeat: until has no bound; only types with a varint -scalar "
             "may use it, write repeat: expr",
@@ -170,8 +170,7 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         "        value: epoch + 1\n",
         "        value: _root.epoch + 1\n",
         [
-            f"{MESSAGE}/instances/next_epoch: S7: value: no _root; "
-            "hand over what is needed as a parameter",
+            f"{MESSAGE}/instances/next_epoch: S7: value: no _root; pass the value as a parameter",
         ],
     ),
     (
@@ -202,7 +201,7 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         "        valid:\n          min: timestamp\n",
         [
             f"{MESSAGE}/seq/6: S8: valid uses timestamp, which may be absent; "
-            "use a field that always is there"
+            "use a field that is always present"
         ],
     ),
     (

@@ -497,7 +497,7 @@ types:
 """
 REFUSED = {
     "an array until": (_UNTIL, "repeat"),
-    "recursion": ("  - id: x\n    type: toy\n    if: false\n", "inside of itself"),
+    "recursion": ("  - id: x\n    type: toy\n    if: false\n", "inside itself"),
     "a name of the runtime": (
         _NAMED.format("value_(1)", "value_", "p"),
         "value_ cannot be the name of a definition",

@@ -346,7 +346,7 @@ def test_the_loop_gives_up_on_a_shape_that_it_is_not_made_for(tmp_path: Path, bu
     ("old", "new", "message"),
     [
         ("type: b12", "type: b11", "do not fill their bytes"),
-        ("id: low", "id: class", "cannot have class"),
+        ("id: low", "id: class", "class cannot be the name"),
         (
             "    type: s2\n    repeat: expr",
             "    type: s2\n    valid: 3\n    repeat: expr",

@@ -1,4 +1,4 @@
-"""Computes expressions of the specification on known values.
+"""Compute expressions of the specification on known values.
 
 The linter uses it to see whether a default satisfies ``valid``, the vector generator to say what
 a rule decides about a value. Codecs do not use it: they are compared with what it says.
@@ -25,7 +25,7 @@ from tools.specgen.model import Valid
 
 
 class UnknownNameError(Exception):
-    """The expression mentions something whose value is not known."""
+    """The expression uses a name whose value is not known."""
 
 
 def _bits(number: int) -> int:
@@ -55,10 +55,10 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def evaluate(expression: Expression, names: Mapping[str, Any]) -> Any:
-    """The value of ``expression``.
+    """Return the value of ``expression``.
 
     Args:
-        expression: what to compute.
+        expression: the expression to compute.
         names: values by name; structures are mappings, and ``.value`` of an integer is itself.
             Members of enumerations stand under ``enum::member``.
 
@@ -113,7 +113,7 @@ def _unary(operator: str, value: Any) -> Any:
 
 
 def literal(expression: Expression | None) -> int | None:
-    """The integer that the expression spells, None if it is anything else."""
+    """Return the integer that the expression is, None if it is anything else."""
     match expression:
         case Int(value):
             return value
@@ -123,10 +123,10 @@ def literal(expression: Expression | None) -> int | None:
 
 
 def satisfies(valid: Valid | None, value: Any, names: Mapping[str, Any]) -> bool:
-    """Whether ``valid`` lets ``value`` pass; ``in-enum`` is not looked at.
+    """Return whether ``valid`` lets ``value`` pass; ignore ``in-enum``.
 
     Raises:
-        UnknownNameError: that depends on something that is not in ``names``.
+        UnknownNameError: the answer depends on a name that is not in ``names``.
     """
     if valid is None:
         return True
@@ -143,7 +143,7 @@ def satisfies(valid: Valid | None, value: Any, names: Mapping[str, Any]) -> bool
 
 
 def may_satisfy(valid: Valid | None, value: Any, names: Mapping[str, Any]) -> bool:
-    """Whether ``valid`` lets ``value`` pass, as far as that is known."""
+    """Return whether ``valid`` lets ``value`` pass, as far as that is known."""
     try:
         return satisfies(valid, value, names)
     except (UnknownNameError, ArithmeticError, TypeError):

@@ -162,7 +162,7 @@ class _Build(Transformer[Token, Expression]):
         return Index(_node(items[0]), _node(items[1]))
 
     def wide(self, items: list[Expression | Token]) -> Expression:
-        # Where the compiler would compute in 32 bits, in Java for one. Ours never do.
+        # The compiler would compute in 32 bits here, for example in Java. Our codecs never do.
         return _node(items[0])
 
     def unary(self, items: list[Expression | Token]) -> Expression:
@@ -187,7 +187,7 @@ def _parser() -> Lark:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
-    """The tree of an expression.
+    """Return the tree of an expression.
 
     Raises:
         ValueError: the text is not an expression of the supported language.
@@ -217,19 +217,19 @@ def _parts(expression: Expression) -> list[Expression]:
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """The node itself and all nodes below it, parents first."""
+    """Yield the node and all nodes below it, parents first."""
     yield expression
     for part in _parts(expression):
         yield from walk(part)
 
 
 def names(expression: Expression) -> frozenset[str]:
-    """Every plain name that the expression mentions, special ones included."""
+    """Return every plain name that the expression mentions, special ones included."""
     return frozenset(node.id for node in walk(expression) if isinstance(node, Name))
 
 
 def dotted(expression: Expression) -> Iterator[str]:
-    """Dotted names in an expression, ``batch.attributes.compression``."""
+    """Yield dotted names in an expression, ``batch.attributes.compression``."""
     for node in walk(expression):
         parts: list[str] = []
         inner: Expression = node
@@ -241,7 +241,7 @@ def dotted(expression: Expression) -> Iterator[str]:
 
 
 def rename(expression: Expression, make: Callable[[str], Expression]) -> Expression:
-    """The expression with something else in place of each plain name."""
+    """Return the expression with each plain name replaced."""
     if isinstance(expression, Name):
         return make(expression.id)
     changed: dict[str, Any] = {

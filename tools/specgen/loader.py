@@ -1,4 +1,4 @@
-"""Reads ``.ksy`` files into the model; nothing else in the repository reads their YAML.
+"""Read ``.ksy`` files into the model; nothing else in the repository reads their YAML.
 
 The loader is lenient about style, which is the linter's business, and strict about everything
 that the model cannot express: that is a ``SpecError`` with file and path.
@@ -64,7 +64,7 @@ _ENUM_VALUE_KEYS = {"id", "doc", "-orig-id"}
 
 
 class SpecError(Exception):
-    """The specification cannot be read: ``file: path: what is wrong and what to write instead``."""
+    """The specification cannot be read; the message has file, path, problem and remedy."""
 
     def __init__(self, location: str, message: str) -> None:
         super().__init__(f"{location}: {message}")
@@ -73,7 +73,7 @@ class SpecError(Exception):
 
 
 def load(directory: Path) -> Model:
-    """The model of every ``.ksy`` file in ``directory``.
+    """Return the model of every ``.ksy`` file in ``directory``.
 
     Raises:
         SpecError: a file cannot be read, or refers to something that does not exist.
@@ -85,7 +85,7 @@ def load(directory: Path) -> Model:
 
 
 def load_file(path: Path) -> Spec:
-    """One specification, references not yet checked."""
+    """Return one specification whose references are not yet checked."""
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -110,7 +110,7 @@ def load_file(path: Path) -> Spec:
 
 
 def read_spec(file_name: str, document: object) -> Spec:
-    """One specification from its loaded YAML, references not yet checked."""
+    """Return one specification from its loaded YAML; its references are not yet checked."""
     top = _Node(file_name, "", document)
     meta = top.child("meta")
     spec_id = file_name.removesuffix(".ksy")
@@ -142,7 +142,7 @@ def read_spec(file_name: str, document: object) -> Spec:
 
 
 def join(specs: tuple[Spec, ...]) -> Model:
-    """The model of several specifications.
+    """Return the model of several specifications.
 
     Raises:
         SpecError: one of them refers to something that does not exist, or imports itself.
@@ -173,7 +173,7 @@ def _check_circle(spec: Spec, imports: Mapping[str, tuple[str, ...]]) -> None:
         if name == spec.id:
             raise SpecError(
                 f"{spec.file_name}#/meta/imports",
-                f"{spec.id} imports itself, if through others; move the types that both need "
+                f"{spec.id} imports itself, perhaps through others; move the types that both need "
                 "to a file of their own",
             )
         if name not in seen:
@@ -197,7 +197,7 @@ def _check_reference(
 
 
 class _Yaml(yaml.SafeLoader):
-    """YAML without what the specification does not need and what hides mistakes."""
+    """YAML without features that the specification does not need or that hide mistakes."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -215,7 +215,7 @@ class _Yaml(yaml.SafeLoader):
                 )
             if key in seen:
                 raise yaml.MarkedYAMLError(
-                    problem=f"the key {key} stands here twice; leave one of them out",
+                    problem=f"the key {key} is here twice; leave one of them out",
                     problem_mark=key_node.start_mark,
                 )
             seen.add(key)
@@ -232,11 +232,11 @@ class _Node:
         self.content: Mapping[Any, Any] = content
         for key in content:
             if not isinstance(key, str | int):
-                raise self.fail(f"{key!r} is no key; write text or a number")
+                raise self.fail(f"{key!r} is not a key; write text or a number")
 
     @property
     def location(self) -> str:
-        """``recordbatch.ksy#/types/record/seq/3``."""
+        """Place of the node, ``recordbatch.ksy#/types/record/seq/3``."""
         return f"{self.file_name}#{self.path or '/'}"
 
     @property
@@ -245,20 +245,20 @@ class _Node:
         return tuple(str(key) for key in self.content)
 
     def fail(self, message: str, key: str = "") -> SpecError:
-        """An error at the node, or at the value of a key."""
+        """Return an error at the node, or at the value of a key."""
         below = f"{self.path}/{key}" if key else self.path or "/"
         return SpecError(f"{self.file_name}#{below}", message)
 
     def unknown(self, known: set[str]) -> tuple[str, ...]:
-        """Keys that are not known, in the order of the file."""
+        """Return the unknown keys, in the order of the file."""
         return tuple(key for key in self.keys if key not in known)
 
     def child(self, key: str) -> Self:
-        """The mapping under a key."""
+        """Return the mapping under a key."""
         return type(self)(self.file_name, f"{self.path}/{key}", self.content.get(key))
 
     def named(self, key: str) -> list[tuple[str, _Node]]:
-        """Mappings by name under a key, none where it is not there."""
+        """Yield the mappings under a key with their names; none if there is no such key."""
         if self.content.get(key) is None:
             return []
         found = self.child(key)
@@ -268,7 +268,7 @@ class _Node:
         return [(name, found.child(name)) for name in found.content]
 
     def nodes(self, key: str) -> list[_Node]:
-        """A list of mappings under a key, empty where it is not there."""
+        """Return the list of mappings under a key, empty if there is no such key."""
         found = self.content.get(key)
         if not isinstance(found, list | None):
             raise self.fail("expected a list", key)
@@ -278,18 +278,18 @@ class _Node:
         ]
 
     def optional_text(self, key: str) -> str | None:
-        """The text under a key, None where it is not there."""
+        """Return the text under a key, None if there is no such key."""
         found = self.content.get(key)
         if not isinstance(found, str | None):
             raise self.fail(f"expected text, not {found!r}", key)
         return found
 
     def text(self, key: str) -> str:
-        """The text under a key, empty where it is not there."""
+        """Return the text under a key, empty if there is no such key."""
         return (self.optional_text(key) or "").strip()
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """One text under a key, or a list of them."""
+        """Return the texts under a key: one, or a list of them."""
         found = self.content.get(key)
         items = found if isinstance(found, list) else [] if found is None else [found]
         for item in items:
@@ -298,14 +298,14 @@ class _Node:
         return tuple(items)
 
     def flag(self, key: str) -> bool:
-        """``true`` under a key; without the key it is false."""
+        """Return the truth value under a key, False if there is no such key."""
         found = self.content.get(key, False)
         if not isinstance(found, bool):
             raise self.fail(f"expected true or false, not {found!r}", key)
         return found
 
     def parse(self, node: object, key: str) -> ex.Expression:
-        """An expression, said to stand under a key."""
+        """Return the expression of a node; errors name the key."""
         if isinstance(node, bool):
             return ex.Bool(node)
         if not isinstance(node, str | int):
@@ -320,16 +320,16 @@ class _Node:
         return parsed
 
     def expression(self, key: str) -> ex.Expression | None:
-        """The expression under a key, None where it is not there."""
+        """Return the expression under a key, None if there is no such key."""
         found = self.content.get(key)
         return None if found is None else self.parse(found, key)
 
     def needed_expression(self, key: str) -> ex.Expression:
-        """The expression under a key."""
+        """Return the expression under a key."""
         return self.parse(self.content.get(key), key)
 
     def number(self, value: object, what: str, key: str = "") -> int:
-        """A number of 64 bits."""
+        """Return a number that fits 64 bits."""
         if not isinstance(value, int) or isinstance(value, bool):
             raise self.fail(f"{what}, not {value!r}", key)
         if not -(1 << 63) <= value < 1 << 64:
@@ -338,7 +338,7 @@ class _Node:
 
 
 class _FileReader:
-    """Reads the types of one file."""
+    """Reader of the types of one file."""
 
     def __init__(self, file_name: str, spec_id: str) -> None:
         self.file_name = file_name
@@ -422,7 +422,7 @@ class _FileReader:
         if "pos" not in node.content:
             raise node.fail("an instance needs value or pos")
         if condition is not None:
-            raise node.fail("what is read ahead is always there; leave it out", "if")
+            raise node.fail("a field that is read ahead is always present; leave it out", "if")
         return PeekInstance(
             position=node.needed_expression("pos"),
             type=self.field_type(node),
@@ -450,7 +450,7 @@ class _FileReader:
         else:
             return self.reference(node, text, size=size, size_eos=size_eos)
         if size is not None or size_eos:
-            raise node.fail(f"{text} has its size; leave size and size-eos out")
+            raise node.fail(f"{text} has a fixed size; leave size and size-eos out")
         return found
 
     def switch(self, node: _Node, size: ex.Expression | None, *, size_eos: bool) -> SwitchType:
@@ -508,7 +508,7 @@ class _FileReader:
             elif key == "in-enum" and value is True:
                 parts["in_enum"] = True
             elif key in ("any-of", "in-enum"):
-                raise node.fail(f"{key} is a list of values or, of in-enum, true", "valid")
+                raise node.fail(f"{key} must be a list of values, or true for in-enum", "valid")
             else:
                 raise node.fail(f"valid has no part {key}", "valid")
         if not parts:

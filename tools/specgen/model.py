@@ -1,7 +1,7 @@
-"""The one model of the specification that linter and emitters consume.
+"""The one model of the specification, which the linter and the emitters use.
 
-Everything here is frozen. What follows from the specification alone (sizes, whether a type is a
-frame, which fields a writer computes) is a property here, so that no emitter works it out again.
+Everything here is frozen. Facts that follow from the specification alone (sizes, whether a type
+is a frame, which fields a writer computes) are properties here, so that no emitter repeats them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tools.specgen.expression import Attribute, Expression, Int, Name, Unary, wa
 
 
 class Scalar(StrEnum):
-    """Values of ``-scalar``: the whole type stands for one host value."""
+    """Values of ``-scalar``: the whole type is one host value."""
 
     VARINT32 = "varint32"
     VARINT64 = "varint64"
@@ -38,7 +38,7 @@ class DeriveFunction(StrEnum):
 
     @property
     def is_checksum(self) -> bool:
-        """True for those that look at bytes, False for lengths and counts."""
+        """True for functions of bytes, False for lengths and counts."""
         return self in (DeriveFunction.CRC32, DeriveFunction.CRC32C)
 
 
@@ -69,7 +69,7 @@ class BitsType:
 
 @dataclass(frozen=True)
 class BytesType:
-    """A byte string: ``size`` bytes, or all that is left where ``size`` is None (size-eos)."""
+    """A byte string: ``size`` bytes, or all that is left if ``size`` is None (size-eos)."""
 
     size: Expression | None
 
@@ -78,7 +78,7 @@ class BytesType:
 class TypeReference:
     """A type of this or another specification, with its arguments.
 
-    ``size`` bounds it by a substream of so many bytes, ``size_eos`` by all that is left.
+    ``size`` bounds it by a substream of so many bytes, ``size_eos`` by all bytes left.
     """
 
     spec_id: str
@@ -103,7 +103,7 @@ FieldType = IntegerType | BitsType | BytesType | TypeReference | SwitchType
 
 @dataclass(frozen=True)
 class Valid:
-    """What ``valid:`` demands; exactly the given parts are set."""
+    """The conditions of ``valid:``; exactly the given parts are set."""
 
     equal: Expression | None = None
     minimum: Expression | None = None
@@ -164,7 +164,7 @@ class Field:
     process: str | None = None
     unknown_keys: tuple[str, ...] = ()
     key_order: tuple[str, ...] = ()
-    """Keys as they stand in the file; only the linter wants to know."""
+    """Keys as they are in the file, for the linter only."""
 
     @property
     def is_guard(self) -> bool:
@@ -179,7 +179,7 @@ class Field:
 
     @property
     def constant(self) -> int | None:
-        """The value of ``valid: N``, None where the field may vary."""
+        """The value of ``valid: N``, None if the field may vary."""
         equal = self.valid.equal if self.valid else None
         match equal:
             case Int(value):
@@ -196,7 +196,7 @@ class Field:
 
 @dataclass(frozen=True)
 class ValueInstance:
-    """Meaning that follows from fields: ``value:`` of ``instances``."""
+    """A value computed from fields: ``value:`` of ``instances``."""
 
     id: str
     value: Expression
@@ -291,7 +291,7 @@ class Type:
         return {field.id: field for field in self.fields}
 
     def is_opaque_count(self, field: Field) -> bool:
-        """A derived count over bytes that are not parsed: writers are told it, not asked."""
+        """Return whether the field is a count over bytes that are not parsed, given to writers."""
         derive = field.derive
         if derive is None or derive.function is not DeriveFunction.COUNT:
             return False
@@ -299,7 +299,7 @@ class Type:
 
     @property
     def is_frame(self) -> bool:
-        """Only a size and the structure that has this size: models show the structure alone."""
+        """True for a size and the structure of this size: models show only the structure."""
         if len(self.fields) != 2 or self.scalar is not None:
             return False
         size, body = self.fields
@@ -313,12 +313,12 @@ class Type:
 
     @property
     def is_choice(self) -> bool:
-        """Only a switch between types: models show the chosen structure alone."""
+        """True for a switch between types: models show only the chosen structure."""
         return len(self.fields) == 1 and isinstance(self.fields[0].type, SwitchType)
 
     @property
     def is_transparent(self) -> bool:
-        """Models have no class for this type."""
+        """True if models have no class for this type."""
         return self.scalar is not None or self.is_frame or self.is_choice
 
 
@@ -340,7 +340,7 @@ class Spec:
     endian: str = ""
     bit_endian: str = ""
     ks_version: str = ""
-    """Empty unless it is a quoted string."""
+    """Text that is empty unless it is a quoted string."""
     unknown_keys: tuple[str, ...] = ()
     meta_order: tuple[str, ...] = ()
 
@@ -365,28 +365,28 @@ class Model:
         return {f"{enum.spec_id}.{enum.id}": enum for spec in self.specs for enum in spec.enums}
 
     def spec(self, spec_id: str) -> Spec:
-        """The specification of that id."""
+        """Return the specification with this id."""
         return next(spec for spec in self.specs if spec.id == spec_id)
 
     def type(self, reference: TypeReference | str) -> Type:
-        """The type that is meant by a reference or a key (``recordbatch.record``)."""
+        """Return the type that a reference or a key (``recordbatch.record``) means."""
         key = reference if isinstance(reference, str) else f"{reference.spec_id}.{reference.name}"
         return self._types[key]
 
     def has_type(self, reference: TypeReference) -> bool:
-        """Whether the reference means a known type."""
+        """Return whether the reference means a known type."""
         return f"{reference.spec_id}.{reference.name}" in self._types
 
     def enum(self, spec_id: str, enum_id: str) -> Enum:
-        """An enumeration of a specification."""
+        """Return an enumeration of a specification."""
         return self._enums[f"{spec_id}.{enum_id}"]
 
     def all_types(self) -> tuple[Type, ...]:
-        """Every type of every specification."""
+        """Return every type of every specification."""
         return tuple(self._types.values())
 
     def closure(self, spec_id: str) -> tuple[Spec, ...]:
-        """A specification and all that it imports, sorted by id."""
+        """Return a specification and all that it imports, sorted by id."""
         found: dict[str, Spec] = {}
         pending = [spec_id]
         while pending:
@@ -398,5 +398,5 @@ class Model:
 
 
 def camel(name: str) -> str:
-    """``record_batch`` as ``RecordBatch``."""
+    """Return ``record_batch`` as ``RecordBatch``."""
     return "".join(part.capitalize() for part in name.split("_"))

@@ -1,4 +1,4 @@
-"""What an emitter hands to the driver."""
+"""The output that an emitter returns to the driver."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Output:
 
     Attributes:
         path: relative to ``generated/``, with forward slashes.
-        sources: ids of the specifications that it is made from; the driver adds what they import.
-        text: content without the header; ``@SPECIFICATION@`` in it becomes the hash that the header
-            names.
+        sources: ids of the specifications that it is made from; the driver adds their imports.
+        text: content without the header; ``@SPECIFICATION@`` in it becomes the hash in the
+            header.
     """
 
     path: str

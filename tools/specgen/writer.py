@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class CodeWriter:
-    """Collects lines; indentation is a context, never a bare step in or out."""
+    """Collector of lines; indentation is a context, never a bare step in or out."""
 
     def __init__(self, indent: str = "    ") -> None:
         self._indent = indent
@@ -15,17 +15,17 @@ class CodeWriter:
         self._lines: list[str] = []
 
     def line(self, text: str = "") -> None:
-        """One line at the current depth, an empty one without trailing blanks."""
+        """Add one line at the current depth; an empty line gets no blanks."""
         self._lines.append(self._indent * self._depth + text if text else "")
 
     def lines(self, *texts: str) -> None:
-        """Several lines."""
+        """Add several lines."""
         for text in texts:
             self.line(text)
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """Everything inside is one level deeper."""
+        """Indent everything inside by one level."""
         self._depth += 1
         try:
             yield
@@ -34,7 +34,7 @@ class CodeWriter:
 
     @contextmanager
     def block(self, head: str, tail: str = "") -> Iterator[None]:
-        """``head``, the indented inside, and ``tail`` where there is one."""
+        """Add ``head``, the indented inside, and ``tail`` if there is one."""
         self.line(head)
         with self.indented():
             yield
@@ -42,5 +42,5 @@ class CodeWriter:
             self.line(tail)
 
     def text(self) -> str:
-        """Everything so far, with a final newline."""
+        """Return all lines so far, with a final newline."""
         return "\n".join(self._lines) + "\n"

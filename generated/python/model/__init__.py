@@ -23,7 +23,7 @@ SPECS = (
 
 
 def model_class(key: str) -> type[Any]:
-    """The class of a structure by its key, ``recordbatch.record``; loaded at need.
+    """Return the class of a structure by its key, ``recordbatch.record``.
 
     Raises:
         KeyError: there is no such structure.

@@ -85,10 +85,10 @@ class LeaderChangeMessage:
     Attributes:
         version: Version of the message. Kafka decodes all of them as 0.
         leader_id: Node id of the leader.
-        num_voters: Number of voters plus one. Writers compute it; None where nothing was read.
+        num_voters: Number of voters plus one. Writers compute it; None if it was not read.
         voters: Voters at the time of the election.
-        num_granting_voters: Number of granting voters plus one. Writers compute it; None where
-            nothing was read.
+        num_granting_voters: Number of granting voters plus one. Writers compute it; None if it
+            was not read.
         granting_voters: Voters that voted for the leader.
         unused: Bytes behind are ignored.
     """
@@ -168,7 +168,7 @@ class VotersRecord:
 
     Attributes:
         version: Version of the record.
-        num_voters: Number of voters plus one. Writers compute it; None where nothing was read.
+        num_voters: Number of voters plus one. Writers compute it; None if it was not read.
         voters: The voters with their addresses.
         unused: Bytes behind are ignored.
     """
@@ -187,7 +187,7 @@ class RegisteredVoter:
     Attributes:
         voter_id: Node id.
         voter_directory_id: UUID of the directory of the metadata log, high byte first.
-        num_endpoints: Number of endpoints plus one. Writers compute it; None where nothing was
+        num_endpoints: Number of endpoints plus one. Writers compute it; None if it was not
             read.
         endpoints: Addresses of the node.
     """

@@ -24,7 +24,7 @@ class TaggedFields:
     they do not know.
 
     Attributes:
-        num_fields: Number of tagged fields. Writers compute it; None where nothing was read.
+        num_fields: Number of tagged fields. Writers compute it; None if it was not read.
     """
 
     num_fields: int | None = field(init=False, compare=False, default=None)
@@ -37,7 +37,7 @@ class TaggedField:
 
     Attributes:
         tag: Number of the field in its schema.
-        len_data: Bytes of the field. Writers compute it; None where nothing was read.
+        len_data: Bytes of the field. Writers compute it; None if it was not read.
     """
 
     tag: int

@@ -59,8 +59,7 @@ class MessageV0:
 
     Attributes:
         magic: Format of the message, 0.
-        crc: CRC-32 (IEEE) of the payload alone. Writers compute it; None where nothing was
-            read.
+        crc: CRC-32 (IEEE) of the payload alone. Writers compute it; None if it was not read.
         payload: What a producer sent. There are no keys and no nulls.
     """
 
@@ -90,7 +89,7 @@ class MessageV1:
     Attributes:
         magic: Format of the message, 1.
         crc: CRC-32 (IEEE) of the payload alone, as stored. Quirk Q39: a changed bit in the
-            attributes goes unnoticed. Writers compute it; None where nothing was read.
+            attributes goes unnoticed. Writers compute it; None if it was not read.
         payload: What a producer sent or, of a compressed set, the messages in it. There are no
             keys and no nulls.
     """

@@ -20,10 +20,10 @@ class ProducerSnapshot:
 
     Attributes:
         version: The only version there has been.
-        crc: CRC-32C of all bytes behind this field. Writers compute it; None where nothing was
+        crc: CRC-32C of all bytes behind this field. Writers compute it; None if it was not
             read.
         num_entries: Number of producers. Kafka refuses a count beyond what the rest of the file
-            can hold. Writers compute it; None where nothing was read.
+            can hold. Writers compute it; None if it was not read.
         unused: Bytes behind the entries are covered by the CRC and otherwise ignored.
     """
 

@@ -76,7 +76,7 @@ class Entry:
             last inner message.
         len_message: Bytes behind this field. Kafka refuses fewer than 14 for any magic, which
             is where a magic 0 message without key and value would end; zeros of a preallocated
-            file are found by this. Writers compute it; None where nothing was read.
+            file are found by this. Writers compute it; None if it was not read.
     """
 
     base_offset: int
@@ -108,8 +108,8 @@ class LegacyMessage:
     Attributes:
         offset: Offset field of the entry. Absolute, but inside of a magic 1 wrapper relative to
             the offset of the wrapper.
-        crc: CRC-32 (IEEE) of the bytes from `magic` on. Writers compute it; None where nothing
-            was read.
+        crc: CRC-32 (IEEE) of the bytes from `magic` on. Writers compute it; None if it was not
+            read.
         magic: Format of the message, 0 or 1.
         timestamp: Milliseconds since the Unix epoch, -1 for none. Since magic 1. Of a wrapper:
             the largest of its inner messages or, with `log_append_time`, the time for all of
@@ -168,7 +168,7 @@ class RecordBatch:
             the broker, hence outside of the checksum.
         magic: Format of the batch, 2.
         crc: CRC-32C (Castagnoli) of the bytes from `attributes` on, as stored. Writers compute
-            it; None where nothing was read.
+            it; None if it was not read.
         last_offset_delta: Last offset of the batch minus `base_offset`, as first written:
             compaction keeps it even if the last record is gone.
         base_timestamp: What `timestamp_delta` counts from, in milliseconds since the Unix
@@ -248,7 +248,7 @@ class Record:
         key: Key or null.
         value: Value, null for a tombstone.
         num_headers: Number of headers. Quirk Q5: refused if negative or larger than the bytes
-            that are left. Writers compute it; None where nothing was read.
+            that are left. Writers compute it; None if it was not read.
         headers: Headers in order; a key may occur more than once.
     """
 
@@ -293,7 +293,7 @@ class Header:
 
     Attributes:
         len_key: Bytes of the key. Quirk Q4: unlike the size of a value it may not be negative.
-            Writers compute it; None where nothing was read.
+            Writers compute it; None if it was not read.
         key: UTF-8 as Kafka writes it, though nothing checks that (quirk Q10).
         value: Value or null.
     """

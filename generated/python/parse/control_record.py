@@ -28,7 +28,7 @@ _S6 = Struct(">H")
 def parse_control_record(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.ControlRecord, int]:
-    """A value of ``control_record`` and the position behind it."""
+    """Return a value of ``control_record`` and the position after it."""
     try:
         key, pos = parse_control_record_key(buffer, pos, end, complete)
     except KafkaSpecError as error:
@@ -40,7 +40,7 @@ def parse_control_record(
 def parse_control_record_key(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.ControlRecordKey, int]:
-    """A value of ``control_record_key`` and the position behind it."""
+    """Return a value of ``control_record_key`` and the position after it."""
     if end - pos < 4:
         if end - pos < 2:
             raise missing(
@@ -77,7 +77,7 @@ def parse_control_record_value(
     | model.UnknownControlRecord,
     int,
 ]:
-    """A value of ``control_record_value`` and the position behind it."""
+    """Return a value of ``control_record_value`` and the position after it."""
     try:
         body: Any
         if record_type in (0, 1):
@@ -103,7 +103,7 @@ def parse_control_record_value(
 def parse_end_transaction_marker(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.EndTransactionMarker, int]:
-    """A value of ``end_transaction_marker`` and the position behind it."""
+    """Return a value of ``end_transaction_marker`` and the position after it."""
     if end - pos < 6:
         if end - pos < 2:
             raise missing(
@@ -136,7 +136,7 @@ def parse_end_transaction_marker(
 def parse_leader_change_message(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.LeaderChangeMessage, int]:
-    """A value of ``leader_change_message`` and the position behind it."""
+    """Return a value of ``leader_change_message`` and the position after it."""
     if end - pos < 6:
         if end - pos < 2:
             raise missing(
@@ -216,7 +216,7 @@ def parse_leader_change_message(
 
 
 def parse_voter(buffer: Buffer, pos: int, end: int, complete: bool) -> tuple[model.Voter, int]:
-    """A value of ``voter`` and the position behind it."""
+    """Return a value of ``voter`` and the position after it."""
     if end - pos < 4:
         raise missing(pos, complete, "/voter_id", "control_record.ksy#/types/voter/seq/0")
     (voter_id,) = _S3.unpack_from(buffer, pos)
@@ -232,7 +232,7 @@ def parse_voter(buffer: Buffer, pos: int, end: int, complete: bool) -> tuple[mod
 def parse_snapshot_header_record(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.SnapshotHeaderRecord, int]:
-    """A value of ``snapshot_header_record`` and the position behind it."""
+    """Return a value of ``snapshot_header_record`` and the position after it."""
     if end - pos < 10:
         if end - pos < 2:
             raise missing(
@@ -264,7 +264,7 @@ def parse_snapshot_header_record(
 def parse_snapshot_footer_record(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.SnapshotFooterRecord, int]:
-    """A value of ``snapshot_footer_record`` and the position behind it."""
+    """Return a value of ``snapshot_footer_record`` and the position after it."""
     if end - pos < 2:
         raise missing(
             pos, complete, "/version", "control_record.ksy#/types/snapshot_footer_record/seq/0"
@@ -286,7 +286,7 @@ def parse_snapshot_footer_record(
 def parse_kraft_version_record(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.KraftVersionRecord, int]:
-    """A value of ``kraft_version_record`` and the position behind it."""
+    """Return a value of ``kraft_version_record`` and the position after it."""
     if end - pos < 4:
         if end - pos < 2:
             raise missing(
@@ -315,7 +315,7 @@ def parse_kraft_version_record(
 def parse_voters_record(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.VotersRecord, int]:
-    """A value of ``voters_record`` and the position behind it."""
+    """Return a value of ``voters_record`` and the position after it."""
     if end - pos < 2:
         raise missing(pos, complete, "/version", "control_record.ksy#/types/voters_record/seq/0")
     (version,) = _S0.unpack_from(buffer, pos)
@@ -353,7 +353,7 @@ def parse_voters_record(
 def parse_registered_voter(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.RegisteredVoter, int]:
-    """A value of ``registered_voter`` and the position behind it."""
+    """Return a value of ``registered_voter`` and the position after it."""
     if end - pos < 20:
         if end - pos < 4:
             raise missing(
@@ -415,7 +415,7 @@ def parse_registered_voter(
 def parse_endpoint(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.Endpoint, int]:
-    """A value of ``endpoint`` and the position behind it."""
+    """Return a value of ``endpoint`` and the position after it."""
     name, pos = flexible.parse_compact_string(
         buffer, pos, end, complete, "/name", "control_record.ksy#/types/endpoint/seq/0"
     )
@@ -437,7 +437,7 @@ def parse_endpoint(
 def parse_kraft_version_range(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.KraftVersionRange, int]:
-    """A value of ``kraft_version_range`` and the position behind it."""
+    """Return a value of ``kraft_version_range`` and the position after it."""
     if end - pos < 4:
         if end - pos < 2:
             raise missing(
@@ -469,7 +469,7 @@ def parse_kraft_version_range(
 def parse_unknown_control_record(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.UnknownControlRecord, int]:
-    """A value of ``unknown_control_record`` and the position behind it."""
+    """Return a value of ``unknown_control_record`` and the position after it."""
     data = buffer[pos:end]
     pos = end
     return model.UnknownControlRecord(data=data), pos

@@ -19,7 +19,7 @@ from . import varint
 def parse_flexible(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.Flexible, int]:
-    """A value of ``flexible`` and the position behind it."""
+    """Return a value of ``flexible`` and the position after it."""
     return model.Flexible(), pos
 
 
@@ -31,7 +31,7 @@ def parse_compact_string(
     path: str = "",
     spec: str = "flexible.ksy#/types/compact_string",
 ) -> tuple[bytes, int]:
-    """A value of ``compact_string`` and the position behind it."""
+    """Return a value of ``compact_string`` and the position after it."""
     start = pos
     len_value, pos = varint.parse_unsigned_varint32(buffer, pos, end, complete, path, spec)
     if len_value < 1 or len_value > 32768:
@@ -47,7 +47,7 @@ def parse_compact_string(
 def parse_tagged_fields(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.TaggedFields, int]:
-    """A value of ``tagged_fields`` and the position behind it."""
+    """Return a value of ``tagged_fields`` and the position after it."""
     start = pos
     num_fields, pos = varint.parse_unsigned_varint32(
         buffer, pos, end, complete, "/num_fields", "flexible.ksy#/types/tagged_fields/seq/0"
@@ -70,7 +70,7 @@ def parse_tagged_fields(
 def parse_tagged_field(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.TaggedField, int]:
-    """A value of ``tagged_field`` and the position behind it."""
+    """Return a value of ``tagged_field`` and the position after it."""
     tag, pos = varint.parse_unsigned_varint32(
         buffer, pos, end, complete, "/tag", "flexible.ksy#/types/tagged_field/seq/0"
     )

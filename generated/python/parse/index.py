@@ -20,7 +20,7 @@ _S1 = Struct(">qi")
 
 
 def parse_index(buffer: Buffer, pos: int, end: int, complete: bool) -> tuple[model.Index, int]:
-    """A value of ``index`` and the position behind it."""
+    """Return a value of ``index`` and the position after it."""
     try:
         offset_index, pos = parse_offset_index(buffer, pos, end, complete, 0)
     except KafkaSpecError as error:
@@ -32,7 +32,7 @@ def parse_index(buffer: Buffer, pos: int, end: int, complete: bool) -> tuple[mod
 def parse_offset_index(
     buffer: Buffer, pos: int, end: int, complete: bool, base_offset: int
 ) -> tuple[model.OffsetIndex, int]:
-    """A value of ``offset_index`` and the position behind it."""
+    """Return a value of ``offset_index`` and the position after it."""
     entries = parse_many_offset_index_entry(buffer, pos, (end - pos) // 8, base_offset)
     pos += 8 * len(entries)
     try:
@@ -48,7 +48,7 @@ def parse_offset_index(
 def parse_offset_index_entry(
     buffer: Buffer, pos: int, end: int, complete: bool, base_offset: int
 ) -> tuple[model.OffsetIndexEntry, int]:
-    """A value of ``offset_index_entry`` and the position behind it."""
+    """Return a value of ``offset_index_entry`` and the position after it."""
     if end - pos < 8:
         if end - pos < 4:
             raise missing(
@@ -65,7 +65,7 @@ def parse_offset_index_entry(
 def parse_many_offset_index_entry(
     buffer: Buffer, pos: int, count: int, base_offset: int
 ) -> list[model.OffsetIndexEntry]:
-    """The first ``count`` of ``offset_index_entry``, fewer where one is not valid."""
+    """Return ``count`` items of ``offset_index_entry``, or those before an invalid one."""
     stop = pos + count * 8
     items = []
     for relative_offset, position in _S0.iter_unpack(memoryview(buffer)[pos:stop]):
@@ -80,7 +80,7 @@ def parse_many_offset_index_entry(
 def parse_time_index(
     buffer: Buffer, pos: int, end: int, complete: bool, base_offset: int
 ) -> tuple[model.TimeIndex, int]:
-    """A value of ``time_index`` and the position behind it."""
+    """Return a value of ``time_index`` and the position after it."""
     entries = parse_many_time_index_entry(buffer, pos, (end - pos) // 12, base_offset)
     pos += 12 * len(entries)
     try:
@@ -96,7 +96,7 @@ def parse_time_index(
 def parse_time_index_entry(
     buffer: Buffer, pos: int, end: int, complete: bool, base_offset: int
 ) -> tuple[model.TimeIndexEntry, int]:
-    """A value of ``time_index_entry`` and the position behind it."""
+    """Return a value of ``time_index_entry`` and the position after it."""
     if end - pos < 12:
         if end - pos < 8:
             raise missing(pos, complete, "/timestamp", "index.ksy#/types/time_index_entry/seq/0")
@@ -113,7 +113,7 @@ def parse_time_index_entry(
 def parse_many_time_index_entry(
     buffer: Buffer, pos: int, count: int, base_offset: int
 ) -> list[model.TimeIndexEntry]:
-    """The first ``count`` of ``time_index_entry``, fewer where one is not valid."""
+    """Return ``count`` items of ``time_index_entry``, or those before an invalid one."""
     stop = pos + count * 12
     items = []
     for timestamp, relative_offset in _S1.iter_unpack(memoryview(buffer)[pos:stop]):

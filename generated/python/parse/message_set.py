@@ -25,7 +25,7 @@ _S4 = Struct(">B")
 def parse_message_set(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.MessageSet, int]:
-    """A value of ``message_set`` and the position behind it."""
+    """Return a value of ``message_set`` and the position after it."""
     messages = []
     try:
         while pos < end:
@@ -40,7 +40,7 @@ def parse_message_set(
 def parse_framed_message(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.MessageV0 | model.MessageV1, int]:
-    """A value of ``framed_message`` and the position behind it."""
+    """Return a value of ``framed_message`` and the position after it."""
     if end - pos < 4:
         raise missing(pos, complete, "/len_message", "message_set.ksy#/types/framed_message/seq/0")
     (len_message,) = _S0.unpack_from(buffer, pos)
@@ -64,7 +64,7 @@ def parse_framed_message(
 def parse_message(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.MessageV0 | model.MessageV1, int]:
-    """A value of ``message`` and the position behind it."""
+    """Return a value of ``message`` and the position after it."""
     base = pos
     if end - base < 1:
         raise missing(base, complete, "/magic", "message_set.ksy#/types/message/instances/magic")
@@ -88,7 +88,7 @@ def parse_message(
 def parse_message_v0(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.MessageV0, int]:
-    """A value of ``message_v0`` and the position behind it."""
+    """Return a value of ``message_v0`` and the position after it."""
     if end - pos < 5:
         if end - pos < 1:
             raise missing(pos, complete, "/magic", "message_set.ksy#/types/message_v0/seq/0")
@@ -110,7 +110,7 @@ def parse_message_v0(
 def parse_message_v1(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.MessageV1, int]:
-    """A value of ``message_v1`` and the position behind it."""
+    """Return a value of ``message_v1`` and the position after it."""
     if end - pos < 6:
         if end - pos < 1:
             raise missing(pos, complete, "/magic", "message_set.ksy#/types/message_v1/seq/0")
@@ -139,7 +139,7 @@ def parse_message_v1(
 def parse_attributes(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.Attributes, int]:
-    """A value of ``attributes`` and the position behind it."""
+    """Return a value of ``attributes`` and the position after it."""
     if end - pos < 1:
         raise missing(pos, complete, "/reserved", "message_set.ksy#/types/attributes/seq/0")
     (reserved_bits,) = _S4.unpack_from(buffer, pos)

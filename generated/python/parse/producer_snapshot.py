@@ -23,7 +23,7 @@ _S2 = Struct(">qhiqiqiq")
 def parse_producer_snapshot(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.ProducerSnapshot, int]:
-    """A value of ``producer_snapshot`` and the position behind it."""
+    """Return a value of ``producer_snapshot`` and the position after it."""
     if end - pos < 10:
         if end - pos < 2:
             raise missing(pos, complete, "/version", "producer_snapshot.ksy#/seq/0")
@@ -59,7 +59,7 @@ def parse_producer_snapshot(
 def parse_producer_entry(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.ProducerEntry, int]:
-    """A value of ``producer_entry`` and the position behind it."""
+    """Return a value of ``producer_entry`` and the position after it."""
     if end - pos < 46:
         if end - pos < 8:
             raise missing(
@@ -137,7 +137,7 @@ def parse_producer_entry(
 
 
 def parse_many_producer_entry(buffer: Buffer, pos: int, count: int) -> list[model.ProducerEntry]:
-    """The first ``count`` of ``producer_entry``, fewer where one is not valid."""
+    """Return ``count`` items of ``producer_entry``, or those before an invalid one."""
     stop = pos + count * 46
     items = []
     for (

@@ -29,7 +29,7 @@ _S7 = Struct(">i")
 def parse_recordbatch(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.Recordbatch, int]:
-    """A value of ``recordbatch`` and the position behind it."""
+    """Return a value of ``recordbatch`` and the position after it."""
     entries = []
     try:
         while pos < end:
@@ -42,7 +42,7 @@ def parse_recordbatch(
 
 
 def parse_entry(buffer: Buffer, pos: int, end: int, complete: bool) -> tuple[model.Entry, int]:
-    """A value of ``entry`` and the position behind it."""
+    """Return a value of ``entry`` and the position after it."""
     if end - pos < 12:
         if end - pos < 8:
             raise missing(pos, complete, "/base_offset", "recordbatch.ksy#/types/entry/seq/0")
@@ -68,7 +68,7 @@ def parse_entry(buffer: Buffer, pos: int, end: int, complete: bool) -> tuple[mod
 def parse_message(
     buffer: Buffer, pos: int, end: int, complete: bool, base_offset: int
 ) -> tuple[model.LegacyMessage | model.RecordBatch, int]:
-    """A value of ``message`` and the position behind it."""
+    """Return a value of ``message`` and the position after it."""
     base = pos
     if end - base < 5:
         raise missing(
@@ -94,7 +94,7 @@ def parse_message(
 def parse_legacy_message(
     buffer: Buffer, pos: int, end: int, complete: bool, offset: int
 ) -> tuple[model.LegacyMessage, int]:
-    """A value of ``legacy_message`` and the position behind it."""
+    """Return a value of ``legacy_message`` and the position after it."""
     if end - pos < 6:
         if end - pos < 4:
             raise missing(pos, complete, "/crc", "recordbatch.ksy#/types/legacy_message/seq/0")
@@ -155,7 +155,7 @@ def parse_legacy_message(
 def parse_legacy_attributes(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.LegacyAttributes, int]:
-    """A value of ``legacy_attributes`` and the position behind it."""
+    """Return a value of ``legacy_attributes`` and the position after it."""
     if end - pos < 1:
         raise missing(pos, complete, "/reserved", "recordbatch.ksy#/types/legacy_attributes/seq/0")
     (reserved_bits,) = _S4.unpack_from(buffer, pos)
@@ -171,7 +171,7 @@ def parse_legacy_attributes(
 def parse_record_batch(
     buffer: Buffer, pos: int, end: int, complete: bool, base_offset: int
 ) -> tuple[model.RecordBatch, int]:
-    """A value of ``record_batch`` and the position behind it."""
+    """Return a value of ``record_batch`` and the position after it."""
     if end - pos < 49:
         if end - pos < 4:
             raise missing(
@@ -280,7 +280,7 @@ def parse_record_batch(
 def parse_batch_attributes(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.BatchAttributes, int]:
-    """A value of ``batch_attributes`` and the position behind it."""
+    """Return a value of ``batch_attributes`` and the position after it."""
     if end - pos < 2:
         raise missing(pos, complete, "/reserved", "recordbatch.ksy#/types/batch_attributes/seq/0")
     (reserved_bits,) = _S6.unpack_from(buffer, pos)
@@ -304,7 +304,7 @@ def parse_batch_attributes(
 def parse_record_set(
     buffer: Buffer, pos: int, end: int, complete: bool, batch: model.RecordBatch
 ) -> tuple[model.RecordSet, int]:
-    """A value of ``record_set`` and the position behind it."""
+    """Return a value of ``record_set`` and the position after it."""
     records = []
     try:
         for _ in range(batch.num_records):
@@ -321,7 +321,7 @@ def parse_record_set(
 def parse_framed_record(
     buffer: Buffer, pos: int, end: int, complete: bool, batch: model.RecordBatch
 ) -> tuple[model.Record, int]:
-    """A value of ``framed_record`` and the position behind it."""
+    """Return a value of ``framed_record`` and the position after it."""
     start = pos
     len_body, pos = varint.parse_varint32(
         buffer, pos, end, complete, "/len_body", "recordbatch.ksy#/types/framed_record/seq/0"
@@ -343,7 +343,7 @@ def parse_framed_record(
 def parse_record(
     buffer: Buffer, pos: int, end: int, complete: bool, batch: model.RecordBatch
 ) -> tuple[model.Record, int]:
-    """A value of ``record`` and the position behind it."""
+    """Return a value of ``record`` and the position after it."""
     if end - pos < 1:
         raise missing(pos, complete, "/attributes", "recordbatch.ksy#/types/record/seq/0")
     (attributes,) = _S1.unpack_from(buffer, pos)
@@ -390,7 +390,7 @@ def parse_record(
 
 
 def parse_header(buffer: Buffer, pos: int, end: int, complete: bool) -> tuple[model.Header, int]:
-    """A value of ``header`` and the position behind it."""
+    """Return a value of ``header`` and the position after it."""
     start = pos
     len_key, pos = varint.parse_varint32(
         buffer, pos, end, complete, "/len_key", "recordbatch.ksy#/types/header/seq/0"
@@ -418,7 +418,7 @@ def parse_nullable_bytes(
     path: str = "",
     spec: str = "recordbatch.ksy#/types/nullable_bytes",
 ) -> tuple[bytes | None, int]:
-    """A value of ``nullable_bytes`` and the position behind it."""
+    """Return a value of ``nullable_bytes`` and the position after it."""
     start = pos
     len_value, pos = varint.parse_varint32(buffer, pos, end, complete, path, spec)
     value = None
@@ -439,7 +439,7 @@ def parse_nullable_bytes_s4(
     path: str = "",
     spec: str = "recordbatch.ksy#/types/nullable_bytes_s4",
 ) -> tuple[bytes | None, int]:
-    """A value of ``nullable_bytes_s4`` and the position behind it."""
+    """Return a value of ``nullable_bytes_s4`` and the position after it."""
     start = pos
     if end - pos < 4:
         raise missing(start, complete, path, spec)

@@ -22,7 +22,7 @@ _S1 = Struct(">hqqqq")
 def parse_transaction_index(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.TransactionIndex, int]:
-    """A value of ``transaction_index`` and the position behind it."""
+    """Return a value of ``transaction_index`` and the position after it."""
     entries = parse_many_aborted_transaction(buffer, pos, (end - pos) // 34)
     pos += 34 * len(entries)
     try:
@@ -38,7 +38,7 @@ def parse_transaction_index(
 def parse_aborted_transaction(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.AbortedTransaction, int]:
-    """A value of ``aborted_transaction`` and the position behind it."""
+    """Return a value of ``aborted_transaction`` and the position after it."""
     if end - pos < 34:
         if end - pos < 2:
             raise missing(
@@ -96,7 +96,7 @@ def parse_aborted_transaction(
 def parse_many_aborted_transaction(
     buffer: Buffer, pos: int, count: int
 ) -> list[model.AbortedTransaction]:
-    """The first ``count`` of ``aborted_transaction``, fewer where one is not valid."""
+    """Return ``count`` items of ``aborted_transaction``, or those before an invalid one."""
     stop = pos + count * 34
     items = []
     for version, producer_id, first_offset, last_offset, last_stable_offset in _S1.iter_unpack(

@@ -14,7 +14,7 @@ from ..runtime import Buffer, endless, missing
 
 
 def parse_varint(buffer: Buffer, pos: int, end: int, complete: bool) -> tuple[model.Varint, int]:
-    """A value of ``varint`` and the position behind it."""
+    """Return a value of ``varint`` and the position after it."""
     return model.Varint(), pos
 
 
@@ -26,7 +26,7 @@ def parse_varint32(
     path: str = "",
     spec: str = "varint.ksy#/types/varint32",
 ) -> tuple[int, int]:
-    """A value of ``varint32`` and the position behind it."""
+    """Return a value of ``varint32`` and the position after it."""
     if pos < end and (byte := buffer[pos]) < 0x80:
         return (byte >> 1) ^ -(byte & 1), pos + 1
     start = pos
@@ -54,7 +54,7 @@ def parse_varint64(
     path: str = "",
     spec: str = "varint.ksy#/types/varint64",
 ) -> tuple[int, int]:
-    """A value of ``varint64`` and the position behind it."""
+    """Return a value of ``varint64`` and the position after it."""
     if pos < end and (byte := buffer[pos]) < 0x80:
         return (byte >> 1) ^ -(byte & 1), pos + 1
     start = pos
@@ -82,7 +82,7 @@ def parse_unsigned_varint32(
     path: str = "",
     spec: str = "varint.ksy#/types/unsigned_varint32",
 ) -> tuple[int, int]:
-    """A value of ``unsigned_varint32`` and the position behind it."""
+    """Return a value of ``unsigned_varint32`` and the position after it."""
     if pos < end and (byte := buffer[pos]) < 0x80:
         return byte, pos + 1
     start = pos

@@ -1,6 +1,6 @@
-"""Emits ``generated/construct``: the specification as Construct definitions.
+"""Emit ``generated/construct``: the specification as Construct definitions.
 
-They are made to be read and to be used in a REPL, and are what the codec ``construct`` interprets.
+They are readable, work in a REPL, and are what the codec ``construct`` interprets.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _RUNTIME = (
     "bit_group", "position_", "remaining_", "size_", "value_",
 )  # fmt: skip
 _ARGUMENTS = ("self", "data", "obj", "stream")
-"""What Construct's own ``parse`` and ``build`` call their arguments."""
+"""Names of the arguments of Construct's own ``parse`` and ``build``."""
 _VARINTS = {
     Scalar.VARINT32: "VarInt32",
     Scalar.VARINT64: "VarInt64",
@@ -62,7 +62,7 @@ _FUNCTIONS = {
 
 
 def emit(model: Model) -> list[Output]:
-    """One module for each specification, and the package."""
+    """Return one module for each specification, and the package."""
     outputs = [
         Output(f"construct/{spec.id}.py", (spec.id,), ConstructModule(model, spec).text())
         for spec in model.specs
@@ -73,7 +73,7 @@ def emit(model: Model) -> list[Output]:
 
 
 class ConstructModule:
-    """One module of definitions."""
+    """Writer of one module of definitions."""
 
     def __init__(self, model: Model, spec: Spec) -> None:
         self.model = model
@@ -82,7 +82,7 @@ class ConstructModule:
         self.imports: set[str] = set()
 
     def text(self) -> str:
-        """The whole module without its header."""
+        """Return the whole module without its header."""
         for type_ in self._ordered():
             self._check_name(type_)
             if type_.scalar:
@@ -119,7 +119,7 @@ class ConstructModule:
         return out.text()
 
     def _ordered(self) -> list[Type]:
-        """Types before those that use them, else in the order of the file, the root last."""
+        """Return the types in the order of the file, each before its users, the root last."""
         found: list[Type] = []
         path: list[str] = []
 
@@ -127,7 +127,7 @@ class ConstructModule:
             if type_ in found:
                 return
             if type_.key in path:
-                raise ValueError(f"{type_.location}: a type inside of itself is not supported")
+                raise ValueError(f"{type_.location}: a type inside itself is not supported")
             path.append(type_.key)
             for field in type_.fields:
                 for reference in references(field.type):
@@ -240,7 +240,7 @@ class ConstructModule:
         return text
 
     def _valid(self, type_: Type, field: Field, text: str) -> str:
-        """The field, or one item of it, with its ``valid``."""
+        """Return the field, or one item of it, with its ``valid``."""
         if not field.valid:
             return text
         run = tuple(member.id for member in _run(type_, field))
@@ -326,7 +326,7 @@ def _integer(kind: IntegerType) -> str:
 
 
 def _derive(type_: Type, derive: Derive) -> str:
-    """What ``Rebuild`` calls."""
+    """Return the function that ``Rebuild`` calls."""
     first, last = (
         type_.field_by_id[name] if name else None for name in (derive.first, derive.last)
     )
@@ -351,12 +351,12 @@ def _span_end(type_: Type, field: Field) -> str:
 
 
 def _is_bits(type_: Type) -> bool:
-    """Whether there is nothing but bit fields."""
+    """Return whether the type has bit fields only."""
     return bool(type_.fields) and all(isinstance(field.type, BitsType) for field in type_.fields)
 
 
 def _run(type_: Type, field: Field) -> list[Field]:
-    """The bit fields that share bytes with one, where the type has other fields too."""
+    """Return the bit fields that share bytes with one, where the type has other fields too."""
     if _is_bits(type_):
         return []
     for is_bits, found in groupby(type_.fields, lambda field: isinstance(field.type, BitsType)):

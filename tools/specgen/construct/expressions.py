@@ -1,4 +1,4 @@
-"""Expressions of the specification as deferred ``this`` expressions of Construct.
+"""Translate expressions of the specification into deferred ``this`` expressions of Construct.
 
 Construct overloads ``&``, ``|`` and ``~`` where Python has no hook for ``and``, ``or`` and
 ``not``, and they bind tighter than comparisons: both sides of every operator get parentheses
@@ -34,12 +34,12 @@ _WHOLE = re.compile(r"-?[\w.]+|(int64_|len_)\([^()]*\)")
 
 @dataclass(frozen=True)
 class Deferred:
-    """Turns expressions of one type into deferred ones.
+    """Translator of the expressions of one type into deferred ones.
 
     Attributes:
         model: the whole specification.
         type: the type that the expressions stand in.
-        run: the fields that are at hand as ``this``, if not all are: those of some bits.
+        run: the bit fields that ``this`` holds; None if it holds all fields.
     """
 
     model: Model
@@ -47,13 +47,13 @@ class Deferred:
     run: tuple[str, ...] = ()
 
     def text(self, expression: Expression, *, wrap: bool = False) -> str:
-        """Source text; with ``wrap`` sums that may leave 64 bits are reduced as Java does."""
+        """Return source text; ``wrap`` reduces sums that may leave 64 bits, as Java does."""
         if wrap and self._leaves_long(expression):
             return f"int64_({self._render(expression, wrap)})"
         return self._render(expression, wrap)
 
     def valid(self, valid: Valid, enum: str | None) -> str:
-        """What ``valid:`` demands, as one expression on ``value_``."""
+        """Return the conditions of ``valid:`` as one expression on ``value_``."""
         value = "value_"
         demands = []
         if valid.equal is not None:

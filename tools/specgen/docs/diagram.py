@@ -1,4 +1,4 @@
-"""Diagrams of bytes and bits for the documentation pages, in plain characters."""
+"""Draw bytes and bits for the format pages, in plain characters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Row:
 
 
 def diagram(model: Model, type_: Type) -> list[str]:
-    """Lines of the diagram of a type, empty where there is nothing to draw."""
+    """Return the lines of the diagram of a type; none if there is nothing to draw."""
     if type_.fields and all(isinstance(field.type, BitsType) for field in type_.fields):
         return _bits(type_)
     rows = _rows(model, type_)
@@ -54,7 +54,7 @@ def _rows(model: Model, type_: Type) -> list[_Row]:
             offset = None
             continue
         if len(pending) + size > _BYTES_A_ROW:
-            # A field is not broken unless it is longer than a row.
+            # Only a field that is longer than a row continues on the next one.
             flush()
         for _ in range(size):
             pending.append(field.id)

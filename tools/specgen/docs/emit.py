@@ -1,4 +1,4 @@
-"""Emits ``generated/docs``: one page for each specification, and an index of them."""
+"""Emit ``generated/docs``: one page for each specification, and an index of them."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ _SCALARS = {
 
 
 def emit(model: Model) -> list[Output]:
-    """A page for each specification, and the index."""
+    """Return a page for each specification, and the index."""
     pages = [Output(f"docs/{spec.id}.md", (spec.id,), page(model, spec)) for spec in model.specs]
     return [*pages, _index(model)]
 
 
 def page(model: Model, spec: Spec) -> str:
-    """The page of one specification."""
+    """Return the page of one specification."""
     out = CodeWriter()
     out.lines(f"# {spec.title}", "")
     out.lines(*spec.doc.splitlines(), "")
@@ -169,7 +169,7 @@ def _fields(out: CodeWriter, model: Model, type_: Type) -> None:
 
 
 def _offsets(model: Model, type_: Type) -> dict[str, str]:
-    """Where fields begin, as far as that is fixed; of bits also which ones."""
+    """Return where a field begins, if that is fixed; for bit fields also their bits."""
     result: dict[str, str] = {}
     position: int | None = 0
     bits = 0
@@ -193,7 +193,7 @@ def _offsets(model: Model, type_: Type) -> dict[str, str]:
 
 
 def _group_bits(type_: Type, field: Field) -> tuple[int, int]:
-    """Bits before the field in its run of bit fields, and bits of the whole run."""
+    """Return the bits before the field in its run of bit fields, and the bits of the run."""
     before = total = 0
     found = False
     for other in type_.fields:
@@ -222,7 +222,7 @@ def _peeks(out: CodeWriter, type_: Type) -> None:
 
 
 def _instances(out: CodeWriter, type_: Type) -> None:
-    # How a varint is put together is told by its doc, not by shifts and masks.
+    # The doc of a varint says how it is put together; shifts and masks do not help.
     if not type_.value_instances or type_.scalar is not None:
         return
     out.lines("What follows from the fields:", "")
@@ -265,11 +265,11 @@ def _index(model: Model) -> Output:
         "- Integers are big-endian: `int32` has a sign, `uint32` has none.",
         "- Offset counts bytes from the start of the structure; it is empty where earlier fields "
         "vary in size.",
-        "- Size is in bytes unless it says bits; `rest` is all that is left of the structure that "
-        "has a size, or of the file.",
-        "- Allowed is what readers accept. `bytes_left` is the number of bytes behind the field, "
-        "`at_end` says that there are none. Empty means any value.",
-        "- Written is what a writer puts there: computed, always the same, or as told by its "
+        "- Size is in bytes unless it says bits; `rest` is all bytes left in the structure that "
+        "has a size, or in the file.",
+        "- Allowed is what readers accept. `bytes_left` is the number of bytes after the field, "
+        "`at_end` means that there are none. Empty means any value.",
+        "- Written is what a writer puts there: computed, always the same, or as given by its "
         "caller.",
         f"- [Quirks]({_QUIRKS}) (Q4, Q9 and so on) are places where Kafka's reader is laxer or "
         "stricter than one would expect.",

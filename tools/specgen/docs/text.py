@@ -1,4 +1,4 @@
-"""Words and cells of the documentation pages: expressions, types, sizes, allowed values."""
+"""Text and table cells of the format pages: expressions, types, sizes, allowed values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _VARINT_BYTES = {Scalar.VARINT32: 5, Scalar.UNSIGNED_VARINT32: 5, Scalar.VARINT6
 
 
 def expression_text(expression: Expression, precedence: int = 0) -> str:
-    """The expression as one would write it."""
+    """Return the expression as one would write it."""
     match expression:
         case Int(value):
             return hex(value) if value > 255 else str(value)
@@ -69,7 +69,7 @@ def expression_text(expression: Expression, precedence: int = 0) -> str:
         case Binary(operator, left, right):
             own = _PRECEDENCE[operator]
             if operator in _BIT_OPERATORS:
-                # Nobody remembers how these bind.
+                # Few remember the precedence of these.
                 first = _bit_operand(left, operator, right=False)
                 text = f"{first} {operator} {_bit_operand(right, operator, right=True)}"
                 return f"({text})" if own < precedence else text
@@ -84,7 +84,7 @@ def _bit_operand(operand: Expression, operator: str, *, right: bool) -> str:
 
 
 def plain(expression: Expression, subject: str) -> Expression:
-    """The expression in the reader's terms: ``_`` by its name, no ``.value``, no ``_io``."""
+    """Return the expression in the reader's terms: ``_`` by its name, no ``.value``, no ``_io``."""
     if expression == LEFT:
         return Name("bytes_left")
     if expression == _AT_END:
@@ -110,17 +110,17 @@ def plain(expression: Expression, subject: str) -> Expression:
 
 
 def code(expression: Expression, subject: str = "") -> str:
-    """The expression as Markdown code, safe inside a table."""
+    """Return the expression as Markdown code, safe inside a table."""
     return f"`{expression_text(plain(expression, subject))}`".replace("|", "\\|")
 
 
 def cell(text: str) -> str:
-    """Text of one table cell."""
+    """Return the text of one table cell."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
 def type_text(model: Model, field: Field, page: str) -> str:
-    """The type of a field, with a link where it has a section of its own."""
+    """Return the type of a field, with a link where it has a section of its own."""
     kind = field.type
     match kind:
         case IntegerType(size=size, signed=signed):
@@ -140,14 +140,14 @@ def type_text(model: Model, field: Field, page: str) -> str:
 
 
 def link(model: Model, reference: TypeReference, page: str) -> str:
-    """A link to the section of a type."""
+    """Return a link to the section of a type."""
     target = model.type(reference)
     file = "" if target.spec_id == page else f"{target.spec_id}.md"
     return f"[{target.name}]({file}#{target.name})"
 
 
 def size_text(model: Model, field: Field) -> str:
-    """How many bytes the field takes."""
+    """Return how many bytes the field takes."""
     if field.is_guard:
         return "0"
     if isinstance(field.type, BitsType):
@@ -176,7 +176,7 @@ def _array_size(field: Field) -> str:
 
 
 def type_size(model: Model, type_: Type) -> str:
-    """``61``, ``1 to 5`` or ``17+`` bytes."""
+    """Return the size in bytes: ``61``, ``1 to 5`` or ``17+``."""
     if type_.scalar in _VARINT_BYTES:
         return f"1 to {_VARINT_BYTES[type_.scalar]}"
     fixed = fixed_size(model, type_)
@@ -184,7 +184,7 @@ def type_size(model: Model, type_: Type) -> str:
 
 
 def allowed_text(field: Field, page: str) -> str:
-    """Which values readers accept."""
+    """Return the values that readers accept."""
     parts = [] if field.is_guard else [valid_text(field.valid, field.id)]
     if field.is_guard and field.valid is not None and field.valid.expression is not None:
         parts.append(code(field.valid.expression))
@@ -196,7 +196,7 @@ def allowed_text(field: Field, page: str) -> str:
 
 
 def valid_text(valid: Valid | None, subject: str) -> str:
-    """What ``valid`` demands, in words."""
+    """Return the conditions of ``valid`` in words."""
     if valid is None:
         return ""
     if valid.equal is not None:
@@ -220,7 +220,7 @@ def _bound(expression: Expression) -> str:
 
 
 def meaning(model: Model, field: Field) -> str:
-    """What the field means; a structure without a doc in place says it itself."""
+    """Return the doc of the field, or of its structure if the field has none."""
     if field.doc or not isinstance(field.type, TypeReference):
         return cell(field.doc)
     text = cell(model.type(field.type).doc)
@@ -228,7 +228,7 @@ def meaning(model: Model, field: Field) -> str:
 
 
 def writer_text(model: Model, type_: Type, field: Field) -> str:
-    """What a writer puts there."""
+    """Return what a writer puts there."""
     if field.is_guard:
         return "nothing"
     if field.constant is not None:

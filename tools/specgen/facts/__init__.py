@@ -1,1 +1,1 @@
-"""What follows from the model alone, worked out once for the linter and for every target."""
+"""Facts that follow from the model alone, for the linter and for every target."""

@@ -1,4 +1,4 @@
-"""What a field is, which types and expressions it mentions, and where its size comes from."""
+"""Classify fields; find the types and expressions they use and where their sizes come from."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Source:
     field: Field
     minus: int
     foreign: bool
-    """The field belongs to a parameter, not to the type that uses it."""
+    """True if the field belongs to a parameter, not to the type that uses it."""
 
 
 def references(field_type: FieldType) -> tuple[TypeReference, ...]:
-    """The types that a field may hold."""
+    """Return the types that a field may hold."""
     match field_type:
         case TypeReference():
             return (field_type,)
@@ -46,19 +46,19 @@ def references(field_type: FieldType) -> tuple[TypeReference, ...]:
 
 
 def size_of(field: Field) -> Expression | None:
-    """The expression after ``size:``."""
+    """Return the expression after ``size:``."""
     return None if isinstance(field.type, IntegerType) else getattr(field.type, "size", None)
 
 
 def fills_stream(field: Field) -> bool:
-    """Whether the field takes all bytes that are left."""
+    """Return whether the field takes all bytes that are left."""
     if field.repeat is not None:
         return field.repeat.eos
     return isinstance(field.type, TypeReference | SwitchType) and field.type.size_eos
 
 
 def source(model: Model, type_: Type, expression: Expression) -> Source | None:
-    """Where the number comes from: a field, ``field.value``, ``parameter.field``, or one - N."""
+    """Return the origin of a number: a field, ``field.value``, ``parameter.field``, or one - N."""
     minus = 0
     if isinstance(expression, Binary) and expression.operator == "-":
         subtracted = literal(expression.right)
@@ -90,14 +90,14 @@ def _path(expression: Expression) -> list[str] | None:
 
 
 def scalar_of(model: Model, field: Field) -> Scalar | None:
-    """The scalar that the field holds, None for anything else."""
+    """Return the scalar that the field holds, None for anything else."""
     if isinstance(field.type, TypeReference) and model.has_type(field.type):
         return model.type(field.type).scalar
     return None
 
 
 def expressions(node: Field | PeekInstance | ValueInstance) -> Iterator[tuple[str, Expression]]:
-    """Every expression of a node with the key that it stands under."""
+    """Yield every expression of a node with the key that it stands under."""
     if isinstance(node, ValueInstance):
         yield "value", node.value
         if node.condition is not None:
@@ -120,7 +120,7 @@ def expressions(node: Field | PeekInstance | ValueInstance) -> Iterator[tuple[st
 
 
 def valid_parts(valid: Valid | None) -> list[Expression]:
-    """The expressions of a ``valid:``."""
+    """Return the expressions of a ``valid:``."""
     if valid is None:
         return []
     found = (valid.equal, valid.minimum, valid.maximum, valid.expression, *valid.any_of)
@@ -137,12 +137,12 @@ def _field_expressions(field: Field) -> Iterator[tuple[str, Expression]]:
 
 
 def mentioned(node: Field | PeekInstance | ValueInstance) -> frozenset[str]:
-    """Every plain name in the expressions of a node."""
+    """Return every plain name in the expressions of a node."""
     return frozenset(name for _, expression in expressions(node) for name in names(expression))
 
 
 def is_bytes(model: Model, field: Field) -> bool:
-    """Whether the field holds a byte string."""
+    """Return whether the field holds a byte string."""
     scalar = scalar_of(model, field)
     if scalar is not None:
         return not scalar.is_integer
@@ -150,7 +150,7 @@ def is_bytes(model: Model, field: Field) -> bool:
 
 
 def is_integer(model: Model, field: Field) -> bool:
-    """Whether the field holds one number."""
+    """Return whether the field holds one number."""
     if field.repeat is not None or field.is_guard:
         return False
     scalar = scalar_of(model, field)
@@ -160,19 +160,19 @@ def is_integer(model: Model, field: Field) -> bool:
 
 
 def model_fields(type_: Type) -> tuple[Field, ...]:
-    """The fields that the model shows: all but guards."""
+    """Return the fields that the model shows: all but guards."""
     return tuple(field for field in type_.fields if not field.is_guard)
 
 
 def is_computed(type_: Type, field: Field) -> bool:
-    """Whether a writer fills the field in: derived from siblings, or of one value only."""
+    """Return whether a writer computes the field: from its siblings, or as a constant."""
     if field.derive is not None:
         return not type_.is_opaque_count(field)
     return field.constant is not None
 
 
 def value_types(model: Model, reference: TypeReference) -> tuple[Type, ...]:
-    """The types whose classes or host values the model shows for a reference."""
+    """Return the types whose classes or host values the model shows for a reference."""
     type_ = model.type(reference)
     if type_.is_frame:
         body = type_.fields[1].type

@@ -1,4 +1,4 @@
-"""Which integers a field may hold: by its type, by ``valid``, and by expressions over fields."""
+"""Integers that a field may hold: by its type, by ``valid``, and by expressions over fields."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Varint(NamedTuple):
 
     @property
     def last_bits(self) -> int:
-        """Bits of the last possible byte that count."""
+        """Number of bits of the last possible byte that count."""
         return self.bits - 7 * (self.size - 1)
 
 
@@ -44,7 +44,7 @@ VARINTS = {
 
 
 def value_range(model: Model, field: Field) -> Interval | None:
-    """The smallest and the largest integer that the field's type holds, None if it is none."""
+    """Return the smallest and the largest integer of the field's type, None for other types."""
     match field.type:
         case IntegerType(minimum=low, maximum=high):
             return low, high
@@ -55,7 +55,7 @@ def value_range(model: Model, field: Field) -> Interval | None:
 
 
 def lower_bound(model: Model, field: Field) -> int | None:
-    """The smallest value that type and ``valid`` let pass, None if there is no bound to see."""
+    """Return the smallest value that type and ``valid`` allow, None if no bound is found."""
     bounds: list[int] = []
     if isinstance(field.type, IntegerType) and not field.type.signed:
         bounds.append(0)
@@ -79,7 +79,7 @@ def _bounds(valid: Valid) -> Iterator[int]:
 
 
 def at_least(condition: Expression, name: str) -> Iterator[int]:
-    """Every ``n`` such that the condition demands ``name >= n``, by ``>=`` or ``>``."""
+    """Yield every ``n`` such that the condition demands ``name >= n``, by ``>=`` or ``>``."""
     for node in conjuncts(condition):
         match node:
             case Binary(">=" | ">", Name(found) | Attribute(Name(found), "value"), right):
@@ -89,7 +89,7 @@ def at_least(condition: Expression, name: str) -> Iterator[int]:
 
 
 def conjuncts(expression: Expression) -> Iterator[Expression]:
-    """The parts that ``and`` joins."""
+    """Yield the parts that ``and`` joins."""
     match expression:
         case Binary("and", left, right):
             yield from conjuncts(left)
@@ -99,7 +99,7 @@ def conjuncts(expression: Expression) -> Iterator[Expression]:
 
 
 def sole_lower_bound(field: Field) -> int | None:
-    """The ``n`` where ``valid:`` demands ``_ >= n`` and nothing else."""
+    """Return the ``n`` where ``valid:`` demands ``_ >= n`` and nothing else."""
     valid = field.valid
     if valid is None:
         return None
@@ -113,7 +113,7 @@ def sole_lower_bound(field: Field) -> int | None:
 
 
 def allowed_values(valid: Valid | None) -> frozenset[int] | None:
-    """The values that pass, None where they are too many to list or not constant."""
+    """Return the allowed values, None if they are too many to list or not constant."""
     if valid is None:
         return None
     equal = literal(valid.equal)
@@ -131,7 +131,7 @@ def allowed_values(valid: Valid | None) -> frozenset[int] | None:
 def example(
     model: Model, field: Field, scope: Mapping[str, Any] | None = None, first: int = 20
 ) -> int | None:
-    """A value that the field may have, ``first`` if possible; None where none was found."""
+    """Return a value that the field may have, ``first`` if possible; None if none was found."""
     bounds = value_range(model, field)
     if bounds is None:
         return None

@@ -36,7 +36,7 @@ from tools.specgen.model import (
 )
 
 KIND = "entry.kind"
-"""Column of a scan: number of the kind of an entry, its place among ``Segment.kinds``."""
+"""Column of a scan: the kind of an entry, as its index in ``Segment.kinds``."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Member:
 
     Attributes:
         path: dotted ids of the specification, ``attributes.compression``.
-        condition: when it is there, an expression of ``owner``; None for always.
-        instance: the value instance that it is, None for what is read.
-        owner: the type that the condition and the instance stand in.
-        bits: bits that a fixed-size field has, 0 for everything else.
+        condition: when it is present, an expression of ``owner``; None for always.
+        instance: the value instance that it is, None for a field.
+        owner: the type that contains the condition and the instance.
+        bits: number of bits of a fixed-size field, 0 for everything else.
     """
 
     path: str
@@ -64,7 +64,7 @@ class Member:
 
 
 def resolved(model: Model, reference: TypeReference) -> Type:
-    """The structure that a reference shows: frames are looked through."""
+    """Return the structure that a reference shows; for a frame, the structure inside it."""
     type_ = model.type(reference)
     while type_.is_frame:
         body = type_.fields[1].type
@@ -74,9 +74,9 @@ def resolved(model: Model, reference: TypeReference) -> Type:
 
 
 def members(model: Model, type_: Type) -> tuple[Member, ...]:
-    """Everything of a structure that fits integers, in the order of the specification.
+    """Return all members of a structure that fit integers, in the order of the specification.
 
-    Of a byte string these are its ``position`` and its ``size``, which is -1 for null.
+    A byte string has two: its ``position`` and its ``size``, which is -1 for null.
     """
     found = [Member(p.id, type_) for p in type_.parameters if isinstance(p.type, IntegerType)]
     found += _field_members(model, type_, type_, None, None)
@@ -90,7 +90,7 @@ def members(model: Model, type_: Type) -> tuple[Member, ...]:
 def _field_members(
     model: Model, owner: Type, type_: Type, outer: Expression | None, condition: Expression | None
 ) -> list[Member]:
-    """Members of ``type_``, which ``owner`` has at the path ``outer``, if that is not itself."""
+    """Return the members of ``type_``, which ``owner`` holds at the path ``outer``."""
     found = []
     for field in type_.fields:
         here = Name(field.id) if outer is None else Attribute(outer, field.id)
@@ -136,14 +136,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class Segment:
-    """A type that repeats entries up to its end, and all that is in them."""
+    """A type that repeats entries up to its end, and the parts of these entries."""
 
     model: Model
     type: Type
 
     @cached_property
     def entry(self) -> Type:
-        """What is repeated."""
+        """The type that is repeated."""
         reference = self.type.fields[0].type
         assert isinstance(reference, TypeReference)
         return self.model.type(reference)
@@ -177,7 +177,7 @@ class Segment:
 
     @cached_property
     def peek(self) -> PeekInstance:
-        """What the choice is made by."""
+        """The field that the choice depends on."""
         return self.choice.peek_instances[0]
 
     @cached_property
@@ -193,7 +193,7 @@ class Segment:
         return self.entry.fields[: self.entry.fields.index(self.body)]
 
     def arguments(self, kind: Type) -> dict[str, Expression]:
-        """What each parameter of a kind is, over the fields of the entry and the choice's peek."""
+        """Return the arguments of a kind, as expressions over fields of the entry and the peek."""
         body = self.body.type
         assert isinstance(body, TypeReference)
         reference = next(ref for _, ref in self.switch.cases if self.model.type(ref) == kind)
@@ -219,7 +219,7 @@ class Segment:
 
     @cached_property
     def scan_columns(self) -> tuple[str, ...]:
-        """Columns of entries: place and kind, then what is in the headers of every kind."""
+        """Columns of entries: place and kind, then the members of the headers of every kind."""
         found = dict.fromkeys(["position", "size", KIND])
         found |= dict.fromkeys(member.path for member in members(self.model, self.entry))
         for kind in self.kinds:
@@ -256,7 +256,7 @@ def _record_set(model: Model, kind: Type, count: Field) -> Type | None:
 
 
 def segments(model: Model) -> tuple[Segment, ...]:
-    """All types that repeat length-framed choices up to their end; those with batches first."""
+    """Return the types that repeat length-framed choices up to their end, with batches first."""
     found = []
     for type_ in model.all_types():
         if len(type_.fields) != 1 or not isinstance(type_.fields[0].type, TypeReference):
@@ -271,7 +271,7 @@ def segments(model: Model) -> tuple[Segment, ...]:
 
 
 def _frames_choice(model: Model, entry: Type) -> bool:
-    """Whether a type ends in a choice by a number at a fixed place, whose size stands before it."""
+    """Return whether a type ends in a sized choice by a number at a fixed place."""
     body = entry.fields[-1] if entry.fields else None
     if body is None or not isinstance(body.type, TypeReference) or body.repeat is not None:
         return False

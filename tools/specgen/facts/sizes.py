@@ -1,4 +1,4 @@
-"""How many bytes types and fields take, and where a checksum lies, as far as the model says."""
+"""Sizes of types and fields and places of checksums, as far as the model fixes them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.specgen.model import (
 
 
 def minimum_size(model: Model, node: Type | Field) -> int:
-    """Bytes that it has at least; bit fields count as their share of a byte, rounded up."""
+    """Return the least number of bytes it takes; bits are rounded up to whole bytes."""
     if isinstance(node, Field):
         return (_field_bits(model, node, minimum=True) + 7) // 8
     if node.scalar and node.scalar.is_integer:
@@ -28,7 +28,7 @@ def minimum_size(model: Model, node: Type | Field) -> int:
 
 
 def fixed_size(model: Model, node: Type | Field) -> int | None:
-    """Bytes that it always has, None if that varies."""
+    """Return the number of bytes it always takes, None if that varies."""
     fields = (node,) if isinstance(node, Field) else node.fields
     if isinstance(node, Type) and node.scalar:
         return None
@@ -81,7 +81,7 @@ class ChecksumPlace:
 
 
 def checksum_of(model: Model, type_: Type) -> ChecksumPlace | None:
-    """The first checksum of a type, None where it has none."""
+    """Return the first checksum of a type, None if it has none."""
     starts: dict[str, int] = {}
     position = 0
     for field in type_.fields:

@@ -1,4 +1,4 @@
-"""What the names in an expression mean, and which values the expression can have."""
+"""Resolve the names in an expression and find the values that it can have."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 def members(type_: Type) -> dict[str, Member]:
-    """Everything that an expression inside of ``type_`` can name."""
+    """Return all members that an expression in ``type_`` can name, by id."""
     groups: tuple[tuple[Member, ...], ...] = (
         type_.parameters,
         type_.fields,
@@ -50,9 +50,9 @@ class Terms:
 
     Attributes:
         model: the whole specification.
-        type: the type that the expressions stand in.
+        type: the type that contains the expressions.
         intervals: narrower bounds of members than their types give, by id.
-        bounds: bounds of whole sub-expressions, looked up before anything else.
+        bounds: bounds of whole sub-expressions, which take precedence.
     """
 
     model: Model
@@ -61,7 +61,7 @@ class Terms:
     bounds: Mapping[Expression, Interval] = field(default_factory=dict, kw_only=True)
 
     def member_of(self, expression: Expression) -> tuple[Type, Member] | None:
-        """The member that ``a.b.c`` means, and the type that has it; None for other values."""
+        """Return the type and the member that ``a.b.c`` means, None for other values."""
         match expression:
             case Name(name):
                 found = members(self.type).get(name)
@@ -80,7 +80,7 @@ class Terms:
         return None
 
     def interval(self, expression: Expression) -> Interval:
-        """Bounds of an integer expression; ``LONG`` where nothing better is known."""
+        """Return the bounds of an integer expression, ``LONG`` if no better ones are known."""
         if expression in self.bounds:
             return self.bounds[expression]
         match expression:
@@ -110,7 +110,7 @@ class Terms:
         return LONG
 
     def is_boolean(self, expression: Expression) -> bool:
-        """Whether the value is true or false."""
+        """Return whether the value is true or false."""
         match expression:
             case Bool() | Unary("not", _):
                 return True
@@ -143,12 +143,12 @@ class Terms:
         return LONG
 
     def leaves_long(self, expression: Expression) -> bool:
-        """Whether the value may need more than 64 bits."""
+        """Return whether the value may need more than 64 bits."""
         low, high = self.interval(expression)
         return low < LONG[0] or high > LONG[1]
 
     def never_negative(self, field: Field, size: Expression) -> bool:
-        """Whether ``valid:`` of other fields, or the condition, rules out a negative size."""
+        """Return whether other fields' ``valid:``, or the condition, rule out a negative size."""
         intervals: dict[str, Interval] = {}
         for other in self.type.fields:
             lows = [LONG[0]]

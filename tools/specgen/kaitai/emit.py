@@ -1,4 +1,4 @@
-"""Emits ``generated/kaitai``: the classes of the official compiler, and what an adapter adds.
+"""Emit ``generated/kaitai``: the classes of the official compiler, and tables for the adapter.
 
 The compiler is a build-time tool: it runs on a Java machine, is fetched by Maven in one pinned
 version, and is kept in a cache outside of the repository. Its output is checked in.
@@ -51,7 +51,7 @@ class CompilerMissing(Exception):  # noqa: N818 - it is a state of the machine, 
 
 
 class JavaMissing(CompilerMissing):
-    """No Java."""
+    """There is no Java."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -60,7 +60,7 @@ class JavaMissing(CompilerMissing):
 
 
 class MavenMissing(CompilerMissing):
-    """No Maven, and the compiler is not in the cache yet."""
+    """There is no Maven, and the compiler is not in the cache yet."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -77,7 +77,7 @@ class DownloadFailed(CompilerMissing):
 
 
 def emit(model: Model, spec_directory: Path) -> list[Output]:
-    """One module per specification and a package with the tables of the adapter.
+    """Return one module per specification and a package with the tables of the adapter.
 
     Raises:
         CompilerMissing: no Java, no Maven, or no way to fetch the compiler.
@@ -97,14 +97,14 @@ def compile_specs(spec_directory: Path, into: Path, options: Sequence[str] = PYT
 
     Args:
         spec_directory: the files.
-        into: where its output goes.
-        options: the target language, and what it needs to know.
+        into: the directory for its output.
+        options: options of the compiler: the target language and what belongs to it.
     """
     java = java_command()
     classpath = os.pathsep.join(str(jar) for jar in sorted(compiler_jars()))
     files = [path.name for path in sorted(spec_directory.glob("*.ksy"))]
     command = [java, "-cp", classpath, _MAIN_CLASS, *options, "--outdir", str(into.resolve())]
-    # It runs inside the directory so that messages name files without the path of this machine.
+    # It runs in the directory so that messages name files without an absolute path.
     result = subprocess.run(
         [*command, *files],
         cwd=spec_directory,
@@ -120,7 +120,7 @@ def compile_specs(spec_directory: Path, into: Path, options: Sequence[str] = PYT
 
 
 def java_command() -> str:
-    """The ``java`` of ``$JAVA_HOME``, else of the ``PATH``. Raises ``JavaMissing``."""
+    """Return the ``java`` of ``$JAVA_HOME``, else of the ``PATH``. Raises ``JavaMissing``."""
     home = os.environ.get("JAVA_HOME")
     java = (home and shutil.which("java", path=str(Path(home) / "bin"))) or shutil.which("java")
     if java is None:
@@ -129,19 +129,19 @@ def java_command() -> str:
 
 
 def cache_directory() -> Path:
-    """Where fetched tools are kept: ``$KAFKASPEC_CACHE``, else ``~/.cache/kafkaspec``."""
+    """Return the directory for fetched tools: ``$KAFKASPEC_CACHE``, else ``~/.cache/kafkaspec``."""
     configured = os.environ.get("KAFKASPEC_CACHE")
     return Path(configured) if configured else Path.home() / ".cache" / "kafkaspec"
 
 
 def compiler_jars() -> list[Path]:
-    """The jar files of the compiler, fetched once. Raises ``CompilerMissing``."""
+    """Return the jar files of the compiler, fetched once. Raises ``CompilerMissing``."""
     home = cache_directory() / f"kaitai-struct-compiler-{COMPILER_VERSION}"
     if not home.is_dir():
         home.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(home.parent, os.O_RDONLY)
         try:
-            # Two at once would fetch twice, and Maven's own cache is not made for that.
+            # Two processes would fetch twice, and Maven's own cache does not support that.
             with suppress(ImportError, OSError):  # a system, or a file system, without locks
                 import fcntl
 
@@ -171,7 +171,7 @@ def _fetch(home: Path) -> None:
         if result.returncode != 0 or not list(jars.glob(f"{_ARTIFACT}-*.jar")):
             raise DownloadFailed(result.stdout + result.stderr)
         try:
-            # A rename: an interrupted or a second run never leaves half of the files.
+            # Rename at the end, so that no run ever leaves only some of the files.
             jars.rename(home)
         except OSError:
             if not home.is_dir():
@@ -179,14 +179,14 @@ def _fetch(home: Path) -> None:
 
 
 def _text(path: Path) -> str:
-    """What the compiler wrote, without blanks at the ends of lines."""
+    """Return what the compiler wrote, without trailing blanks."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
 
 
 def _package(model: Model) -> Output:
     out = CodeWriter()
-    out.line('"""Classes of the official Kaitai Struct compiler, and what an adapter adds to them.')
+    out.line('"""Classes of the official Kaitai Struct compiler, and tables for the adapter.')
     out.line()
     out.line("Importing this package loads none of the classes.")
     out.line('"""')
@@ -210,7 +210,7 @@ def _package(model: Model) -> Output:
         out,
         "OPEN_ENDED: frozenset[tuple[str, str]]",
         _open_ended(model),
-        "Byte fields that reach to the end of what holds them, by key of the owner and field.",
+        "Byte fields that reach to the end of their stream, by key of the owner and field.",
         call="frozenset(",
     )
     return Output("kaitai/__init__.py", tuple(spec.id for spec in model.specs), out.text())

@@ -1,4 +1,4 @@
-"""Emits ``generated/layout``: the specification as tables of ``kafkaspec.layout`` classes."""
+"""Emit ``generated/layout``: the specification as tables of ``kafkaspec.layout`` classes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tools.specgen.writer import CodeWriter
 
 
 def emit(model: Model) -> list[Output]:
-    """One module per specification and a package that joins their tables."""
+    """Return one module per specification and a package that joins their tables."""
     outputs = [
         Output(f"layout/{spec.id}.py", (spec.id,), _module(model, spec)) for spec in model.specs
     ]
@@ -43,7 +43,7 @@ def emit(model: Model) -> list[Output]:
 
 
 def type_layout(model: Model, type_: Type) -> TypeLayout:
-    """The layout table of one type."""
+    """Return the layout table of one type."""
     return TypeLayout(
         key=type_.key,
         class_name=type_.class_name,
@@ -164,7 +164,7 @@ def _module(model: Model, spec: Spec) -> str:
 
 
 def _nodes(value: Any) -> list[Any]:
-    """The value and everything inside that has a name of its own in ``kafkaspec.layout``."""
+    """Return the value and all values in it whose classes are in ``kafkaspec.layout``."""
     if isinstance(value, tuple):
         return [node for item in value for node in _nodes(item)]
     if isinstance(value, Form | Kind):
@@ -176,7 +176,7 @@ def _nodes(value: Any) -> list[Any]:
 
 
 def _literal(value: Any) -> str:
-    """Source text of a value; fields that have their default are left out."""
+    """Return the source text of a value, without fields that have their default."""
     if isinstance(value, Form | Kind):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, tuple):

@@ -56,7 +56,7 @@ def _kind(segment: Segment, number: int, type_: Type) -> EntryKind:
 
 
 def _names(model: Model, type_: Type, known: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    """Yield dotted names of what a structure has when ``known`` is what its fields say."""
+    """Yield the dotted names of a structure's members, given the values in ``known``."""
     if not prefix:
         yield from (
             item.id for item in type_.parameters if not isinstance(item.type, TypeReference)
@@ -75,7 +75,7 @@ def _names(model: Model, type_: Type, known: dict[str, Any], prefix: str = "") -
 
 
 def _is_never(condition: Expression | None, known: dict[str, Any]) -> bool:
-    """Tell whether a condition is false whatever the other fields say."""
+    """Return whether a condition is false whatever the other fields hold."""
     try:
         return condition is not None and not evaluate(condition, known)
     except UnknownNameError:

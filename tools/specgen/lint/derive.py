@@ -1,4 +1,4 @@
-"""Rules for what a writer does: ``-derive``, ``-default``, constants, bounds of ``valid``."""
+"""Check the rules for writers: ``-derive``, ``-default``, constants, bounds of ``valid``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tools.specgen.model import (
 
 
 def check(model: Model) -> Iterator[Problem]:
-    """Problems with the rules ``derive``, ``default``, ``constant`` and ``valid``."""
+    """Yield problems with the rules ``derive``, ``default``, ``constant`` and ``valid``."""
     for type_ in model.all_types():
         for field in type_.fields:
             if field.derive is not None:
@@ -37,7 +37,7 @@ def check(model: Model) -> Iterator[Problem]:
 
 @dataclass(frozen=True)
 class _Span:
-    """Indexes of the first and the last field that a derived one is computed from."""
+    """Return the indexes of the first and the last field that a derived one is computed from."""
 
     first: int
     last: int
@@ -92,7 +92,7 @@ def _checksum(
 
     if span.last != len(type_.fields) - 1 or not (derive.open_end or derive.last):
         yield problem(
-            "a checksum covers all up to the end of its type; "
+            "a checksum covers everything up to the end of its type; "
             f"write {derive.function}({derive.first}..)"
         )
     if field.type != IntegerType(4, signed=False):
@@ -104,7 +104,7 @@ def _checksum(
     if varying:
         yield problem(
             f"{varying[0]} has no fixed size, so checksum and span have no fixed place; "
-            "move it behind both"
+            "move it after both"
         )
 
 
@@ -174,7 +174,7 @@ def _cycles(type_: Type) -> Iterator[Problem]:
             yield Problem(
                 type_.field_by_id[start].location,
                 "derive",
-                f"{start} is derived from itself; end the span before it or start it behind",
+                f"{start} is derived from itself; end the span before it or start it after {start}",
             )
 
 
@@ -187,7 +187,7 @@ def _default(model: Model, field: Field) -> Iterator[Problem]:
 
     value = field.default.value
     if field.constant is not None:
-        yield problem("valid: allows one value, which is written anyway; leave -default out")
+        yield problem("valid: allows one value only, the default anyway; leave -default out")
     elif value == ():
         if field.repeat is None and not _is_bytes(field):
             yield problem("'[]' is for bytes and arrays; write a number or 'null'")
@@ -207,7 +207,7 @@ def _constant(field: Field) -> Iterator[Problem]:
         yield Problem(
             field.location,
             "constant",
-            "a writer must know the constant; write a number, or -derive what depends on others",
+            "a writer must know the constant; write a number, or -derive it",
         )
     if field.derive is not None and field.constant is not None:
         yield Problem(
@@ -234,5 +234,5 @@ def _bounds(model: Model, field: Field) -> Iterator[Problem]:
         yield Problem(field.location, "valid", f"no value is between {low} and {high}; swap them")
     elif not beyond and example(model, field) is None:
         yield Problem(
-            field.location, "valid", "no value was found that passes; write bounds that leave one"
+            field.location, "valid", "no allowed value was found; write bounds that leave one"
         )

@@ -1,4 +1,4 @@
-"""Rules for ``doc`` and ``doc-ref``: every meaning is written once, here, with its source."""
+"""Check ``doc`` and ``doc-ref``: the specification states every meaning once, with its source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILLERS = {"a", "an", "and", "for", "in", "is", "of", "the", "this", "to", "its
 
 
 def check(model: Model) -> Iterator[Problem]:
-    """Problems with the rule ``doc``."""
+    """Yield problems with the rule ``doc``."""
     for spec in model.specs:
         for type_ in spec.types:
             yield from _type(spec, type_, model)
@@ -40,7 +40,7 @@ def _type(spec: Spec, type_: Type, model: Model) -> Iterator[Problem]:
             yield Problem(
                 type_.location,
                 "doc",
-                f"doc-ref {reference} may change under us; write "
+                f"doc-ref {reference} does not name a release and may change; write "
                 "https://github.com/apache/kafka/blob/<release>/<path> <name of the class>",
             )
     for i, parameter in enumerate(type_.parameters):
@@ -60,7 +60,7 @@ def _base(type_: Type) -> str:
 
 
 def _needs_doc(model: Model, field: Field) -> bool:
-    """Structures speak for themselves, and so do bytes whose size has a doc."""
+    """Return whether a field needs no doc: a structure, or bytes whose size has a doc."""
     if isinstance(field.type, IntegerType | BitsType) or scalar_of(model, field) is not None:
         return True
     is_bytes = not hasattr(field.type, "size_eos")
@@ -76,7 +76,9 @@ def _text(location: str, name: str, doc: str, *, required: bool) -> Iterator[Pro
     words = set(re.findall(r"[a-z0-9]+", doc.lower())) - _FILLERS
     if words <= set(name.split("_")):
         yield Problem(
-            location, "doc", f"the doc of {name} repeats its name; say what it means or for what"
+            location,
+            "doc",
+            f"the doc of {name} repeats its name; say what it means",
         )
     if not doc.endswith((".", ":")):
         yield Problem(location, "doc", f"the doc of {name} does not end in a full stop")
@@ -93,6 +95,6 @@ def _text(location: str, name: str, doc: str, *, required: bool) -> Iterator[Pro
 
 
 def _indent(location: str) -> int:
-    """Columns before ``doc:``, which follow from the path: two a level, sequences included."""
+    """Return the columns before ``doc:``: two for each level of the path, sequences included."""
     path = location.split("#", 1)[1].strip("/")
     return 2 * len(path.split("/")) if path else 0

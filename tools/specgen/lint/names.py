@@ -1,4 +1,4 @@
-"""Rules S7 and S8, and what every expression and type must obey so that codecs can follow it."""
+"""Check rules S7 and S8, and that codecs can implement every expression and type."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PER_ITEM = {"_", "_index"}
 
 
 def check(model: Model) -> Iterator[Problem]:
-    """Problems with rules S7 and S8 and the rules ``name``, ``bits`` and ``recursion``."""
+    """Yield problems with rules S7 and S8 and the rules ``name``, ``bits`` and ``recursion``."""
     for type_ in model.all_types():
         yield from _s7_parameters(model, type_)
         nodes: list[Node] = [*type_.fields, *type_.peek_instances, *type_.value_instances]
@@ -50,7 +50,7 @@ def check(model: Model) -> Iterator[Problem]:
             yield Problem(
                 type_.location,
                 "recursion",
-                f"{type_.name} contains itself, which hostile bytes could nest without end; "
+                f"{type_.name} contains itself, so that hostile bytes could nest without end; "
                 "write the levels out or leave them to the library",
             )
 
@@ -109,9 +109,7 @@ def _expression(
                 yield Problem(location, "name", f"{key}: there is no {enum}::{member}")
     for name in sorted(names(expression)):
         if name in ("_root", "_parent"):
-            yield Problem(
-                location, "S7", f"{key}: no {name}; hand over what is needed as a parameter"
-            )
+            yield Problem(location, "S7", f"{key}: no {name}; pass the value as a parameter")
         elif name in _PER_ITEM:
             if key not in ("valid", "repeat-until"):
                 yield Problem(location, "name", f"{key}: {name} has no meaning here")
@@ -151,7 +149,7 @@ def _s8_optional(type_: Type) -> Iterator[Problem]:
                         other.location,
                         "S8",
                         f"{key} uses {field.id}, which may be absent; "
-                        "use a field that always is there",
+                        "use a field that is always present",
                     )
 
 

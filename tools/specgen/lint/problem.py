@@ -1,4 +1,4 @@
-"""What a rule of the linter reports."""
+"""The problem that a rule of the linter reports."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Problem:
-    """Something in the specification that a rule forbids.
+    """A violation of a rule in the specification.
 
     Attributes:
         location: ``recordbatch.ksy#/types/record/seq/3``.
         rule: ``S1`` to ``S10``, or the name of another rule in spec/README.md.
-        message: what is wrong and what to write instead.
+        message: the problem, and what to write instead.
     """
 
     location: str

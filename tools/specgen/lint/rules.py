@@ -1,6 +1,6 @@
-"""Checks the specification against the rules of spec/README.md.
+"""Check the specification against the rules of spec/README.md.
 
-Each rule is a function of one of the modules beside this one; all of them see the model only.
+Each rule is a function in one of the other modules of this package; they see the model only.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ __all__ = ["Problem", "lint"]
 
 
 def lint(model: Model) -> list[Problem]:
-    """All problems, by file and place; empty for a clean specification."""
+    """Return all problems, sorted by file and place; none for a clean specification."""
     problems = set(names.check(model))
-    # A type inside itself has no size: what follows would not end.
+    # A type inside itself has no size, and the other rules would not end.
     if any(problem.rule == "recursion" for problem in problems):
         return sorted(problems, key=_order)
     for module in (structure, derive):
         problems.update(module.check(model))
-    # What has these faults has no kinds and shapes to ask about.
+    # With these faults there are no kinds and shapes to check.
     for module in (types, shapes):
         if not problems:
             problems.update(module.check(model))
@@ -34,6 +34,6 @@ def _order(problem: Problem) -> tuple[list[tuple[int, str]], str, str]:
 
 
 def _place(location: str) -> list[tuple[int, str]]:
-    # /seq/10 stands behind /seq/9.
+    # /seq/10 comes after /seq/9.
     parts = location.replace("#", "/").split("/")
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

@@ -1,4 +1,4 @@
-"""Rules for the shapes that codecs can be made of: choices, sizes, bits, ids and their clashes."""
+"""Check that codecs can be generated: choices, sizes, bits, ids and their clashes."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from tools.specgen.model import (
 )
 
 LARGEST = 1 << 16
-"""Bytes of a size that is a constant."""
+"""Largest constant size of bytes."""
 
 MOST_COLUMNS = 64
-"""Bits in which readers by columns keep what an entry has."""
+"""Number of bits in which readers by columns keep which members an entry has."""
 
 _C = (
     "auto break case char const continue default do double else enum extern float for goto if "
@@ -51,13 +51,13 @@ _JAVA = (
 _PYTHON = "self cls field dataclass property list int bool bytes object print none true false"
 _CONSTRUCT = "data obj stream this model"
 RESERVED = frozenset((*_C.split(), *_JAVA.split(), *_PYTHON.split(), *keyword.kwlist))
-"""Words of Python, C and Java, and what generated code calls its own."""
+"""Reserved words of Python, C and Java, and names that generated code uses."""
 
 _CLASSES = {"Any", "Buffer", "IntEnum", "Struct"}
 
 
 def check(model: Model) -> Iterator[Problem]:
-    """Problems with the rules ``reserved``, ``clash``, ``shape``, ``size`` and S2 to S8."""
+    """Yield problems with the rules ``reserved``, ``clash``, ``shape``, ``size`` and S2 to S8."""
     for spec in model.specs:
         yield from _clashes(spec)
         for enum in spec.enums:
@@ -81,17 +81,19 @@ def check(model: Model) -> Iterator[Problem]:
 def _reserved(location: str, name: str) -> Iterator[Problem]:
     if name in RESERVED:
         yield Problem(
-            location, "reserved", f"{name} is a word of Python, C or Java; write another id"
+            location,
+            "reserved",
+            f"{name} is reserved in Python, C or Java; write another id",
         )
 
 
 def _twice(location: str, ids: list[str]) -> Iterator[Problem]:
     for name in sorted({name for name in ids if ids.count(name) > 1}):
-        yield Problem(location, "clash", f"{name} stands here twice; rename one of them")
+        yield Problem(location, "clash", f"{name} is here twice; rename one of them")
 
 
 def _clashes(spec: Spec) -> Iterator[Problem]:
-    """Types and enums that would give two classes of one name, or hide what they are made with."""
+    """Yield types and enums whose classes would have the same name or hide a name in use."""
     yield from _reserved(f"{spec.file_name}#/meta/id", spec.id)
     seen: dict[str, str] = {}
     named = [(type_.location, type_.name) for type_ in spec.types]
@@ -104,14 +106,16 @@ def _clashes(spec: Spec) -> Iterator[Problem]:
             yield Problem(
                 location,
                 "clash",
-                f"{name} and {other} are one class, {camel(name)}; rename one of them",
+                f"{name} and {other} give the same class, {camel(name)}; rename one of them",
             )
         elif name in spec.imports:
             yield Problem(location, "clash", f"{name} is an imported file; rename the type")
     names_of = [name for _, name in named]
     for location, name in named[len(spec.types) :]:
         if name in names_of[: len(spec.types)]:
-            message = f"{name} is a type and an enum, one class {camel(name)}; rename one of them"
+            message = (
+                f"{name} is a type and an enum of one class, {camel(name)}; rename one of them"
+            )
             yield Problem(location, "clash", message)
 
 
@@ -136,7 +140,7 @@ def _ids(type_: Type) -> Iterator[Problem]:
             parts += ["position", "size"]
         for name in (f"{field.id}_{part}" for part in parts):
             if name in ids:
-                message = f"generated code calls a part of {field.id} so; rename one of them"
+                message = f"generated code uses it for a part of {field.id}; rename one of them"
                 yield Problem(ids[name], "clash", f"{name}: {message}")
 
 
@@ -152,14 +156,14 @@ def _parameters(model: Model, type_: Type) -> Iterator[Problem]:
             continue
         if kind.arguments or kind.size is not None or kind.size_eos:
             yield problem(
-                f"parameter {parameter.id} is a name and a type alone; leave out the rest"
+                f"parameter {parameter.id} may have an id and a type only; leave out the rest"
             )
         if model.type(kind).is_transparent:
             yield problem(f"parameter {parameter.id} must be a structure with fields of its own")
 
 
 def _scalar(model: Model, type_: Type) -> Iterator[Problem]:
-    """Bytes as one value are a size and what has that size."""
+    """Yield problems of a type that is one byte string: it must be a size and its bytes."""
     if type_.scalar is None:
         return
 
@@ -217,7 +221,7 @@ def _field(model: Model, type_: Type, field: Field) -> Iterator[Problem]:
     if field.is_guard and (
         field.repeat or field.condition or field.default or field != type_.fields[-1]
     ):
-        yield problem("S4", "what demands the end has nothing but size: 0 and valid; leave it out")
+        yield problem("S4", "a field at the end has only size: 0 and valid; leave the rest out")
     if field.enum is not None and field.repeat is not None:
         yield problem("shape", "an array has no enum; make a type of the item")
     if type_.scalar not in VARINTS and field.repeat is not None:
@@ -230,8 +234,8 @@ def _field(model: Model, type_: Type, field: Field) -> Iterator[Problem]:
         if least < 1:
             yield problem(
                 "size",
-                f"an item of {field.id} may be empty, so that a count has no bound; "
-                "give each item a byte at least",
+                f"an item of {field.id} may be empty, so a count has no bound; "
+                "give each item at least one byte",
             )
     for reference in references(field.type):
         for argument in reference.arguments:
@@ -253,7 +257,7 @@ def _size(model: Model, field: Field) -> Iterator[Problem]:
     for type_ in inner:
         if minimum_size(model, type_) > size:
             yield problem(
-                f"{type_.name} has {minimum_size(model, type_)} bytes or more, not {size}; "
+                f"{type_.name} has at least {minimum_size(model, type_)} bytes, not {size}; "
                 "write a size that fits"
             )
     if inner and size == 0:
@@ -283,7 +287,7 @@ def _switch(model: Model, type_: Type, field: Field, kind: SwitchType) -> Iterat
 
 
 def _peek(model: Model, type_: Type, peek: PeekInstance) -> Iterator[Problem]:
-    """What is read ahead is a field of every structure that it chooses, at that place."""
+    """Yield peeks that are not a field, at the same place, of every structure that they choose."""
 
     def problem(message: str) -> Problem:
         return Problem(peek.location, "S2", message)
@@ -317,7 +321,7 @@ def _place(model: Model, type_: Type, wanted: Field) -> int | None:
 
 
 def _segment(segment: Segment) -> Iterator[Problem]:
-    """What readers of a log by columns have to know of each entry."""
+    """Yield problems that keep a log from being read by columns."""
     columns = segment.scan_columns
     if len(columns) > MOST_COLUMNS:
         yield Problem(
@@ -343,6 +347,5 @@ def _segment(segment: Segment) -> Iterator[Problem]:
                 yield Problem(
                     field.location,
                     "shape",
-                    f"{batch.type.name} on its own would lose {field.id}; hand it over as a "
-                    "parameter",
+                    f"{batch.type.name} on its own would lose {field.id}; pass it as a parameter",
                 )

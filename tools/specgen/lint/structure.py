@@ -1,4 +1,4 @@
-"""Rules S1 to S6: what keeps a reader of hostile bytes within bounds."""
+"""Check rules S1 to S6, which keep a reader of hostile bytes within bounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tools.specgen.model import (
 
 
 def check(model: Model) -> Iterator[Problem]:
-    """Problems with rules S1 to S6."""
+    """Yield problems with rules S1 to S6."""
     sized = _sized_types(model)
     for type_ in model.all_types():
         for field in type_.fields:
@@ -40,7 +40,7 @@ def check(model: Model) -> Iterator[Problem]:
 
 
 def _sized_types(model: Model) -> frozenset[str]:
-    """Keys of types that are read from a substream of known size somewhere."""
+    """Return the keys of types that are read from a substream of known size somewhere."""
     return frozenset(
         f"{reference.spec_id}.{reference.name}"
         for type_ in model.all_types()
@@ -124,7 +124,7 @@ def _s4_end(model: Model, type_: Type, sized: frozenset[str]) -> Iterator[Proble
             yield Problem(
                 field.location,
                 "S4",
-                f"{field.id} takes all that is left, nothing can follow; move it to the end",
+                f"{field.id} takes all bytes left, so nothing can follow; move it to the end",
             )
         if field.is_guard:
             yield Problem(
@@ -135,7 +135,7 @@ def _s4_end(model: Model, type_: Type, sized: frozenset[str]) -> Iterator[Proble
         yield Problem(
             type_.location,
             "S4",
-            f"bytes behind the last field of {type_.name} go unnoticed; end it with "
+            f"bytes after the last field of {type_.name} go unnoticed; end it with "
             "{id: end, size: 0, valid: {expr: _io.eof}} or a size-eos field",
         )
 
@@ -174,12 +174,12 @@ def _s5_varint(type_: Type) -> Iterator[Problem]:
         return
     groups = type_.fields[0]
     # The compiler counts _index differently in repeat-until of different languages, and its Java
-    # and C# do not compile where valid: expr meets repeat: until.
+    # and C# do not compile if valid: expr and repeat: until are used together.
     if groups.repeat != Repeat(until=expression("_ < 0x80")):
         yield Problem(
             groups.location,
             "S5",
-            "the last byte is the first that is not continued; write repeat-until: _ < 0x80",
+            "the last byte is the first without the continuation bit; write repeat-until: _ < 0x80",
         )
     bound = f"_index < {last} ? 0xff : 0x7f"
     if groups.valid != Valid(maximum=expression(bound)):

@@ -1,4 +1,4 @@
-"""Rules S9 and S10 and the style guide: keys and their order, names, ``meta``."""
+"""Check rules S9 and S10 and the style guide: keys and their order, names, ``meta``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ID = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
 def check(model: Model) -> Iterator[Problem]:
-    """Problems with rules S9 and S10 and the rules ``order``, ``naming`` and ``meta``."""
+    """Yield problems with rules S9 and S10 and the rules ``order``, ``naming`` and ``meta``."""
     for spec in model.specs:
         yield from _meta(spec)
         yield from _top(spec)

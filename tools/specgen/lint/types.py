@@ -1,4 +1,4 @@
-"""Rules ``type`` and S7: what kind of value each expression has, and where it may look."""
+"""Check rules ``type`` and S7: the kind of value of each expression, and what it may use."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from tools.specgen.model import (
 
 NUMBER, TRUTH, BYTES, ARRAY, STREAM = "a number", "true or false", "bytes", "an array", "a stream"
 Kind = str | Type
-"""One of these, or a structure."""
+"""The kind of a value: one of these, or a structure."""
 
 Node = Field | PeekInstance | ValueInstance | Parameter
 
 
 class _MismatchError(Exception):
-    """The expression means nothing; the message says why, None where another rule does."""
+    """The expression has no meaning; the message says why, None if another rule reports it."""
 
     def __init__(self, message: str | None = None, rule: str = "type") -> None:
         super().__init__(message)
@@ -53,7 +53,7 @@ class _MismatchError(Exception):
 
 
 def check(model: Model) -> Iterator[Problem]:
-    """Problems with the kinds of values."""
+    """Yield problems with the kinds of values."""
     for type_ in model.all_types():
         circular = _circular(type_)
         yield from circular
@@ -66,7 +66,7 @@ def check(model: Model) -> Iterator[Problem]:
 
 
 def _circular(type_: Type) -> list[Problem]:
-    """Instances that are computed from themselves, if through others."""
+    """Yield instances that are computed from themselves, directly or through others."""
     uses = {instance.id: names(instance.value) for instance in type_.value_instances}
     found = []
     for instance in type_.value_instances:
@@ -83,7 +83,7 @@ def _circular(type_: Type) -> list[Problem]:
 
 
 def _expected(model: Model, node: Node) -> Iterator[tuple[str, Expression, Kind | None]]:
-    """Every expression of a node with its key, and what it has to be."""
+    """Yield every expression of a node with its key and the kind that it must have."""
     if isinstance(node, ValueInstance):
         yield "value", node.value, None
         if node.condition is not None:
@@ -138,13 +138,13 @@ def _name(kind: Kind) -> str:
 
 
 class _Kinds:
-    """The kinds of the expressions of one node."""
+    """Checker of the kinds of the expressions of one node."""
 
     def __init__(self, model: Model, type_: Type, node: Node) -> None:
         self.model, self.type, self.node = model, type_, node
 
     def kind(self, expression: Expression) -> Kind:
-        """What kind of value it has."""
+        """Return the kind of the value of an expression."""
         match expression:
             case Int() | EnumMember():
                 return NUMBER
@@ -191,11 +191,11 @@ class _Kinds:
     def _all(self, wanted: Kind, result: Kind, *parts: Expression) -> Kind:
         for part in parts:
             if (found := self.kind(part)) != wanted:
-                raise _MismatchError(f"{_name(found)} stands where {_name(wanted)} is needed")
+                raise _MismatchError(f"it is {_name(found)} where {_name(wanted)} is needed")
         return result
 
     def _item(self, node: Field | PeekInstance | Parameter) -> Kind:
-        """A field, or one item of an array."""
+        """Return the kind of a field, or of one item of an array."""
         kind = node.type
         match kind:
             case IntegerType():
@@ -206,14 +206,14 @@ class _Kinds:
                 return BYTES
             case TypeReference():
                 return self.model.type(kind)
-        raise _MismatchError(f"{node.id} is one of several structures; hand over what is needed")
+        raise _MismatchError(f"{node.id} is one of several structures; pass the value")
 
     def _member(self, owner: Type, name: str) -> Kind:
         member = members(owner).get(name)
         if member is None and owner is self.type:
             raise _MismatchError
         if member is None:
-            raise _MismatchError(f"{owner.name} has no {name}; write the id of a field of it")
+            raise _MismatchError(f"{owner.name} has no {name}; write the id of one of its fields")
         if isinstance(member, ValueInstance):
             return _Kinds(self.model, owner, member).kind(member.value)
         if isinstance(member, Field) and member.repeat is not None:

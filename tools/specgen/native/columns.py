@@ -1,4 +1,4 @@
-"""Columns of records, as the tables of the C core have them."""
+"""Columns of records, as in the tables of the C core."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INTEGER, BYTES, NULLABLE_BYTES, LIST = "KS_INTEGER", "KS_BYTES", "KS_NULLABLE_BY
 
 @dataclass(frozen=True)
 class Column:
-    """A column of records; ``path`` of one inside of a list is ``headers.key``."""
+    """A column of records; in a list its ``path`` is like ``headers.key``."""
 
     path: str
     kind: str
@@ -22,18 +22,18 @@ class Column:
 
 
 def c_name(path: str) -> str:
-    """A dotted path as an identifier of C."""
+    """Return a dotted path as an identifier of C."""
     return path.replace(".", "_")
 
 
 def bytes_kind(model: Model, field: Field) -> str:
-    """The kind of column that a byte string gives."""
+    """Return the kind of column that a byte string gives."""
     nullable = scalar_of(model, field) is Scalar.NULLABLE_BYTES or field.condition is not None
     return NULLABLE_BYTES if nullable else BYTES
 
 
 def record_columns(segment: Segment) -> tuple[Column, ...]:
-    """Columns of records: of all kinds of batches, first come first."""
+    """Return the columns of records of all kinds of batches, in the order of first use."""
     found: dict[str, Column] = {}
     for batch in segment.batches:
         reference = batch.items.type
@@ -46,9 +46,9 @@ def record_columns(segment: Segment) -> tuple[Column, ...]:
 def _columns_of(
     model: Model, type_: Type, prefix: str = "", list_path: str | None = None
 ) -> list[Column]:
-    """What one record gives: value instances, numbers, byte strings, lists of structures.
+    """Yield the columns of one record: value instances, numbers, byte strings, lists of structures.
 
-    Fields of structures without a size of their own stand under their dotted ids.
+    Fields of structures without a size of their own have dotted ids.
     """
     found = []
     if not prefix:

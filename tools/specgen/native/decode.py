@@ -1,4 +1,4 @@
-"""Emits the C that turns the records of a batch into columns, one pass over the bytes."""
+"""Emit the C that turns the records of a batch into columns in one pass over the bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PREFETCH = 4096
 
 
 class Numbers:
-    """Which place of its kind each column has; record columns first, then those of batches."""
+    """Return the place of each column among those of its kind, record columns first."""
 
     def __init__(self, segment: Segment) -> None:
         self.records = record_columns(segment)
@@ -40,7 +40,7 @@ class Numbers:
 
 
 def batch_columns(segment: Segment) -> tuple[Column, ...]:
-    """Columns that repeat what the header of a record's batch says."""
+    """Return the columns that repeat the header of a record's batch."""
     paths = dict.fromkeys(["position", "size"])
     for type_ in (segment.entry, *segment.kinds):
         paths |= dict.fromkeys(
@@ -52,7 +52,7 @@ def batch_columns(segment: Segment) -> tuple[Column, ...]:
 
 
 class RecordDecoder(Walk):
-    """``decode_<record set>``: the loop over records, with columns in local variables."""
+    """Writer of ``decode_<record set>``: the loop over records, with columns in local variables."""
 
     fail = "goto irregular;"
 
@@ -66,7 +66,7 @@ class RecordDecoder(Walk):
         self._raw = {c.path for c in self.numbers.records if c.kind == INTEGER}
 
     def emit(self) -> None:
-        """The whole function."""
+        """Write the whole function."""
         out, name = self.out, self.batch.record_set.name
         parameter = self.batch.parameter.id
         out.line(f"KS_INLINE int decode_{name}(const {structure_name(self.batch.type)} *header,")
@@ -75,7 +75,7 @@ class RecordDecoder(Walk):
             "        ks_out *out, const int layout, const int extra, int64_t *position)\n{",
             "}",
         ):
-            # A copy that nothing points to: stores into columns cannot change it.
+            # Nothing points to this copy, so stores into columns cannot change it.
             out.line(f"const {structure_name(self.batch.type)} copy = *header, *const h = &copy;")
             out.line("const uint8_t *const base = buffer->bytes;")
             out.line("const uint8_t *const limit = base + buffer->size;")
@@ -115,7 +115,7 @@ class RecordDecoder(Walk):
         self.out.line("out->rows = row;")
 
     def _absent(self) -> None:
-        """Columns of other versions: -1, null or no items."""
+        """Fill the columns of other versions with -1, null or no items."""
         for column in self.numbers.records:
             if column.path in self._have or column.list_path:
                 continue
@@ -235,7 +235,7 @@ class RecordDecoder(Walk):
 
 
 def emit_message_columns(segment: Segment, kind: Type, numbers: Numbers, out: CodeWriter) -> None:
-    """``put_<message>``: a message that is one record, as a row of the columns."""
+    """Writer of ``put_<message>``: a message that is one record, as a row of the columns."""
     own = {member.path for member in members(segment.model, kind)}
     strings = {field.id for field in kind.fields if is_bytes(segment.model, field)}
     out.line(f"KS_INLINE int put_{kind.name}(const {structure_name(kind)} *h,")
@@ -272,14 +272,14 @@ def emit_message_columns(segment: Segment, kind: Type, numbers: Numbers, out: Co
 
 
 def record_size(model: Model, batch: Batch) -> int:
-    """Return how many bytes a record of a batch has at least."""
+    """Return the least number of bytes of a record of a batch."""
     reference = batch.items.type
     assert isinstance(reference, TypeReference)
     return minimum_size(model, model.type(reference))
 
 
 def used_members(segment: Segment, batch: Batch) -> int:
-    """A bit for each member of a batch's header that reading its records needs."""
+    """Return a bit for each member of a batch's header that reading its records needs."""
     decoder_names: set[str] = set()
 
     class _Recorder(RecordDecoder):

@@ -1,4 +1,4 @@
-"""Emits ``generated/native``: plain C99 that scans, decodes and encodes segments by columns."""
+"""Emit ``generated/native``: plain C99 that scans, decodes and encodes segments by columns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TEMPLATES = Path(__file__).with_name("c")
 
 
 def emit(model: Model) -> list[Output]:
-    """Two fixed headers, and the codec of the log."""
+    """Return two fixed headers, and the codec of the log."""
     every = tuple(spec.id for spec in model.specs)
     fixed = [
         Output(f"native/{name}", every, (TEMPLATES / name).read_text(encoding="utf-8"))
@@ -60,7 +60,7 @@ KS_INLINE int decode_{}(const {} *header, const ks_buffer *buffer,
 
 
 class _Module:
-    """``segment.c``."""
+    """Writer of ``segment.c``."""
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
@@ -101,7 +101,7 @@ class _Module:
         return out.text()
 
     def _unit(self, emit: Callable[[CodeWriter], None], head: str, refusal: str) -> bool:
-        """Write a function, or one that refuses everything where C is not made for its shape."""
+        """Write a function, or one that refuses everything if C does not support its shape."""
         part = CodeWriter()
         try:
             emit(part)
@@ -136,7 +136,7 @@ class _Module:
             self.out.lines(*finish.text().rstrip("\n").split("\n"), "")
 
     def _dispatch(self, batch: Batch) -> None:
-        """One copy of the loop for each layout, with and without the rarely wanted columns."""
+        """Write a copy of the loop for each layout, with and without the rarely wanted columns."""
         out, name = self.out, batch.record_set.name
         raw = [c for c in self.numbers.records if c.kind == INTEGER]
         record = {i.id for i in self._record(batch).value_instances}

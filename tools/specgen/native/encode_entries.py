@@ -1,4 +1,4 @@
-"""Emits the C that writes what stands in front of records: entries, headers, checksums."""
+"""Emit the C that writes the bytes before records: entries, headers, checksums."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.specgen.writer import CodeWriter
 
 
 class MessageEncoder(FieldWriter):
-    """``encode_<message>``: each row as an entry of its own, checksum included."""
+    """Writer of ``encode_<message>``: each row as an entry of its own, checksum included."""
 
     def __init__(self, segment: Segment, kind: Type, numbers: Numbers, out: CodeWriter) -> None:
         super().__init__(segment.model, out)
@@ -25,11 +25,11 @@ class MessageEncoder(FieldWriter):
         self._strings = {c.path for c in numbers.records if c.kind.endswith("BYTES")}
 
     def number(self, path: str) -> int:
-        """The place of a byte column."""
+        """Return the place of a byte column."""
         return self.numbers[path]
 
     def source(self, type_: Type, field: Field, prefix: str) -> str:
-        """A column of the field, else what the header says."""
+        """Return the value of the field: from its column, else from the header."""
         path = prefix + field.id
         text = f"h->{c_name(path)}"
         if path in self._columns:
@@ -38,14 +38,14 @@ class MessageEncoder(FieldWriter):
         return text if field.constant is None else str(field.constant)
 
     def skips(self, field: Field, prefix: str) -> bool:
-        """Bytes up to the end that no column holds are written empty."""
+        """Return whether to skip a field: bytes up to the end that no column holds stay empty."""
         strange = is_bytes(self.model, field) and prefix + field.id not in self._strings
         if strange and (field.default is None or size_of(field) is not None):
             raise Unsupported(f"{field.location}: no column holds it")
         return strange or super().skips(field, prefix)
 
     def emit(self) -> None:
-        """The whole function."""
+        """Write the whole function."""
         out, kind, entry = self.out, self.kind, self.segment.entry
         out.line(f"static int encode_{kind.name}(const int64_t *header, const ks_in *in,")
         with out.block(
@@ -73,23 +73,23 @@ class MessageEncoder(FieldWriter):
 
     @property
     def body(self) -> Field:
-        """The field of the entry that holds the message."""
+        """Return the field of the entry that holds the message."""
         return self.segment.body
 
 
 class HeaderEncoder(FieldWriter):
-    """``finish_<batch>``: everything in front of a payload that stands there already."""
+    """Writer of ``finish_<batch>``: everything before a payload that is already in place."""
 
     def __init__(self, segment: Segment, batch: Batch, out: CodeWriter) -> None:
         super().__init__(segment.model, out)
         self.segment, self.batch = segment, batch
 
     def source(self, type_: Type, field: Field, prefix: str) -> str:
-        """A member of the header."""
+        """Return a member of the header."""
         return f"h->{c_name(prefix + field.id)}" if field.constant is None else str(field.constant)
 
     def skips(self, field: Field, prefix: str) -> bool:
-        """The payload is there."""
+        """Return whether the field is the payload, which is already in place."""
         if field.condition is not None or (
             is_bytes(self.model, field) and not self._is_payload(field)
         ):
@@ -100,7 +100,7 @@ class HeaderEncoder(FieldWriter):
         return field == self.batch.payload
 
     def emit(self) -> None:
-        """The whole function."""
+        """Write the whole function."""
         out, kind = self.out, self.batch.type
         header_size(self.segment, self.batch)
         head = (
@@ -123,7 +123,7 @@ class HeaderEncoder(FieldWriter):
 def emit_frame(
     segment: Segment, kind: Type, out: CodeWriter, numbers: Numbers | None, columns: set[str]
 ) -> None:
-    """The fields of the entry in front of its body, whose bytes ``size`` counts."""
+    """Write the fields of the entry before its body, which has ``size`` bytes."""
     source = {
         value.id: f"h->{c_name(name)}"
         for name, value in segment.arguments(kind).items()
@@ -169,7 +169,7 @@ def _emit_checksum(model: Model, kind: Type, size: str, out: CodeWriter) -> None
 
 
 def header_size(segment: Segment, batch: Batch) -> int:
-    """Bytes of an entry in front of the payload of its batch."""
+    """Return the number of bytes of an entry before the payload of its batch."""
     total = 0
     for owner, payload in ((segment.entry, segment.body), (batch.type, batch.payload)):
         for field in owner.fields[: owner.fields.index(payload)]:

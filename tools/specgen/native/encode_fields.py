@@ -1,4 +1,4 @@
-"""Emits the C that writes fields of a structure: sizes and ranges first, then the bytes."""
+"""Emit the C that writes fields of a structure: sizes and ranges first, then the bytes."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ RANGE = "return KS_RANGE;"
 
 
 class FieldWriter:
-    """Writes structures whose values are in C variables ``v_<path>``, ``b_<path>``, ``n_<path>``.
+    """Writer of structures with values in C variables ``v_<path>``, ``b_<path>``, ``n_<path>``.
 
-    Subclasses say where a number that nothing derives comes from, and what is not written here.
+    Subclasses say where a number that is not derived comes from, and what is not written here.
     """
 
     def __init__(self, model: Model, out: CodeWriter) -> None:
         self.model, self.out = model, out
 
     def source(self, type_: Type, field: Field, prefix: str) -> str:
-        """Source text of a number that nothing derives."""
+        """Return the source text of a number that is not derived."""
         raise NotImplementedError
 
     def number(self, path: str) -> int:
-        """The place of a byte column."""
+        """Return the place of a byte column."""
         raise NotImplementedError
 
     def skips(self, field: Field, prefix: str) -> bool:
-        """Whether somebody else writes the field, or nobody."""
+        """Return whether the field is not written here."""
         return field.is_guard
 
     def resolve(self, path: str) -> str:
-        """Source text of a dotted name, from the outermost structure on."""
+        """Return the source text of a dotted name, from the outermost structure on."""
         return f"v_{c_name(path)}"
 
     def write_array(self, field: Field) -> None:
-        """The bytes of an array."""
+        """Write the bytes of an array."""
         raise Unsupported(f"{field.location}: an array stands where C writes none")
 
     def _translator(self, type_: Type, prefix: str, value: str = "_") -> CTranslator:
         return CTranslator(self.model, type_, lambda path: self.resolve(prefix + path), value)
 
     def _structure(self, field: Field) -> Type | None:
-        """The type of a structure that stands in its place, without a size or a condition."""
+        """Return the type of a structure without size and condition, None for other fields."""
         match field.type:
             case TypeReference(arguments=(), size=None, size_eos=False):
                 inner = self.model.type(field.type)
@@ -65,7 +65,7 @@ class FieldWriter:
         return None
 
     def gather(self, type_: Type, prefix: str = "", row: str = "row") -> None:
-        """Variables for all fields but arrays, checked, and ``size`` raised by their bytes."""
+        """Write checked variables for all fields except arrays, and add their bytes to ``size``."""
         bits = 0
         derived = []
         for field in type_.fields:
@@ -140,7 +140,7 @@ class FieldWriter:
         self.out.line(f"size += {text};")
 
     def _in_range(self, field: Field, value: str) -> list[str]:
-        """The condition that the type can hold the value; none where every number fits."""
+        """Return the conditions that the value fits the type; none if every number fits."""
         scalar = scalar_of(self.model, field)
         if scalar is not None:
             return [f"ks_fits_{scalar}({value})"]
@@ -163,7 +163,7 @@ class FieldWriter:
                 self.out.line(RANGE)
 
     def _check_length(self, type_: Type, field: Field, value: str, prefix: str) -> None:
-        """A length or count, which is not negative before its ``plus`` is added."""
+        """Return a length or count; it is not negative before its ``plus`` is added."""
         assert field.derive is not None
         least = sole_lower_bound(field)
         if least is not None and least <= field.derive.plus:
@@ -171,7 +171,7 @@ class FieldWriter:
         self._check(type_, field, value, prefix)
 
     def write(self, type_: Type, prefix: str = "") -> None:
-        """The bytes of all fields at ``p``."""
+        """Write the bytes of all fields at ``p``."""
         bits: list[tuple[str, int]] = []
         for field in type_.fields:
             path = prefix + field.id

@@ -1,4 +1,4 @@
-"""Emits the C that writes the records of a batch from columns."""
+"""Emit the C that writes the records of a batch from columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tools.specgen.writer import CodeWriter
 
 
 def inverse(type_: Type, field: Field) -> tuple[str, Expression] | None:
-    """The value instance ``base + field`` that the field follows from, and that base."""
+    """Return the value instance ``base + field`` that determines the field, and its base."""
     for instance in type_.value_instances:
         pending: list[Expression] = [instance.value]
         while pending:
@@ -36,7 +36,7 @@ def _is_field(expression: Expression, field: Field) -> bool:
 
 
 class RecordEncoder(FieldWriter):
-    """``encode_<record set>``: records from columns, the size of each first."""
+    """Writer of ``encode_<record set>``: records from columns, the size of each first."""
 
     def __init__(self, segment: Segment, batch: Batch, numbers: Numbers, out: CodeWriter) -> None:
         super().__init__(segment.model, out)
@@ -47,18 +47,18 @@ class RecordEncoder(FieldWriter):
         self.record = resolved(self.model, reference)
 
     def number(self, path: str) -> int:
-        """The place of a byte column."""
+        """Return the place of a byte column."""
         return self.numbers[path]
 
     def resolve(self, path: str) -> str:
-        """A field of the header that the records have as parameter, else of the record."""
+        """Return a dotted name: a field of the header that is a parameter, else of the record."""
         for parameter in self.record.parameters:
             if path.startswith(f"{parameter.id}."):
                 return f"h->{c_name(path.removeprefix(f'{parameter.id}.'))}"
         return super().resolve(path)
 
     def source(self, type_: Type, field: Field, prefix: str) -> str:
-        """A column of the field, else the column that it can be computed from, else its default."""
+        """Return the value of a field: its column, else computed from another, else its default."""
         default = field.default.value if field.default else field.constant
         text = str(default) if isinstance(default, int) else "0"
         row = "item" if self._in_array else "row"
@@ -74,7 +74,7 @@ class RecordEncoder(FieldWriter):
         return f"in->integers[{number}] ? in->integers[{number}][{row}] : {text}"
 
     def emit(self) -> None:
-        """The whole function."""
+        """Write the whole function."""
         out = self.out
         name = self.batch.record_set.name
         out.line(f"static int encode_{name}(const int64_t *header, const ks_in *in, int64_t first,")
@@ -140,7 +140,7 @@ class RecordEncoder(FieldWriter):
         self._in_array = False
 
     def write_array(self, field: Field) -> None:
-        """The items of an array, from their columns again."""
+        """Write the items of an array from their columns."""
         if self._in_array:
             raise Unsupported(f"{field.location}: columns have no lists of lists")
         with self._loop(field):
@@ -150,6 +150,6 @@ class RecordEncoder(FieldWriter):
             again._in_array = True
             again.gather(inner, f"{field.id}.", "item")
             lines = quiet.text().split("\n")
-            # Sizes and ranges were settled in the first pass.
+            # The first pass has checked sizes and ranges.
             self.out.lines(*[line for line in lines if line.startswith(("int64_t", "const"))])
             self.write(inner, f"{field.id}.")

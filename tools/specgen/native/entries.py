@@ -1,4 +1,4 @@
-"""Emits the C that goes from entry to entry: scans of headers, runs of messages, batches."""
+"""Emit the C that goes from entry to entry: scans of headers, runs of messages, batches."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tools.specgen.writer import CodeWriter
 
 
 class EntryEmitter:
-    """``ks_scan``, ``decode_entries`` and ``decode_batch``."""
+    """Writer of ``ks_scan``, ``decode_entries`` and ``decode_batch``."""
 
     def __init__(self, segment: Segment, numbers: Numbers, out: CodeWriter) -> None:
         self.segment, self.numbers, self.out = segment, numbers, out
         self.model = segment.model
 
     def emit(self) -> None:
-        """All of them."""
+        """Write all of them."""
         self._scan()
         for kind in self.segment.kinds:
             self._fill(kind)
@@ -44,8 +44,8 @@ class EntryEmitter:
                 out.line("status = read_frame(p, stop, &frame);")
                 with out.block("if (status != KS_OK)"):
                     out.line("break;")
-                # A header waits for the length in the one before it. Entries of a log are often
-                # about as long as their neighbours, so that one after the next can be fetched.
+                # The place of a header depends on the length before it. Entries of a log are often
+                # about as long as their neighbours, so the next but one can be prefetched.
                 out.line("const uintptr_t ahead = (uintptr_t)p + 2 * (uintptr_t)(frame.end - p);")
                 out.lines("KS_PREFETCH(ahead);", "KS_PREFETCH(ahead + 64);")
                 out.line("int64_t *const row = columns + i;")
@@ -93,7 +93,7 @@ class EntryEmitter:
             out.line(f"have |= UINT64_C({hex(bits)});")
 
     def _fill(self, kind: Type) -> None:
-        """``fill_<kind>``: what the header says, for each record of it."""
+        """Write ``fill_<kind>``, which repeats the header for each of its records."""
         out = self.out
         own = {m.path: f"h->{m.identifier}" for m in members(self.model, kind)}
         entry = {m.path: f"frame->{m.identifier}" for m in members(self.model, self.segment.entry)}
@@ -119,7 +119,7 @@ class EntryEmitter:
         out.line()
 
     def _run(self) -> None:
-        """``decode_entries``: a run of entries that are one record each."""
+        """Write ``decode_entries``, which reads a run of entries that are one record each."""
         out = self.out
         out.line("static int decode_entries(const ks_buffer *buffer, int64_t start, int64_t size,")
         with out.block(
@@ -170,7 +170,7 @@ class EntryEmitter:
                 self.out.line(fail)
 
     def _batch(self) -> None:
-        """``decode_batch``: one item of the list that ks_decode is given."""
+        """Write ``decode_batch``, which reads one item of the list passed to ks_decode."""
         out = self.out
         out.line("static int inside(const ks_buffer *buffer, int64_t position, int64_t size)")
         with out.block("{", "}"):
@@ -230,7 +230,7 @@ class EntryEmitter:
         out.line("return status;")
 
     def _wrapper_kind(self, kind: Type) -> None:
-        """A message: a record of its own, or around entries that were decompressed."""
+        """Write the case of a message: a record, or the wrapper of decompressed entries."""
         out = self.out
         with out.block("if (other < 0)"):
             out.line("return decode_entries(&buffers[own], b[KS_B_POSITION], b[KS_B_SIZE],")

@@ -1,4 +1,4 @@
-"""Expressions of the specification as C over ``int64_t``, without undefined behaviour."""
+"""Translate expressions of the specification to C over ``int64_t`` without undefined behaviour."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _OPERATORS = {"and": "&&", "or": "||"}
 
 
 class Unsupported(Exception):  # noqa: N818 - nothing is wrong: another codec does it
-    """The C core is not made for this shape; the Python codec reads and writes it."""
+    """The C core does not support this shape; the Python codec reads and writes it."""
 
 
 @dataclass(frozen=True)
 class CTranslator:
-    """Turns expressions of one type into C.
+    """Translator of the expressions of one type to C.
 
     Attributes:
         model: the whole specification.
-        type: the type that the expressions stand in.
+        type: the type that contains the expressions.
         resolve: source text of a dotted name (``batch.attributes.compression``).
         value: source text of ``_``.
         position: name of the pointer that reads.
@@ -51,7 +51,7 @@ class CTranslator:
     end: str = "end"
 
     def text(self, expression: Expression) -> str:
-        """The expression, in parentheses where it has operators."""
+        """Return the expression, in parentheses if it has operators."""
         match expression:
             case Int(value):
                 return f"INT64_C({value})" if abs(value) > 0x7FFF_FFFF else str(value)
@@ -103,7 +103,7 @@ class CTranslator:
 
 
 def bare(text: str) -> str:
-    """The text without parentheses around all of it, for a place that has its own."""
+    """Return the text without its outer parentheses, for a place that adds its own."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0
@@ -115,7 +115,7 @@ def bare(text: str) -> str:
 
 
 def checks(translator: CTranslator, node: Field | PeekInstance) -> list[str]:
-    """Conditions that must hold for the value ``translator.value`` of a field."""
+    """Return conditions that must hold for the value ``translator.value`` of a field."""
     valid = node.valid
     if valid is None:
         return []

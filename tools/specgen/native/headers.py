@@ -1,4 +1,4 @@
-"""Emits the C that reads entries and their headers into structures of 64-bit integers."""
+"""Emit the C that reads entries and their headers into structures of 64-bit integers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tools.specgen.writer import CodeWriter
 
 
 def structure_name(type_: Type) -> str:
-    """The structure of C that holds the members of a type."""
+    """Return the name of the C structure that holds the members of a type."""
     return f"struct {type_.name}"
 
 
 class _HeaderWalk(Walk):
-    """Reads a structure into ``h``; byte strings leave position and size."""
+    """Reader of a structure into ``h``; byte strings become position and size."""
 
     def place(self, scope: Scope, path: str) -> str:
         scope.names[path] = f"h->{c_name(scope.prefix + path)}"
@@ -31,7 +31,7 @@ class _HeaderWalk(Walk):
 
 
 def emit_structure(model: Model, type_: Type, out: CodeWriter) -> None:
-    """The structure itself; ``present`` says which members with a condition are there."""
+    """Write the structure; ``present`` says which optional members are present."""
     with out.block(f"{structure_name(type_)} {{", "};"):
         for member in members(model, type_):
             out.line(f"int64_t {member.identifier};")
@@ -40,7 +40,7 @@ def emit_structure(model: Model, type_: Type, out: CodeWriter) -> None:
 
 
 def emit_reader(model: Model, type_: Type, out: CodeWriter) -> None:
-    """``read_<type>``: everything of a message or batch; NULL where it is irregular."""
+    """Write ``read_<type>``, which reads a message or batch; NULL if it is irregular."""
     parameters = [p.id for p in type_.parameters if isinstance(p.type, IntegerType)]
     with out.block(f"{reader_head(type_)}\n{{", "}"):
         scope = Scope(type_)
@@ -55,7 +55,7 @@ def emit_reader(model: Model, type_: Type, out: CodeWriter) -> None:
 
 
 def reader_head(type_: Type) -> str:
-    """The declaration of ``read_<type>``."""
+    """Return the declaration of ``read_<type>``."""
     given = "".join(
         f", int64_t {p.id}" for p in type_.parameters if isinstance(p.type, IntegerType)
     )
@@ -66,7 +66,7 @@ def reader_head(type_: Type) -> str:
 
 
 def _emit_meaning(model: Model, type_: Type, scope: Scope, out: CodeWriter) -> None:
-    """Value instances, and which of the members are there."""
+    """Write value instances and ``present``."""
     translator = Walk(model, out).translator(scope)
     out.line("h->present = 0;")
     for number, member in enumerate(members(model, type_)):
@@ -90,7 +90,7 @@ FRAME_HEAD = "static int read_frame(const uint8_t *p, const uint8_t *end, struct
 
 
 def emit_frame_structure(segment: Segment, out: CodeWriter) -> None:
-    """What is known of an entry before its kind is."""
+    """Write the structure of an entry before its kind is known."""
     with out.block("struct frame {", "};"):
         for member in members(segment.model, segment.entry):
             out.line(f"int64_t {member.identifier};")
@@ -101,7 +101,7 @@ def emit_frame_structure(segment: Segment, out: CodeWriter) -> None:
 
 
 def emit_entry(segment: Segment, out: CodeWriter) -> None:
-    """``read_frame``: the framing of one entry and what chooses its kind."""
+    """Write ``read_frame``, which reads the framing of one entry and the number of its kind."""
     model, entry = segment.model, segment.entry
     with out.block(f"{FRAME_HEAD}\n{{", "}"):
         walk = _HeaderWalk(model, out)
@@ -113,7 +113,7 @@ def emit_entry(segment: Segment, out: CodeWriter) -> None:
         inner = _HeaderWalk(model, lengths)
         inner.fail = "return KS_IRREGULAR;"
         inner.read(Scope(framing, names=scope.names))
-        # Too few bytes for the framing are a short end, a bad value in it is not.
+        # Too few bytes for the framing are a short end; a bad value in it is not.
         text = lengths.text().rstrip("\n").split("\n")
         text[1] = text[1].replace("KS_IRREGULAR", "KS_SHORT")
         out.lines(*text)
@@ -146,7 +146,7 @@ def _emit_peek(segment: Segment, size: str, out: CodeWriter) -> None:
 
 
 def kind_arguments(segment: Segment, kind: Type, frame: str) -> list[str]:
-    """Source text of the integer arguments that the entry hands to a kind."""
+    """Return the source text of the integer arguments that the entry passes to a kind."""
 
     def resolve(path: str) -> str:
         name = "selector" if path == segment.peek.id else c_name(path)
@@ -157,13 +157,13 @@ def kind_arguments(segment: Segment, kind: Type, frame: str) -> list[str]:
 
 
 def cases_of(segment: Segment, kind: Type) -> str:
-    """The condition on ``selector`` under which an entry is of that kind."""
+    """Return the condition on ``selector`` under which an entry is of that kind."""
     values = [case for case, ref in segment.switch.cases if segment.model.type(ref) == kind]
     return " || ".join(f"frame.selector == {value}" for value in values if value is not None)
 
 
 def checksum(model: Model, type_: Type, body: str, end: str) -> str | None:
-    """The condition that the stored checksum of ``h`` is right, None where there is none."""
+    """Return the condition that the stored checksum of ``h`` is right, None if there is none."""
     found = checksum_of(model, type_)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Emits the C that reads the fields of a structure, one behind the other, each read checked."""
+"""Emit the C that reads the fields of a structure one after the other and checks each read."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tools.specgen.writer import CodeWriter
 
 @dataclass(frozen=True)
 class Scope:
-    """Where the values of a structure are in C.
+    """The places of the values of a structure in C.
 
     Attributes:
         type: the structure.
-        prefix: put before dotted ids of its fields, ``headers.`` for instance.
+        prefix: prefix of the dotted ids of its fields, for example ``headers.``.
         names: source text by dotted id; grows while fields are read.
         end: the pointer where the stream of the structure ends.
     """
@@ -42,7 +42,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class _Leaf:
-    """A number in a run of fixed-size fields, ``bit`` bits behind its begin."""
+    """A number in a run of fixed-size fields, ``bit`` bits after its start."""
 
     path: str
     owner: Type
@@ -52,7 +52,7 @@ class _Leaf:
 
 
 class Walk:
-    """Reads structures field by field; subclasses say where values go and what arrays are."""
+    """Reader of structures, field by field; subclasses place values and handle arrays."""
 
     fail = "return NULL;"
 
@@ -62,22 +62,22 @@ class Walk:
         self._pending: list[tuple[Scope, _Leaf]] = []
 
     def place(self, scope: Scope, path: str) -> str:
-        """Declares or names the variable that takes a number."""
+        """Declare or name the variable that takes a number."""
         raise NotImplementedError
 
     def on_bytes(self, scope: Scope, field: Field, start: str, size: str) -> None:
-        """A byte string was read; its size is negative for null."""
+        """Write code for a byte string that was read; its size is negative for null."""
         raise NotImplementedError
 
     def on_read(self, scope: Scope, ids: tuple[str, ...]) -> None:
-        """Fields of those ids have been read."""
+        """Write code after fields with these ids have been read."""
 
     def on_array(self, scope: Scope, field: Field) -> None:
-        """An array of structures begins."""
+        """Write code for an array of structures."""
         raise Unsupported(f"{field.location}: an array has no place here")
 
     def translator(self, scope: Scope, value: str = "_") -> CTranslator:
-        """Translates expressions of the structure."""
+        """Return the translator of expressions of the structure."""
 
         def resolve(path: str) -> str:
             if path not in scope.names:
@@ -87,7 +87,7 @@ class Walk:
         return CTranslator(self.model, scope.type, resolve, value, "p", scope.end)
 
     def read(self, scope: Scope) -> None:
-        """All fields of the structure."""
+        """Write all fields of the structure."""
         fields = list(scope.type.fields)
         while fields:
             run = self._run(fields)
@@ -196,7 +196,7 @@ class Walk:
             raise Unsupported(f"{item.location}: C cannot read it")
 
     def _read_bytes(self, scope: Scope, item: Field, condition: str | None) -> None:
-        """A byte string with its size in front, of a size that is known, or up to the end."""
+        """Write a byte string: after its size, of known size, or up to the end."""
         name = c_name(scope.prefix + item.id)
         size, expression = f"n_{name}", None
         self.out.line(f"int64_t {size} = {'-1' if condition else '0'};")
@@ -254,7 +254,7 @@ class Walk:
             scope.names.setdefault(f"{item.id}.{path}", text)
 
     def arguments(self, scope: Scope, inner: Type, reference: TypeReference) -> dict[str, str]:
-        """The names that parameters of ``inner`` bring into it."""
+        """Return the source text of the parameters of ``inner``, by name."""
         found: dict[str, str] = {}
         for parameter, argument in zip(inner.parameters, reference.arguments, strict=True):
             found |= self._argument(scope, parameter, argument)
@@ -286,7 +286,7 @@ class Walk:
 
 
 def dependencies(expression: Expression) -> frozenset[str]:
-    """First ids of everything that an expression mentions."""
+    """Return the first ids of all names in an expression."""
     return frozenset(node.id for node in walk(expression) if isinstance(node, Name))
 
 

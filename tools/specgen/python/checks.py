@@ -1,4 +1,4 @@
-"""What ``valid:`` and sizes demand, as Python conditions."""
+"""Conditions of ``valid:`` and of sizes as Python source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.specgen.python.expressions import Translator
 
 
 def grouped_cases(kind: SwitchType) -> list[tuple[tuple[int, ...] | None, TypeReference]]:
-    """Cases with the same type together; None is the default."""
+    """Group cases with the same type; None is the default."""
     groups: dict[tuple[bool, TypeReference], list[int]] = {}
     for case, reference in kind.cases:
         groups.setdefault((case is None, reference), []).extend([] if case is None else [case])
@@ -21,7 +21,7 @@ def grouped_cases(kind: SwitchType) -> list[tuple[tuple[int, ...] | None, TypeRe
 
 
 def violated(translator: Translator, type_: Type, field: Field) -> list[str]:
-    """Python conditions, each true where ``valid`` does not hold."""
+    """Return Python conditions, each true if ``valid`` does not hold."""
     valid = field.valid
     assert valid is not None
     value = translator.value

@@ -1,4 +1,4 @@
-"""Emits ``generated/python``: typed model, parsers and serializers in plain Python."""
+"""Emit ``generated/python``: typed model, parsers and serializers in plain Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.specgen.python import model as model_emitter
 
 
 def emit(model: Model) -> list[Output]:
-    """All modules of the target ``python``."""
+    """Return all modules of the target ``python``."""
     return [
         _runtime(model),
         *model_emitter.emit(model),

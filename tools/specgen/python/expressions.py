@@ -1,4 +1,4 @@
-"""Expressions of the specification as Python source, for every emitter of Python.
+"""Translate expressions of the specification to Python source, for every emitter of Python.
 
 Values are those of the typed model: an integer scalar is an ``int``, so ``num_headers.value`` in
 the specification is plain ``num_headers`` here.
@@ -38,7 +38,7 @@ _OPERATORS = {"/": "//"}
 
 @dataclass(frozen=True)
 class Stream:
-    """Source text of ``_io.pos``, ``_io.size`` and of what is left, where they are known."""
+    """Source text of ``_io.pos``, ``_io.size`` and the bytes left, where they are known."""
 
     position: str
     end: str
@@ -56,7 +56,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Translator(Terms):
-    """Turns expressions of one type into Python.
+    """Translator of the expressions of one type to Python.
 
     Attributes:
         resolve: source text of a parameter, field or instance of the type.
@@ -64,7 +64,7 @@ class Translator(Terms):
         stream: source texts of ``_io``.
         enum_names: write enumeration members by name, else as numbers.
         wrap: reduce sums and products that may leave 64 bits, as Java does.
-        overrides: source text of whole sub-expressions, looked up before anything else.
+        overrides: source text of whole sub-expressions, which takes precedence.
     """
 
     resolve: Callable[[str], str]
@@ -75,16 +75,16 @@ class Translator(Terms):
     overrides: Mapping[Expression, str] = field(default_factory=dict)
 
     def text(self, expression: Expression) -> str:
-        """The expression as Python source."""
+        """Return the expression as Python source."""
         return self._top(expression)[0]
 
     def operand(self, expression: Expression) -> str:
-        """The expression as Python source that can stand before or behind any operator."""
+        """Return the expression as Python source that can be an operand of any operator."""
         text, level = self._top(expression)
         return text if level == _ATOM else f"({text})"
 
     def negated(self, expression: Expression) -> str:
-        """Source text that is true where the expression is false."""
+        """Return source text that is true if the expression is false."""
         return self.text(_negation(expression))
 
     def _top(self, expression: Expression) -> tuple[str, int]:
@@ -138,7 +138,7 @@ class Translator(Terms):
             return self.stream.left, _SUM
         level = _PRECEDENCE[node.operator]
         inside = _is_arithmetic(node)
-        # Nobody remembers how shifts, masks and sums bind, so that they get parentheses.
+        # Few remember the precedence of shifts, masks and sums, so they get parentheses.
         clear = level if inside or level <= _AND else _UNARY
         same = isinstance(node.left, Binary) and node.left.operator == node.operator
         left = self._side(node.left, level if same else clear, inside=inside)

@@ -1,9 +1,9 @@
-"""Emits ``generated/python/headers.py``: headers of entries by columns, without objects.
+"""Emit ``generated/python/headers.py``: headers of entries by columns, without objects.
 
-One loop goes from entry to entry and looks only at what can make an entry irregular. Everything
+One loop goes from entry to entry and checks only what can make an entry irregular. Everything
 else is a table of places: ``kafkaspec.codecs.headers`` cuts columns out of the headers, all rows
-at once. This is for kinds of entries whose fields have fixed places, but for bytes up to the end;
-any other kind has no columns here.
+at once. This works for kinds of entries whose fields have fixed places, except bytes up to the
+end; any other kind has no columns here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tools.specgen.python.runs import Leaf, Names, Run, Structs, is_fixed, run_o
 from tools.specgen.python.runs import segments as parts_of
 from tools.specgen.writer import CodeWriter
 
-_HEAD = '''"""Headers of entries by columns: from one to the next, and where fields are."""
+_HEAD = '''"""Headers of entries by columns: the way from one to the next, and places of fields."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ _LOCALS = (
     "unpack", "header", "error", "repeat", "range", "len", "bytes",
 )  # fmt: skip
 _NAMES = Names(frozenset(_LOCALS))
-"""Fields of these names get other variables."""
+"""Names that variables of fields may not have."""
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of entry whose header has one size: framing, a run, and bytes up to the end."""
+    """A kind of entry whose header has a fixed size: framing, a run, and bytes up to the end."""
 
     type: Type
     framing: Run
@@ -69,7 +69,7 @@ class _Kind:
         return self.framing.size + self.run.size
 
     def leaves(self) -> Iterator[tuple[int, Leaf]]:
-        """All numbers with their places in the entry."""
+        """Yield the place of each number in the entry, and the number."""
         for leaf in self.framing.leaves:
             yield leaf.offset, leaf
         for leaf in self.run.leaves:
@@ -77,7 +77,7 @@ class _Kind:
 
 
 def emit(model: Model) -> list[Output]:
-    """The module; none without a segment."""
+    """Return the module; none without a segment."""
     return [
         Output("python/headers.py", (segment.type.spec_id,), _Module(segment).text())
         for segment in segments(model)[:1]
@@ -142,7 +142,7 @@ class _Module:
                 out.line(f"pos += {length} + {kind.framing.size}")
                 out.line("append(pos)")
             with out.block("except error:"):
-                out.line("pass  # fewer bytes are left than a header has")
+                out.line("pass  # fewer bytes are left than a header takes")
             with out.block("if headers and pos > limit:"):
                 out.lines("positions.pop()", "headers.pop()")
             out.line('return positions, b"".join(headers)')
@@ -155,7 +155,7 @@ class _Module:
         return Translator(self.model, self.segment.entry, _NAMES.local).text(body.size)
 
     def _tests(self, kind: _Kind) -> tuple[list[tuple[int, Leaf]], list[str]]:
-        """What the loop looks at, and the conditions that end it."""
+        """Return the variables of the loop, and the conditions that end it."""
         length = self.segment.length.field
         peek = self.segment.peek
         assert isinstance(peek.position, Int)
@@ -234,7 +234,7 @@ class _Module:
         ]  # fmt: skip
 
     def _made(self, kind: _Kind) -> Iterator[tuple[str, Expression, Type]]:
-        """What follows from fields, with expressions over the names of columns."""
+        """Write the columns that are computed from other columns."""
         length, framing = Name(self.segment.length.field.id), kind.framing.size
         yield "size", _sum(length, framing), self.segment.entry
         if kind.rest is not None:
@@ -273,7 +273,7 @@ class _Module:
 
 
 def _is_plain(leaf: Leaf) -> bool:
-    """Whether its bounds, if there are any, are those of one number that looks at nothing else."""
+    """Return whether the bounds, if there are any, depend on one number only."""
     parts = [part for field in leaf.fields for part in valid_parts(field.valid)]
     return not parts or not (leaf.is_bits or any(names(part) - {"_"} for part in parts))
 
@@ -307,7 +307,7 @@ def _sum(name: Name, number: int) -> Expression:
 
 
 def _is_sum(value: Expression) -> bool:
-    """Whether it is a column and a column or number: added for all rows at once."""
+    """Return whether the sum is a column plus a column or number: added for all rows at once."""
     return (
         isinstance(value, Binary)
         and value.operator == "+"
@@ -317,7 +317,7 @@ def _is_sum(value: Expression) -> bool:
 
 
 def _paths(value: Expression) -> Iterator[tuple[str, Expression]]:
-    """The columns that an expression names, dotted ids, each with the part of it that does."""
+    """Yield the columns in an expression: dotted id, and the sub-expression that names it."""
     match value:
         case Name(name):
             yield name, value

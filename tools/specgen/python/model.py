@@ -1,4 +1,4 @@
-"""Emits ``generated/python/model``: the typed model, which all codecs share."""
+"""Emit ``generated/python/model``: the typed model, which all codecs share."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TAKEN = ("self", "field", "dataclass", "property", "list", "int", "bool", "byte
 
 
 def emit(model: Model) -> list[Output]:
-    """One module for each specification that has structures or enumerations, and the package."""
+    """Return one module for each specification with structures or enumerations, and the package."""
     outputs = [
         Output(f"python/model/{spec.id}.py", (spec.id,), _Module(model, spec).text())
         for spec in model.specs
@@ -47,7 +47,7 @@ def _structures(spec: Spec) -> list[Type]:
 
 
 class _Module:
-    """One module of the model."""
+    """Writer of one module of the model."""
 
     def __init__(self, model: Model, spec: Spec) -> None:
         self.model = model
@@ -94,7 +94,7 @@ class _Module:
         return out.text()
 
     def _ordered(self) -> list[Type]:
-        """Structures in the order of the file, but those that defaults need before their users."""
+        """Return the structures in the order of the file, those in defaults first."""
         ordered: list[Type] = []
 
         def add(type_: Type) -> None:
@@ -193,7 +193,7 @@ class _Module:
                 return str(value)
 
     def _has_factory(self, field: Field) -> bool:
-        """A structure that can be made from nothing."""
+        """Return whether a structure can be made without arguments."""
         if field.repeat or field.condition or not isinstance(field.type, TypeReference):
             return False
         type_ = self.model.type(field.type)
@@ -210,7 +210,7 @@ class _Module:
         )
 
     def _post_init(self, type_: Type) -> None:
-        """Optional fields with a default: present by default where their condition holds."""
+        """Write the defaults of optional fields: present if their condition holds."""
         chosen = [f for f in type_.fields if f.condition is not None and f.default is not None]
         if not chosen:
             return
@@ -288,7 +288,7 @@ class _Module:
 
 def _field_doc(type_: Type, field: Field) -> str:
     if is_computed(type_, field) and field.derive is not None:
-        return f"{field.doc} Writers compute it; None where nothing was read.".strip()
+        return f"{field.doc} Writers compute it; None if it was not read.".strip()
     return field.doc
 
 
@@ -298,7 +298,7 @@ def _optional(hint: str) -> str:
 
 def _check_name(name: str, type_: Type) -> None:
     if keyword.iskeyword(name) or name in _TAKEN:
-        raise ValueError(f"{type_.location}: Python cannot have {name} as name of an attribute")
+        raise ValueError(f"{type_.location}: {name} cannot be the name of a Python attribute")
 
 
 def _package(model: Model) -> Output:
@@ -317,7 +317,7 @@ def _package(model: Model) -> Output:
     out.line('"""Specifications that have classes."""')
     out.lines("", "")
     with out.block("def model_class(key: str) -> type[Any]:"):
-        out.line('"""The class of a structure by its key, ``recordbatch.record``; loaded at need.')
+        out.line('"""Return the class of a structure by its key, ``recordbatch.record``.')
         out.lines("", "Raises:", "    KeyError: there is no such structure.", '"""')
         out.line('spec_id = key.partition(".")[0]')
         with out.block("if spec_id not in SPECS:"):

@@ -1,8 +1,8 @@
-"""Emits ``generated/python/parse``: one checked, straight-line function for each type.
+"""Emit ``generated/python/parse``: one checked, straight-line function for each type.
 
-A function takes the buffer, the position, the end of the stream and whether that end is for good
-(``complete``), then the parameters of the type; it returns the value and the position behind it.
-Paths of errors grow on the way out: each caller puts its own field in front.
+A function takes the buffer, the position, the end of the stream and whether that end is final
+(``complete``), then the parameters of the type; it returns the value and the position after it.
+Paths of errors grow on the way out: each caller adds its own field before the path.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOCALS = (
 
 
 def emit(model: Model) -> list[Output]:
-    """One module for each specification, and the package."""
+    """Return one module for each specification, and the package."""
     outputs = [
         Output(f"python/parse/{spec.id}.py", (spec.id,), ParseModule(model, spec).text())
         for spec in model.specs
@@ -35,7 +35,7 @@ def emit(model: Model) -> list[Output]:
 
 
 def taken_names(model: Model) -> frozenset[str]:
-    """Names that local variables of generated functions may not have."""
+    """Return names that local variables of generated functions may not have."""
     specs = (spec.id for spec in model.specs)
     return frozenset((*_LOCALS, *specs, *dir(builtins)))
 
@@ -45,7 +45,7 @@ def _all(model: Model) -> tuple[str, ...]:
 
 
 class ParseModule:
-    """One module of parsers."""
+    """Writer of one module of parsers."""
 
     def __init__(self, model: Model, spec: Spec) -> None:
         self.model = model
@@ -55,7 +55,7 @@ class ParseModule:
         self.names = Names(taken_names(model))
 
     def text(self) -> str:
-        """The whole module without its header."""
+        """Return the whole module without its header."""
         for type_ in self.spec.types:
             self._function(type_)
             self.out.lines("", "")
@@ -109,7 +109,7 @@ class ParseModule:
         with self.out.block(
             f"def parse_{type_.name}({head}{parameters}) -> tuple[{self._hint(type_)}, int]:"
         ):
-            self.out.line(f'"""A value of ``{type_.name}`` and the position behind it."""')
+            self.out.line(f'"""Return a value of ``{type_.name}`` and the position after it."""')
             reader = FieldReader(self.model, type_, self.out, self.structs, self.names)
             reader.read_all()
             self._return(type_, reader)
@@ -133,7 +133,7 @@ class ParseModule:
         self.out.line("return result, pos")
 
     def _bulk(self, type_: Type) -> None:
-        """The fast way through an array of fixed-size items."""
+        """Write the fast reader of an array of fixed-size items."""
         run = bulk_run(self.model, type_)
         parameters = "".join(
             f", {self.names.local(p.id)}: {self._parameter_hint(p)}" for p in type_.parameters
@@ -143,7 +143,7 @@ class ParseModule:
             f" -> list[{self._hint(type_)}]:"
         ):
             self.out.line(
-                f'"""The first ``count`` of ``{type_.name}``, fewer where one is not valid."""'
+                f'"""Return ``count`` items of ``{type_.name}``, or those before an invalid one."""'
             )
             self.out.line(f"stop = pos + count * {run.size}")
             self.out.line("items = []")
@@ -166,7 +166,7 @@ class ParseModule:
             f'path: str = "", spec: str = "{type_.location}") -> tuple[int, int]:'
         ):
             self.out.lines(
-                f'"""A value of ``{type_.name}`` and the position behind it."""',
+                f'"""Return a value of ``{type_.name}`` and the position after it."""',
             )
             short = "(byte >> 1) ^ -(byte & 1)" if zigzag else "byte"
             with self.out.block("if pos < end and (byte := buffer[pos]) < 0x80:"):

@@ -1,4 +1,4 @@
-"""The statements that read the fields of one type, for ``parse``."""
+"""Write the statements that read the fields of one type, for ``parse``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tools.specgen.python.runs import Run, is_fixed, run_of, segments
 
 
 def is_bulk(model: Model, type_: Type) -> bool:
-    """Whether arrays of the type can be read with one ``iter_unpack``."""
+    """Return whether arrays of the type can be read with one ``iter_unpack``."""
     return (
         not type_.is_transparent
         and bool(type_.fields)
@@ -43,15 +43,15 @@ def _is_array_of(type_: Type, field: Field) -> bool:
 
 
 def bulk_run(model: Model, type_: Type) -> Run:
-    """The one run of a type that ``is_bulk``."""
+    """Return the one run of a type that ``is_bulk``."""
     return run_of(model, type_, type_.fields)
 
 
 class FieldReader(RunReader):
-    """Writes the body of one parser."""
+    """Writer of the body of one parser."""
 
     def read_all(self) -> None:
-        """Every field in order."""
+        """Write every field in order."""
         if self.type.scalar:
             self.out.line("start = pos")
         if self.type.peek_instances:
@@ -147,7 +147,7 @@ class FieldReader(RunReader):
         return False
 
     def _with_path(self, field: Field, body: Callable[[], None]) -> None:
-        """Errors from inside get the field in front of their path."""
+        """Write a handler that adds the field before the path of errors from inside."""
         with self.out.block("try:"):
             body()
         with self.out.block("except KafkaSpecError as error:"):
@@ -158,7 +158,7 @@ class FieldReader(RunReader):
             self.out.line("raise")
 
     def _value(self, field: Field, target: str, *, guarded: bool = True) -> None:
-        """One value into ``target``; ``guarded`` puts the field in front of paths of errors."""
+        """Read one value into ``target``; ``guarded`` adds the field before paths of errors."""
         place = self._place(field)
         kind = field.type
         checked = field.valid is not None and not self.type.scalar
@@ -187,7 +187,7 @@ class FieldReader(RunReader):
         self._check(field, target, place, "pos")
 
     def _sized(self, field: Field, size: Expression, place: Place) -> None:
-        """``stop`` becomes the end of a part of ``size`` bytes."""
+        """Set ``stop`` to the end of ``size`` bytes."""
         text = self.translator().operand(size)
         if not self.translator().never_negative(field, size):
             with self.out.block(f"if {text} < 0:"):
@@ -252,7 +252,7 @@ class FieldReader(RunReader):
             if default is not None:
                 call(default)
             else:
-                # The handler around this puts the path of the field in front.
+                # The handler around this adds the path of the field.
                 self.out.line(f'raise invalid(pos, {on}, "", "{field.location}")')
 
     def _refuse_peeks(self, field: Field, kind: TypeReference | SwitchType) -> None:

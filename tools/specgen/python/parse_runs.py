@@ -1,4 +1,4 @@
-"""The statements that read runs of fixed-width fields, for ``parse``."""
+"""Write the statements that read runs of fixed-width fields, for ``parse``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.specgen.writer import CodeWriter
 
 @dataclass(frozen=True)
 class Place:
-    """Source texts of where an error is: its offset, path and place in the specification."""
+    """Source texts of the place of an error: offset, path and place in the specification."""
 
     offset: str
     path: str
@@ -27,7 +27,7 @@ class Place:
 
 
 class RunReader:
-    """Writes the part of a parser that reads runs, and what all parts need."""
+    """Writer of the runs of a parser, with the basics for all of its statements."""
 
     def __init__(
         self, model: Model, type_: Type, out: CodeWriter, structs: Structs, names_: Names
@@ -41,11 +41,11 @@ class RunReader:
         self.seen: set[str] = set()
 
     def local(self, name: str) -> str:
-        """The variable that holds a field."""
+        """Return the variable that holds a field."""
         return self.names.local(name)
 
     def construct(self, type_: Type, parents: tuple[Field, ...] = ()) -> str:
-        """The call that makes the value from the variables."""
+        """Return the call that makes the value from the variables."""
         parts = [] if parents else [f"{p.id}={self.local(p.id)}" for p in type_.parameters]
         for field in model_fields(type_):
             if is_computed(type_, field):
@@ -59,7 +59,7 @@ class RunReader:
         return f"{self._module(type_)}{type_.class_name}({', '.join(parts)})"
 
     def translator(self, value: str = "_", position: str = "pos") -> Translator:
-        """Expressions of this type over the local variables."""
+        """Return the translator of expressions of this type over the local variables."""
         return Translator(
             self.model,
             self.type,
@@ -91,7 +91,7 @@ class RunReader:
         return Place(offset, f'"{path}"', f'"{field.location}"')
 
     def targets(self, run: Run) -> str:
-        """The variables of a run, as the left side of an assignment."""
+        """Return the variables of a run, as the left side of an assignment."""
         listed = ", ".join(self._leaf_variable(leaf) for leaf in run.leaves)
         return f"({listed},)" if len(run.leaves) == 1 else f"({listed})"
 
@@ -109,7 +109,7 @@ class RunReader:
         self.out.line(f"pos += {run.size}")
 
     def _short_run(self, run: Run) -> None:
-        """Not all is there: an earlier field that is wrong goes before the one that is missing."""
+        """Write the case of a cut run: an earlier wrong field is reported before a missing one."""
         for leaf in run.leaves[:-1]:
             with self.out.block(f"if end - pos < {leaf.offset + leaf.size}:"):
                 self._raise_missing(leaf)
@@ -139,7 +139,7 @@ class RunReader:
         self.out.line(f"raise missing({place.offset}, complete, {place})")
 
     def after_run(self, run: Run, on_invalid: str = "") -> None:
-        """Bits, checks and structures of a run whose numbers are in their variables."""
+        """Write bits, checks and structures of a run whose numbers are in their variables."""
         for leaf in run.leaves:
             self._after_leaf(leaf, on_invalid)
         for field in run.fields:
@@ -160,19 +160,19 @@ class RunReader:
         for field in leaf.fields:
             offset = plus("pos", leaf.offset)
             place = self._place(field, offset, leaf.parents)
-            behind = plus("pos", leaf.offset + leaf.size)
-            self._check(field, self._variable(leaf.parents, field), place, behind, on_invalid)
+            after = plus("pos", leaf.offset + leaf.size)
+            self._check(field, self._variable(leaf.parents, field), place, after, on_invalid)
 
     def _check(
-        self, field: Field, value: str, place: Place, behind: str, on_invalid: str = ""
+        self, field: Field, value: str, place: Place, after: str, on_invalid: str = ""
     ) -> None:
         if field.valid is None:
             return
-        for test in violated(self.translator(value, behind), self.type, field):
+        for test in violated(self.translator(value, after), self.type, field):
             with self.out.block(f"if {test}:"):
                 self.out.line(on_invalid or f"raise invalid({place.offset}, {value}, {place})")
 
 
 def plus(name: str, number: int) -> str:
-    """``name + number``, or the name alone."""
+    """Return ``name + number``, or the name alone."""
     return f"{name} + {number}" if number else name

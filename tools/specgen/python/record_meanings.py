@@ -1,4 +1,4 @@
-"""What users see of a record, as expressions inside of a loop over the records of a batch."""
+"""The fields of users' records as expressions in a loop over the records of a batch."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from tools.specgen.model import Model, Scalar, Type, TypeReference, ValueInstanc
 from tools.specgen.python.expressions import Translator
 
 _HALF: Interval = (LONG[0] // 2, LONG[1] // 2)
-"""Two numbers in these bounds have a sum that fits 64 bits."""
+"""Bounds of numbers of which any two have a sum that fits 64 bits."""
 
 
 class UnsupportedError(Exception):
-    """The specification has a shape that the loop is not made for."""
+    """The specification has a shape that the loop does not support."""
 
 
 class Meanings:
     """The fields of ``kafkaspec.model.Record`` over the fields of the specification's record.
 
-    What is the same for every record of a batch is computed once, before the loop. Numbers of 64
-    bits that are added are limited to half of that range, so that no sum has to be reduced.
+    Values that are the same for every record of a batch are computed once, before the loop. 64-bit
+    numbers that are added are limited to half of the range, so that no sum has to be reduced.
     """
 
     def __init__(self, model: Model, type_: Type, local: Callable[[str], str]) -> None:
@@ -46,20 +46,20 @@ class Meanings:
         self._texts = [self._text(value) for value in self.wanted.values()]
 
     def texts(self) -> list[str]:
-        """Source texts, in the order of the tuple."""
+        """Return the source texts in the order of the tuple."""
         return self._texts
 
     def used(self) -> set[str]:
-        """Names of fields that are needed."""
+        """Return the names of the fields that are needed."""
         return {name for value in self.wanted.values() for name in names(value)}
 
     def assignments(self) -> Iterator[str]:
-        """Statements that belong before the loop."""
+        """Yield the statements before the loop."""
         for expression, name in self.hoisted.items():
             yield f"{name} = {Translator(self.model, self.type, str).text(expression)}"
 
     def limits(self) -> Iterator[tuple[str, Interval]]:
-        """Variables from before the loop, and what they have to lie in."""
+        """Yield the variables from before the loop and their bounds."""
         for expression, interval in self.bounds.items():
             yield self.hoisted[expression], interval
 

@@ -1,9 +1,9 @@
-"""Emits ``generated/python/records.py``: one loop from a batch's payload to records for users.
+"""Emit ``generated/python/records.py``: one loop from a batch's payload to records for users.
 
-The loop does without bounds checks, since bytes raise ``IndexError`` by themselves, and without
-objects of the typed model. What makes it safe is that positions only grow: if a record ends
-exactly where its size says, everything read for it lay inside of it. At the least irregularity it
-gives up and returns None, and the caller asks the checked parser.
+The loop needs no bounds checks, since bytes raise ``IndexError`` by themselves, and no objects of
+the typed model. It is safe because positions only grow: if a record ends exactly where its size
+says, everything read for it was inside it. At the least irregularity it gives up and returns
+None, and the caller uses the checked parser.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from tools.specgen.python.runs import Names
 from tools.specgen.writer import CodeWriter
 
 _HEADER = ("key", "value")
-"""Fields of a header that users see: the first as text."""
+"""Fields of a header that users see, the first as text."""
 
 _LOCALS = ("data", "records", "append", "build", "zigzag", "number", "longer")
 
 
 def emit(model: Model) -> list[Output]:
-    """Return the module, where the specification has record sets at all."""
+    """Return the module; none if the specification has no record sets."""
     sets = [batch.record_set for segment in segments(model) for batch in segment.batches]
     if not sets:
         return []
@@ -94,12 +94,12 @@ def _loop(model: Model, record_set: Type) -> str:
     except UnsupportedError as reason:
         out = CodeWriter()
         with out.block(f"def decode_{record_set.name}(batch: Any, data: bytes) -> None:"):
-            out.line(f'"""Return None: no loop is made, since {reason}."""')
+            out.line(f'"""Return None: there is no loop, since {reason}."""')
         return out.text().rstrip("\n")
 
 
 def _helpers(out: CodeWriter) -> None:
-    """Write what all loops share."""
+    """Write the helpers that all loops share."""
     out.line("_ZIGZAG = tuple((code >> 1) ^ -(code & 1) for code in range(0x80))")
     out.lines("", "")
     with out.block("def _longer(data: bytes, pos: int, size: int, limit: int) -> tuple[int, int]:"):
@@ -119,13 +119,13 @@ def _helpers(out: CodeWriter) -> None:
 
 
 class RecordLoop:
-    """Writes ``decode_<record set>``."""
+    """Writer of ``decode_<record set>``."""
 
     def __init__(self, model: Model, record_set: Type) -> None:
         self.model = model
         self.record_set = record_set
         if len(record_set.parameters) != 1:
-            raise UnsupportedError("a record set knows another thing than its batch")
+            raise UnsupportedError("a record set has a parameter other than its batch")
         self.batch = record_set.parameters[0].id
         self.array, self.frame, self.record = self._shapes()
         self.names = Names(taken_names(model) | frozenset(_LOCALS))
@@ -138,14 +138,14 @@ class RecordLoop:
         frame = self.model.type(arrays[0].type)
         body = frame.fields[-1].type if frame.is_frame else None
         if not isinstance(body, TypeReference):
-            raise UnsupportedError("records do not stand behind their sizes")
+            raise UnsupportedError("records do not come after their sizes")
         batch = (Name(self.batch),)
         if arrays[0].type.arguments != batch or body.arguments != batch:
-            raise UnsupportedError("records know another thing than their batch")
+            raise UnsupportedError("records have a parameter other than their batch")
         return arrays[0], frame, self.model.type(body)
 
     def text(self) -> str:
-        """Return the function."""
+        """Return the lines of the function."""
         inner = CodeWriter()
         self._loop(inner)
         out = CodeWriter()
@@ -180,7 +180,7 @@ class RecordLoop:
         return Translator(self.model, type_, self.local, value=value, stream=Stream("pos", end))
 
     def local(self, name: str) -> str:
-        """The variable of a field; the batch is the argument of the function."""
+        """Return the variable of a field; the batch is the argument of the function."""
         return name if name == self.batch else self.names.local(name)
 
     def _loop(self, out: CodeWriter) -> None:
@@ -190,7 +190,7 @@ class RecordLoop:
         count = self._translator(self.record_set).text(self.array.repeat.count)
         with out.block("try:"), out.block(f"for _ in range({count}):"):
             self._record(out)
-        # A key that is not UTF-8 is legal, and rare enough to be left to the other parser.
+        # A key that is not UTF-8 is legal, and rare enough to leave to the checked parser.
         with out.block("except (IndexError, UnicodeDecodeError):"):
             out.line("return None")
         with out.block("if pos > len(data):"):
@@ -227,7 +227,7 @@ class RecordLoop:
         out.line(f"append(build(Record, ({', '.join(meanings)})))")
 
     def _only_not_negative(self, type_: Type, field: Field) -> bool:
-        """What is demanded is that the number is not negative, and nothing else."""
+        """Check that ``valid`` demands only that the number is not negative."""
         value = Attribute(Name(field.id), "value")
         return (
             field.valid is not None
@@ -280,14 +280,14 @@ class RecordLoop:
                 out.line("return None")
 
     def _code(self, out: CodeWriter, scalar: Scalar) -> None:
-        """The next varint as it is coded, one or two bytes without a call."""
+        """Write the next varint as it is coded, one or two bytes without a call."""
         out.lines("number = data[pos]", "pos += 1")
         with out.block("if number >= 0x80:"):
             self._more(out, scalar)
 
     def _more(self, out: CodeWriter, scalar: Scalar) -> None:
         size, bits, _ = VARINTS[scalar]
-        # Of 64 bits one is kept free, so that sums of two such numbers cannot overflow.
+        # One of 64 bits stays free, so that sums of two such numbers cannot overflow.
         limit = 1 << min(bits, 63)
         out.lines("number += (data[pos] << 7) - 0x80", "pos += 1")
         with out.block("if number >= 0x4000:"):
@@ -336,7 +336,7 @@ class RecordLoop:
         out.line("pos = end")
 
     def _counts(self, type_: Type, field: Field) -> bool:
-        """A count that zero always satisfies: then the array can be left out at once."""
+        """Return whether zero is always a valid count, so that the array can be left out."""
         derive = field.derive
         if derive is None or derive.function is not DeriveFunction.COUNT or derive.plus:
             return False

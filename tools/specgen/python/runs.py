@@ -1,4 +1,4 @@
-"""Runs of fixed-width fields: what Python reads and writes with one ``struct.Struct``."""
+"""Runs of fixed-width fields, which Python reads and writes with one ``struct.Struct``."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Leaf:
         return path_of(self.parents, self.fields[0])
 
     def shifted(self) -> Iterator[tuple[Field, int, int]]:
-        """Bit fields with the shift to the right and the mask that give their values."""
+        """Bit fields with the right shift and the mask that give their values."""
         shift = 8 * self.size
         for bit_field in self.fields:
             assert isinstance(bit_field.type, BitsType)
@@ -88,7 +88,7 @@ def path_of(parents: Sequence[Field], last: Field) -> str:
 
 
 def segments(model: Model, type_: Type) -> list[Segment]:
-    """The fields of a type, neighbours of fixed width put together."""
+    """Return the fields of a type, with neighbours of fixed width put together."""
     result: list[Segment] = []
     pending: list[Field] = []
 
@@ -108,14 +108,14 @@ def segments(model: Model, type_: Type) -> list[Segment]:
 
 
 def run_of(model: Model, type_: Type, fields: Sequence[Field]) -> Run:
-    """One run of the given fields."""
+    """Return one run of the given fields."""
     leaves: list[Leaf] = []
     _add_leaves(model, type_, tuple(fields), (), leaves)
     return Run(tuple(fields), tuple(leaves))
 
 
 def is_fixed(model: Model, item: Field) -> bool:
-    """Whether the field can be part of a run."""
+    """Return whether the field can be part of a run."""
     if item.repeat or item.condition or item.is_guard:
         return False
     match item.type:
@@ -133,7 +133,7 @@ def is_fixed(model: Model, item: Field) -> bool:
 
 
 def _is_simple(model: Model, item: Field) -> bool:
-    """Fixed, set by the constructor, and checked, if at all, without looking at other fields."""
+    """Return whether it is fixed, set by the constructor, and checked without other fields."""
     used = {name for part in valid_parts(item.valid) for name in names(part)}
     return is_fixed(model, item) and item.derive is None and used <= {"_"}
 
@@ -185,23 +185,23 @@ class Structs:
     names: dict[str, str] = field(default_factory=dict)
 
     def name(self, format_: str) -> str:
-        """Name of the constant."""
+        """Return the name of the constant."""
         return self.names.setdefault(format_, f"_S{len(self.names)}")
 
     def lines(self) -> Iterator[str]:
-        """Their definitions."""
+        """Return their definitions."""
         for format_, name in self.names.items():
             yield f'{name} = Struct("{format_}")'
 
 
 @dataclass
 class Names:
-    """Names of local variables: ids of the specification, made different from what is in use."""
+    """Names of local variables: ids of the specification, changed if they are already in use."""
 
     taken: frozenset[str]
 
     def local(self, name: str) -> str:
-        """``type`` is a builtin and becomes ``type_``."""
+        """Return the variable for an id; ``type`` is a builtin and becomes ``type_``."""
         while name in self.taken or keyword.iskeyword(name):
             name += "_"
         return name

@@ -1,4 +1,4 @@
-"""What generated modules share; copied as it stands to ``generated/python/runtime.py``."""
+"""Shared functions of generated modules; copied unchanged to ``generated/python/runtime.py``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 def signed64(value: int) -> int:
-    """``value`` modulo 2**64 as a signed integer: sums and products wrap around as in Java."""
+    """Return ``value`` modulo 2**64 as a signed integer: sums and products wrap as in Java."""
     return ((value + 0x8000_0000_0000_0000) & 0xFFFF_FFFF_FFFF_FFFF) - 0x8000_0000_0000_0000
 
 
@@ -21,7 +21,7 @@ _LOW, _HIGH = 0x7FFF_FFFF_FFFF_FFFF, 0x8000_0000_0000_0000
 
 
 def sums(column: Sequence[int], other: Sequence[int] | int) -> memoryview:
-    """A column of signed 64-bit integers plus another one, or plus a number, modulo 2**64.
+    """Add a column or a number to a column of signed 64-bit integers, modulo 2**64.
 
     All rows are one large integer each, so that no row costs an object. The highest bits of the
     rows are added apart, without a carry into the next row.
@@ -48,7 +48,7 @@ def _masks(rows: int) -> tuple[int, int]:
 
 
 def missing(offset: int, complete: bool, path: str, spec: str) -> KafkaSpecError:
-    """The bytes of a field end too early: for now, or for good where the end is known."""
+    """Return the error for a field that is cut; ``complete`` says that no more bytes can follow."""
     if complete:
         detail = "the field reaches beyond the end of the structure that holds it"
         return make_error(Reason.OVERRUN, detail, offset=offset, path=path, spec=spec)
@@ -57,25 +57,25 @@ def missing(offset: int, complete: bool, path: str, spec: str) -> KafkaSpecError
 
 
 def invalid(offset: int, value: object, path: str, spec: str) -> KafkaSpecError:
-    """A value that the specification forbids."""
+    """Return the error for a value that the specification forbids."""
     detail = f"the value {value!r} is not allowed"
     return make_error(Reason.INVALID_VALUE, detail, offset=offset, path=path, spec=spec)
 
 
 def trailing(offset: int, left: int, path: str, spec: str) -> KafkaSpecError:
-    """Bytes where a structure should end."""
-    detail = f"{left} bytes are left behind the last field"
+    """Return the error for bytes where a structure should end."""
+    detail = f"{left} bytes are left after the last field"
     return make_error(Reason.TRAILING_BYTES, detail, offset=offset, path=path, spec=spec)
 
 
 def endless(offset: int, path: str, spec: str) -> KafkaSpecError:
-    """A varint whose last possible byte says that another follows."""
+    """Return the error for a varint whose last possible byte says that another follows."""
     detail = "the last byte that the varint may have says that another follows"
     return make_error(Reason.VARINT_TOO_LONG, detail, offset=offset, path=path, spec=spec)
 
 
 def unencodable(value: object, path: str, spec: str) -> KafkaSpecError:
-    """A value that cannot be written."""
+    """Return the error for a value that cannot be written."""
     shown = repr(value)
     if len(shown) > 80:
         shown = f"{shown[:77]}..."
@@ -84,18 +84,18 @@ def unencodable(value: object, path: str, spec: str) -> KafkaSpecError:
 
 
 def check_integer(value: object, low: int, high: int, path: str, spec: str) -> None:
-    """Refuse what is not an integer of that range."""
+    """Refuse a value that is not an integer in the range."""
     if not isinstance(value, int) or not low <= value <= high:
         raise unencodable(value, path, spec)
 
 
 def check_bytes(value: object, path: str, spec: str) -> None:
-    """Refuse what is not a byte string."""
+    """Refuse a value that is not a byte string."""
     if not isinstance(value, bytes | bytearray | memoryview):
         raise unencodable(value, path, spec)
 
 
 def check_items(value: object, path: str, spec: str) -> None:
-    """Refuse what is not an array."""
+    """Refuse a value that is not an array."""
     if not isinstance(value, list | tuple):
         raise unencodable(value, path, spec)

@@ -1,8 +1,8 @@
-"""Emits ``generated/python/serialize``: one function for each type, from the model to bytes.
+"""Emit ``generated/python/serialize``: one function for each type, from the model to bytes.
 
-A function appends to ``out``. Fields that follow from others are computed: lengths and counts
-where they stand or, like checksums, patched once the bytes behind them are there. With ``raw``
-what was stored is written instead, and nothing is checked but that it fits.
+A function appends to ``out``. Derived fields are computed: lengths and counts in place or, like
+checksums, patched when the bytes after them are there. With ``raw`` the stored values are written
+instead, and the only check is that they fit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOCALS = ("out", "value", "raw", "view", "number", "body")
 
 
 def emit(model: Model) -> list[Output]:
-    """One module for each specification, and the package."""
+    """Return one module for each specification, and the package."""
     outputs = [
         Output(f"python/serialize/{spec.id}.py", (spec.id,), SerializeModule(model, spec).text())
         for spec in model.specs
@@ -34,7 +34,7 @@ def emit(model: Model) -> list[Output]:
 
 
 class SerializeModule:
-    """One module of serializers."""
+    """Writer of one module of serializers."""
 
     def __init__(self, model: Model, spec: Spec) -> None:
         self.model = model
@@ -44,7 +44,7 @@ class SerializeModule:
         self.names = Names(taken_names(model) | frozenset(_LOCALS))
 
     def text(self) -> str:
-        """The whole module without its header."""
+        """Return the whole module without its header."""
         for type_ in self.spec.types:
             self._function(type_)
             self.out.lines("", "")
@@ -149,7 +149,7 @@ class SerializeModule:
             self.out.line("out.append(number)")
 
     def _choice(self, type_: Type) -> None:
-        """The class of the value decides; what the switch looks at has to agree."""
+        """Write a choice by the class of the value; the number that the switch reads must agree."""
         field = type_.fields[0]
         kind = field.type
         assert isinstance(kind, SwitchType)

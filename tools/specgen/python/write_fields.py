@@ -1,4 +1,4 @@
-"""The statements that write the fields of one type, for ``serialize``."""
+"""Write the statements that write the fields of one type, for ``serialize``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.specgen.python.write_runs import RunWriter
 
 
 def needed_parameters(model: Model, type_: Type) -> frozenset[str]:
-    """Parameters that the writer of a frame or choice has to be told; structures hold theirs."""
+    """Return the parameters that the writer of a frame or choice takes; structures hold theirs."""
     if type_.scalar or not type_.is_transparent:
         return frozenset()
     kind = type_.fields[-1].type
@@ -38,10 +38,10 @@ def needed_parameters(model: Model, type_: Type) -> frozenset[str]:
 
 
 class FieldWriter(RunWriter):
-    """Writes the body of one serializer."""
+    """Writer of the body of one serializer."""
 
     def write_all(self) -> None:
-        """Every field in order, then what can only be known at the end."""
+        """Write every field in order, then the values that are known only at the end."""
         for segment in segments(self.model, self.type):
             if isinstance(segment, Run):
                 self._run(segment)
@@ -91,7 +91,7 @@ class FieldWriter(RunWriter):
                 self.value(field, "item", "out", guarded=False)
 
     def _check_count(self, field: Field, stored: str) -> None:
-        """A count that is not derived from the array is given, and has to agree."""
+        """Check that a count that is not derived from the array agrees with it."""
         count = field.repeat.count if field.repeat else None
         if count is None or any(
             other.derive and other.derive.first == field.id and other.id in names(count)
@@ -112,7 +112,7 @@ class FieldWriter(RunWriter):
         return False
 
     def value(self, field: Field, stored: str, out: str, *, guarded: bool = True) -> None:
-        """One value; ``guarded`` puts the field in front of paths of errors."""
+        """Write one value; ``guarded`` adds the field before paths of errors."""
         where = self._where(field)
         match field.type:
             case BytesType(size):
@@ -144,7 +144,7 @@ class FieldWriter(RunWriter):
                 raise ValueError(f"{field.location}: a switch needs a type of its own")
 
     def _check_class(self, field: Field, type_: Type, stored: str) -> None:
-        """The writer of a structure looks as well, but does not know the field."""
+        """Check the class here, since the writer of the structure does not know the field."""
         if not type_.is_transparent:
             with self.out.block(f"if not isinstance({stored}, {self.class_of(type_)}):"):
                 self.out.line(f'raise unencodable({stored}, "", "{field.location}")')
@@ -160,7 +160,7 @@ class FieldWriter(RunWriter):
             self.out.line(f"raise unencodable({stored}, {where})")
 
     def _check_scalar(self, field: Field, stored: str, where: str) -> None:
-        """The range is checked by the scalar's writer; ``valid`` needs an integer first."""
+        """Check the type of an integer before ``valid``; the scalar's writer checks its range."""
         if field.valid is None:
             return
         with self.out.block(f"if not isinstance({stored}, int):"):
@@ -194,7 +194,7 @@ class FieldWriter(RunWriter):
         return f"{module}write_{reference.name}"
 
     def with_path(self, path: str, body: Callable[[], None]) -> None:
-        """Errors from inside get ``path`` in front of theirs."""
+        """Write a handler that adds ``path`` before the path of errors from inside."""
         with self.out.block("try:"):
             body()
         with self.out.block("except KafkaSpecError as error:"):

@@ -1,4 +1,4 @@
-"""The statements that write runs and computed fields, for ``serialize``."""
+"""Write the statements that write runs and computed fields, for ``serialize``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tools.specgen.writer import CodeWriter
 
 
 class RunWriter(ABC):
-    """Writes the part of a serializer that needs positions, and what all parts need."""
+    """Writer of the runs and positions of a serializer, and the basics for its statements."""
 
     def __init__(
         self, model: Model, type_: Type, out: CodeWriter, structs: Structs, names_: Names
@@ -44,12 +44,12 @@ class RunWriter(ABC):
         self.checked: set[str] = set()
 
     def class_of(self, type_: Type) -> str:
-        """Source text of the model class."""
+        """Return the source text of the model class."""
         module = "model" if type_.spec_id == self.type.spec_id else f"{type_.spec_id}_model"
         return f"{module}.{type_.class_name}"
 
     def _spans(self) -> set[str]:
-        """Fields whose position is needed later."""
+        """Return the ids of fields whose position is needed later."""
         found = {field.id for field in self.type.fields if self._is_patched(field)}
         for field in self.type.fields:
             if field.derive and self._is_patched(field):
@@ -67,7 +67,7 @@ class RunWriter(ABC):
             self.out.line(f"{field.id}_end = {end}")
 
     def _is_patched(self, field: Field) -> bool:
-        """A fixed-width field that is computed from bytes behind it."""
+        """Return whether the field has a fixed width and is computed from bytes after it."""
         derive = field.derive
         if derive is None or not isinstance(field.type, IntegerType):
             return False
@@ -89,7 +89,7 @@ class RunWriter(ABC):
         return f'{text}, "{field.location}"'
 
     def _stored(self, field: Field, parents: tuple[Field, ...] = ()) -> str:
-        """Source text of what the model holds for a field."""
+        """Return the source text of the stored value of a field."""
         if self.type.scalar or self.type.is_transparent:
             return "value"
         return ".".join(["value", *(step.id for step in (*parents, field))])
@@ -108,7 +108,7 @@ class RunWriter(ABC):
         return f"value.{name}"
 
     def _run(self, run: Run) -> None:
-        """Numbers between byte strings are packed together; the strings are appended."""
+        """Pack the numbers between byte strings together, and append the strings."""
         for _, fields in groupby(run.fields, lambda field: isinstance(field.type, BytesType)):
             self._part(run_of(self.model, self.type, tuple(fields)))
 
@@ -129,11 +129,11 @@ class RunWriter(ABC):
                     self.out.line(f"out += {self._stored(leaf.fields[0], leaf.parents)}")
             else:
                 self._pack(list(leaves))
-        behind = run.size
+        after = run.size
         for field in reversed(run.fields):
-            behind_text = f"len(out) - {run.size - behind}" if behind < run.size else "len(out)"
-            self._mark_end(field, behind_text)
-            behind = _offset_of(run, field)
+            end = f"len(out) - {run.size - after}" if after < run.size else "len(out)"
+            self._mark_end(field, end)
+            after = _offset_of(run, field)
 
     def _check_classes(self, field: Field, parents: tuple[Field, ...]) -> None:
         assert isinstance(field.type, TypeReference)
@@ -166,7 +166,7 @@ class RunWriter(ABC):
                 self._check(field, text, where)
 
     def _check_stored(self, field: Field) -> None:
-        """What is written over the computed value with ``raw``, looked at in its turn."""
+        """Replace a computed value with the stored one if ``raw``, and check that it fits."""
         assert isinstance(field.type, IntegerType)
         stored = self._stored(field)
         low, high = field.type.minimum, field.type.maximum
@@ -174,7 +174,7 @@ class RunWriter(ABC):
             self.out.line(f"check_integer({stored}, {low}, {high}, {self._where(field)})")
 
     def _number(self, field: Field, parents: tuple[Field, ...]) -> str:
-        """Source text of the number to write; computed ones go to a variable first."""
+        """Return the source text of the number to write; computed ones go to a variable first."""
         stored = self._stored(field, parents)
         if field.derive and not self.type.is_opaque_count(field):
             return self._derived(field)
@@ -207,7 +207,7 @@ class RunWriter(ABC):
         return self.names.local(field.id) if own else self._stored(field, leaf.parents)
 
     def _derived(self, field: Field) -> str:
-        """A length or count, or what was stored, in a variable; its source text."""
+        """Put a length or count, computed or stored, in a variable and return its source text."""
         name = self.names.local(field.id)
         computed = self._length(field)
         self.out.line(f"{name} = {computed}")
@@ -244,7 +244,7 @@ class RunWriter(ABC):
         return f"len({body}){plus}"
 
     def _check_kind(self, kind: str, field: Field, stored: str) -> None:
-        """Once for each field: it is looked at for its length as well."""
+        """Write the body once for each field, since its length is needed too."""
         if self.type.scalar or field.id in self.checked:
             return
         self.checked.add(field.id)
@@ -258,7 +258,7 @@ class RunWriter(ABC):
         pending = [field for field in self.type.fields if self._is_patched(field)]
         lengths = [f for f in pending if f.derive and f.derive.function is DeriveFunction.LEN]
         checksums = [f for f in pending if f not in lengths]
-        # A checksum over another one comes later: the inner one begins further behind.
+        # A checksum over another one comes later: the inner one starts at a later byte.
         for field in (*lengths, *reversed(checksums)):
             self._patch_one(field)
 
@@ -285,7 +285,7 @@ class RunWriter(ABC):
         self.out.line(f"{struct}.pack_into(out, {field.id}_at, {name})")
 
     def _check(self, field: Field, value: str, where: str) -> None:
-        """What ``valid`` demands; what it says of the stream holds for all that is written."""
+        """Check ``valid``; its conditions on the stream hold for everything that is written."""
         if field.valid is None or _mentions_stream(field.valid):
             return
         computed = field.derive is not None and not self.type.is_opaque_count(field)
@@ -305,7 +305,7 @@ class RunWriter(ABC):
 
     @abstractmethod
     def value(self, field: Field, stored: str, out: str, *, guarded: bool = True) -> None:
-        """Write one value; ``guarded`` puts the field in front of paths of errors."""
+        """Write one value; ``guarded`` adds the field before paths of errors."""
 
 
 def _operand(test: str) -> str:

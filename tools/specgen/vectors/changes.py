@@ -1,4 +1,4 @@
-"""Ways to break, or nearly break, the rules of one field at a time."""
+"""Break, or nearly break, the rules of one field at a time."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Change:
 
     Attributes:
         name: ``last_offset_delta.maximum``.
-        why: the rule that is touched.
-        overrides: of fields, for ``Builder.build``.
+        why: the rule that the change touches.
+        overrides: overrides of fields, for ``Builder.build``.
         field: id of the field, "" for none in particular.
         canonical: whether a writer writes these bytes for this value.
         cut: bytes to keep, None for all.
-        extra: bytes behind.
+        extra: bytes to append.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Changes:
         self._base = base
 
     def all(self) -> Iterator[Change]:
-        """In the order of the fields."""
+        """Return the changes in the order of the fields."""
         yield Change("base", "Every field has its default or some allowed value.")
         present = {node.field.id for node in self._base.nodes}
         for item in self._type.fields:
@@ -91,7 +91,7 @@ class Changes:
             yield from self._nested(item)
 
     def _items(self, item: Field) -> Iterator[Change]:
-        """Numbers inside of an item, which readers of many items may read in another way."""
+        """Yield changes of numbers in an item, since readers may read many items in another way."""
         holder = self._base.node(item.id).items[0].inner
         for node in holder.nodes if holder is not None else []:
             bounds = value_range(self._model, node.field)
@@ -103,7 +103,7 @@ class Changes:
                     yield Change(name, why, override, canonical=node.field.derive is None)
 
     def _nested(self, item: Field) -> Iterator[Change]:
-        """Each bit of a structure of bit fields."""
+        """Yield a change for each bit of a structure of bit fields."""
         assert isinstance(item.type, TypeReference)
         for bits in self._model.type(item.type).fields:
             if isinstance(bits.type, BitsType):
@@ -125,13 +125,13 @@ class Changes:
         for number in around(item.valid):
             for change in self._number(item, f"{number}", number, bounds):
                 yield change
-                # What is wrong counts before what is missing behind it.
+                # A wrong value is reported before a missing one after it.
                 keep = len(self._base.data) - 1
                 why = f"{change.why} The input ends at byte {keep}."
                 name = f"{change.name}.cut"
                 yield replace(change, name=name, why=why, cut=keep, canonical=False)
         if item.derive is not None and self._type.field_by_id[item.derive.first].repeat:
-            why = f"{item.id} stands for no item, and the input ends behind it."
+            why = f"{item.id} gives no items, and the input ends after it."
             items = {item.derive.first: Items(0)}
             yield Change(f"{item.id}.at_the_end", why, items, canonical=False, cut=base.end)
         if any(isinstance(node, Binary) for node in _nodes(item.valid)):
@@ -150,7 +150,7 @@ class Changes:
         canonical = derive is None or number == self._base.node(item.id).value
         why = f"{item.id} is {number}."
         if derive is not None and derive.function.is_checksum:
-            why += " Checksums are verified by the library, not by the parser."
+            why += " The library verifies checksums, not the parser."
         if derive is not None and self._type.is_opaque_count(item):
             canonical = True
             why += f" Nothing ties it to {derive.first} while these are bytes."
@@ -215,7 +215,7 @@ class Changes:
             yield self._change(item, "not_text", "Bytes that are not UTF-8.", b"\x00\xff\x80")
 
     def _cuts(self) -> Iterator[Change]:
-        """The input ends right before and one byte before the end of each field."""
+        """Yield inputs that end right before, and one byte before the end of, each field."""
         total = len(self._base.data)
         for peek in self._type.peek_instances:
             start = literal(peek.position) or 0
@@ -236,7 +236,7 @@ class Changes:
 
 
 def inside(structure: Structure) -> Iterator[Change]:
-    """Changes inside of a sized field: its content cut or too long, its size telling the truth."""
+    """Yield changes in a sized field: content cut or too long, with the correct size."""
     for node in structure.nodes:
         if node.inner is None or node.size == 0 or node.field.repeat is not None:
             continue
@@ -246,11 +246,11 @@ def inside(structure: Structure) -> Iterator[Change]:
             keep = end - 1 - start
             if keep >= 0:
                 raw = Raw(node.data[:keep], node.value)
-                why = f"{node.field.id} ends at its byte {keep}, inside of a field."
+                why = f"{node.field.id} ends at its byte {keep}, inside a field."
                 name = f"{node.field.id}.inner_cut_{keep}"
                 yield Change(name, why, {node.field.id: raw}, canonical=False)
         raw = Raw(node.data + b"\0", node.value)
-        why = f"{node.field.id} has a byte more than its fields."
+        why = f"{node.field.id} has one byte more than its fields."
         yield Change(f"{node.field.id}.inner_trailing", why, {node.field.id: raw}, canonical=False)
 
 
@@ -265,7 +265,7 @@ def _ends(structure: Structure) -> set[int]:
 
 
 def varint_forms(scalar: Scalar, value: int) -> Iterator[tuple[str, str, bytes, str]]:
-    """Other encodings of a number: name, reason, bytes, and fault if readers refuse them."""
+    """Yield other encodings of a number: name, reason, bytes, and fault if readers refuse them."""
     most = VARINTS[scalar].size
     shortest = varint(scalar, value)
     longest = bytearray(byte | 0x80 for byte in shortest) + b"\x80" * (most - len(shortest))
@@ -284,12 +284,12 @@ def varint_forms(scalar: Scalar, value: int) -> Iterator[tuple[str, str, bytes, 
 
 
 def around(valid: Valid | None) -> list[int]:
-    """Every number that ``valid`` compares with, and its neighbours."""
+    """Return every number that ``valid`` compares with, and its neighbours."""
     return sorted({limit + step for limit in limits(valid) for step in (-1, 0, 1)})
 
 
 def limits(valid: Valid | None) -> Iterator[int]:
-    """Every number that ``valid`` compares with."""
+    """Yield every number that ``valid`` compares with."""
     if valid is None:
         return
     for part in (valid.equal, valid.minimum, valid.maximum, *valid.any_of):
@@ -311,12 +311,12 @@ def _nodes(valid: Valid | None) -> list[Any]:
 
 
 def passes(valid: Valid | None, number: int) -> bool:
-    """``valid`` of a size, which does not depend on anything else in a scalar."""
+    """Return the ``valid`` of a size; in a scalar it depends on nothing else."""
     return may_satisfy(valid, number, {})
 
 
 def peek_values(peek: PeekInstance) -> list[int]:
-    """Numbers around the bounds of a field that is read ahead, and the ends of its type."""
+    """Return numbers around the bounds of a field that is read ahead and of its type."""
     assert isinstance(peek.type, IntegerType)
     low, high = peek.type.minimum, peek.type.maximum
     return sorted(number for number in {*around(peek.valid), low, high} if low <= number <= high)

@@ -1,4 +1,4 @@
-"""Emits ``generated/vectors``: bytes with the verdict that the rules of the specification give.
+"""Emit ``generated/vectors``: bytes with the verdict that the rules of the specification give.
 
 For each type there is one base value, and one vector for each way to change it (minimum, maximum,
 one beyond a bound, cut, other encodings). The verdict follows from the rule that was touched; no
@@ -34,11 +34,11 @@ from tools.specgen.vectors.verdict import OVERRUN, TRUNCATED, Undecided, Verdict
 _INTEGER_PARAMETER = 100
 _TOO_SHORT = (TRUNCATED, OVERRUN)
 _ALONE = "value"
-"""Field of the structure that is made up around a scalar type."""
+"""Id of the field in the structure that wraps a scalar type."""
 
 
 def emit(model: Model) -> list[Output]:
-    """One file of vectors for each specification."""
+    """Return one file of vectors for each specification."""
     return [
         Output(f"vectors/{spec.id}.json", (spec.id,), _file(model, spec)) for spec in model.specs
     ]
@@ -56,7 +56,7 @@ def _file(model: Model, spec: Spec) -> str:
 
 
 def vectors(model: Model, spec: Spec) -> list[dict[str, Any]]:
-    """All vectors of a specification; the same bytes are asked about once."""
+    """Return all vectors of a specification, the same bytes only once."""
     made: dict[tuple[str, str, str], dict[str, Any]] = {}
     for type_ in spec.types:
         if type_.fields:
@@ -67,7 +67,7 @@ def vectors(model: Model, spec: Spec) -> list[dict[str, Any]]:
 
 
 class _Vectors:
-    """All vectors of one type."""
+    """Maker of all vectors of one type."""
 
     def __init__(self, model: Model, type_: Type) -> None:
         self._model = model
@@ -94,7 +94,7 @@ class _Vectors:
         return self._builder.build(self._type, scopes, overrides)
 
     def _cases(self) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
-        """Prefix of the name, parameters and overrides, for each case of a switch."""
+        """Yield the prefix of the name, parameters and overrides for each case of a switch."""
         on = self._switch()
         parameters = self._parameters()
         if on is None:
@@ -119,7 +119,7 @@ class _Vectors:
     def _versions_from_outside(
         self, parameters: list[Any]
     ) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
-        """Each number that a condition compares a parameter with, and the one before it."""
+        """Yield each number that a condition compares a parameter with, and the one before it."""
         numbers: dict[int, set[int]] = {}
         for item in self._type.fields:
             for node in walk(item.condition) if item.condition is not None else ():
@@ -135,7 +135,7 @@ class _Vectors:
                 yield f"{self._type.parameters[place].id}_{number}.", chosen, {}
 
     def _version(self) -> Field | None:
-        """The field that decides which others there are."""
+        """Return the field that decides which other fields are present."""
         for item in self._type.fields:
             tested = names(item.condition) if item.condition is not None else frozenset()
             for name in sorted(tested & self._type.field_by_id.keys()):
@@ -144,7 +144,7 @@ class _Vectors:
         return None
 
     def _switch(self) -> tuple[SwitchType, str] | None:
-        """The first switch of the type or of a choice right inside, and what decides it."""
+        """Return the first switch of the type or of a choice directly in it, and its number."""
         return _switch_of(self._type) or next(
             (
                 found
@@ -191,7 +191,7 @@ class _Vectors:
         yield vector
 
     def _expected(self, change: Change, structure: Structure) -> dict[str, Any]:
-        """The value of the changed field and what follows from all fields."""
+        """Return the value of the changed field and what follows from all fields."""
         result: dict[str, Any] = {}
         if change.field:
             value: Any = structure.scope
@@ -249,12 +249,12 @@ class _Vectors:
             data = base.data[:start] + patch + base.data[start + peek.type.size :]
             verdict = Verdict("invalid_value", f"/{peek.id}", start)
             vector = self._head(f"{name}{peek.id}.{number}", parameters, data, verdict)
-            why = f"{peek.id} is {number}, which no case stands for."
+            why = f"{peek.id} is {number}, which has no case."
             vector["why"] = " ".join([why, *quirks(peek.doc)])
             yield vector
 
     def _foreign_counts(self) -> Iterator[dict[str, Any]]:
-        """Arrays whose number of items comes with a parameter: one more, one fewer, none."""
+        """Yield arrays whose number of items is a parameter: one more, one fewer, none."""
         for item in self._type.fields:
             count = item.repeat.count if item.repeat else None
             origin = source(self._model, self._type, count) if count is not None else None
@@ -270,7 +270,7 @@ class _Vectors:
 
 
 def _signed64(number: int) -> int:
-    """As arithmetic of Java's ``long`` has it."""
+    """Return the number reduced as in arithmetic of Java's ``long``."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -295,7 +295,7 @@ def _parameter(value: Any) -> Any:
 
 
 def _failing(structure: Structure, path: str) -> Field | None:
-    """The field at the path, as deep as the tree goes."""
+    """Return the field at the path, or the deepest one that the tree has."""
     found: Node | None = None
     nodes = list(structure.nodes)
     while nodes:
@@ -308,6 +308,6 @@ def _failing(structure: Structure, path: str) -> Field | None:
 
 
 def quirks(doc: str) -> list[str]:
-    """The sentences of a doc that name a quirk."""
+    """Return the sentences of a doc that name a quirk."""
     sentences = re.split(r"(?<=\.) (?=[A-Z])", " ".join(doc.split()))
     return [sentence for sentence in sentences if re.search(r"\b[Qq]uirk Q\d", sentence)]

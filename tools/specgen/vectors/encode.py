@@ -1,4 +1,4 @@
-"""Encodings that the vectors are made of, written apart from those of the library."""
+"""Encodings for the vectors, independent of those of the library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tools.specgen.model import DeriveFunction, Scalar
 
 
 def unsigned_varint(value: int) -> bytes:
-    """The shortest base-128 encoding, low group first."""
+    """Return the shortest base-128 encoding, low group first."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -17,14 +17,14 @@ def unsigned_varint(value: int) -> bytes:
 
 
 def varint(scalar: Scalar, value: int) -> bytes:
-    """The shortest encoding of an integer scalar."""
+    """Return the shortest encoding of an integer scalar."""
     if scalar is Scalar.UNSIGNED_VARINT32:
         return unsigned_varint(value)
     return unsigned_varint((value << 1) if value >= 0 else ((-value << 1) - 1))
 
 
 def checksum(function: DeriveFunction, data: bytes) -> int:
-    """CRC-32 or CRC-32C, the latter byte by byte: independent of what the library uses."""
+    """Return the CRC-32 or CRC-32C; the latter byte by byte, independent of the library."""
     if function is DeriveFunction.CRC32:
         return zlib.crc32(data)
     register = 0xFFFFFFFF

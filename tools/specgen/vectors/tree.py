@@ -1,7 +1,7 @@
-"""Makes bytes for a type from the model alone, and keeps where each field of them lies.
+"""Make bytes for a type from the model alone, and keep the place of each field.
 
 Fields take their default, their constant, or some value that ``valid`` allows; derived fields are
-computed. Each of them can be overridden, with any bytes, so that every rule can be broken at will.
+computed. Each can be overridden with any bytes, so that every rule can be broken at will.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tools.specgen.vectors.encode import checksum, varint
 
 
 class Shape(Enum):
-    """What a node is made of."""
+    """Kind of the content of a node."""
 
     ATOM = auto()
     """An integer, or a scalar type."""
@@ -52,8 +52,8 @@ class Raw:
 
     Attributes:
         data: the bytes of the field.
-        value: what a reader gets from them.
-        fault: reason for which readers refuse them, "" for none.
+        value: the value that a reader gets from them.
+        fault: reason why readers refuse them, "" if they do not.
     """
 
     data: bytes
@@ -63,7 +63,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class Items:
-    """So many items in an array, and what to override in each of them."""
+    """Number of items in an array, and overrides for each of them."""
 
     count: int
     overrides: Mapping[str, Any] | None = None
@@ -74,7 +74,7 @@ class Node:
     """A field (or an item of an array) in the bytes.
 
     Attributes:
-        size: bytes that the size field in front claims, for BYTES and SIZED.
+        size: bytes that the size field before it claims, for BYTES and SIZED.
         count: items that the count field claims, None up to the end, for ARRAY.
         inner: the structure inside, for STRUCTURE and SIZED.
         items: the items, and one more that is not in the bytes, for ARRAY.
@@ -94,7 +94,7 @@ class Node:
 
     @property
     def end(self) -> int:
-        """Position behind the last byte."""
+        """Position after the last byte."""
         return self.start + len(self.data)
 
     def move(self, distance: int) -> None:
@@ -128,7 +128,7 @@ class Structure:
             node.move(distance)
 
     def start_of(self, name: str) -> int:
-        """Where a field begins, or would begin if it is absent."""
+        """Return where a field begins, or would begin if it is absent."""
         ids = [field.id for field in self.type.fields]
         following = ids[ids.index(name) :]
         return next(
@@ -136,12 +136,12 @@ class Structure:
         )
 
     def node(self, name: str) -> Node:
-        """The node of a field."""
+        """Return the node of a field."""
         return next(node for node in self.nodes if node.field.id == name)
 
 
 class Builder:
-    """Builds structures of one model."""
+    """Builder of structures of one model."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -153,10 +153,10 @@ class Builder:
         overrides: Mapping[str, Any] | None = None,
         path: str = "",
     ) -> Structure:
-        """A structure with its bytes.
+        """Return a structure with its bytes.
 
         Args:
-            type_: what to build.
+            type_: the type to build.
             parameters: values of its parameters; structures as their ``scope``.
             overrides: by id of a field, or of a peek to choose the case: a number, bytes, None,
                 ``Raw``, ``Items``, or of a structure a mapping like this one.
@@ -306,15 +306,15 @@ class Builder:
         return self.base_integer(item, index, scope) if scalar.is_integer else b"xyz"
 
     def base_integer(self, item: Field, index: int, scope: Mapping[str, Any]) -> int:
-        """A value that the field may have, if possible another than that of its neighbours."""
+        """Return a value that the field may have, different from its neighbours' if possible."""
         if item.default is not None and isinstance(item.default.value, int):
             return item.default.value
         value = example(self._model, item, scope, first=20 + index)
-        assert value is not None  # The linter sees to that.
+        assert value is not None  # The linter ensures this.
         return value
 
     def encode(self, item: Field, value: Any) -> bytes:
-        """The bytes of an integer or a scalar, as a canonical writer writes them."""
+        """Return the bytes of an integer or a scalar, as a canonical writer writes them."""
         if isinstance(item.type, BitsType):
             return b""
         if isinstance(item.type, IntegerType):
@@ -367,7 +367,7 @@ class Builder:
             number = number << width | node.value
             bits += width
             if bits % 8 == 0:
-                # All of the group begins where its first field does, and errors say so.
+                # Errors in the group are reported at the start of its first field.
                 group[0].data = number.to_bytes(bits // 8, "big")
                 group, bits, number = [], 0, 0
 

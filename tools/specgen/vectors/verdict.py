@@ -1,8 +1,8 @@
-"""What the rules of the specification decide about bytes whose every field is known.
+"""Decide by the rules of the specification about bytes whose every field is known.
 
-It is no parser: it follows a tree that was built field by field and only compares numbers, so
-that its verdict does not come from any of the codecs. Where the tree does not tell what a reader
-would see behind a broken field, it says so by ``Undecided`` and no vector is made.
+This is not a parser: it follows a tree that was built field by field and only compares numbers, so
+that its verdict does not come from any of the codecs. If the tree does not say what a reader
+would see after a broken field, it raises ``Undecided`` and no vector is made.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _RefusedError(Exception):
 
 
 def decide(structure: Structure, total: int) -> Verdict:
-    """The verdict on the first ``total`` bytes of a buffer that begins with the structure.
+    """Return the verdict on the first ``total`` bytes of a buffer that begins with the structure.
 
     Raises:
         Undecided: it depends on bytes that the tree does not know.
@@ -49,7 +49,7 @@ def decide(structure: Structure, total: int) -> Verdict:
 
 
 def _structure(structure: Structure, limit: int, short: str) -> int:
-    """Position behind the structure."""
+    """Return the position after the structure."""
     for peek in structure.type.peek_instances:
         assert isinstance(peek.type, IntegerType)
         start = structure.start + (literal(peek.position) or 0)
@@ -129,7 +129,7 @@ def _sized_end(node: Node, limit: int, short: str) -> int:
 
 
 def _array(node: Node, limit: int, short: str) -> int:
-    """Items one after the other; ``node.items`` has one more than the bytes."""
+    """Follow the items one after the other; ``node.items`` has one more than the bytes."""
     position = node.start
     for index, item in enumerate(node.items):
         if index == node.count or (node.count is None and position >= limit):
@@ -155,7 +155,7 @@ def _node_alone(item: Node, limit: int, short: str) -> int:
 
 
 def _first_atom(item: Node) -> int:
-    """Bytes with which the first field of the item is still not complete."""
+    """Return the number of bytes with which the first field of the item is incomplete."""
     while item.inner is not None and item.inner.nodes:
         item = item.inner.nodes[0]
     return max(len(item.data) - 1, 0)

@@ -41,7 +41,7 @@ class _Stop:
 def locate(
     tables: Tables, key: str, tree: Any, cause: Exception, start: int, complete: bool
 ) -> KafkaSpecError:
-    """The error for an exception that ended ``tree._read()``.
+    """Return the error for an exception that ended ``tree._read()``.
 
     Args:
         tables: all types.
@@ -79,7 +79,7 @@ def locate(
 def _missing_choice(
     tables: Tables, table: TypeTable, tree: Any, base: int, path: str
 ) -> KafkaSpecError | None:
-    """The error for the first switch without a case, which Kaitai passes over and reads on."""
+    """Return the error for the first switch without a case, which Kaitai passes over and reads on."""
     if not tables.may_miss_a_choice(table.layout.key):
         return None
     for field in table.fields:
@@ -161,7 +161,7 @@ def _first_of_run(table: TypeTable, field: FieldTable) -> int:
 def _failed_peek(
     table: TypeTable, tree: Any, field: FieldTable, cause: Exception
 ) -> PeekLayout | None:
-    """The peek that failed while ``field`` was about to be read, None if it was not a peek."""
+    """Return the peek that failed while ``field`` was about to be read, None if it was not a peek."""
     if hasattr(tree, field.layout.id):
         return None
     for peek in table.layout.peeks:
@@ -187,7 +187,7 @@ def _explain(
     if table.varint is not None:
         return Reason.VARINT_TOO_LONG, "the varint goes on behind its last possible byte"
     if stop.field is not None and stop.field.layout.kind is Kind.GUARD:
-        return Reason.TRAILING_BYTES, "bytes are left behind the last field"
+        return Reason.TRAILING_BYTES, "bytes are left after the last field"
     return Reason.INVALID_VALUE, refusal(cause)
 
 

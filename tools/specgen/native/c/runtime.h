@@ -1,4 +1,4 @@
-/* What generated C shares: loads, varints, arithmetic as in Java, and the writers of columns. */
+/* Shared parts of generated C: loads, varints, arithmetic as in Java, and writers of columns. */
 #ifndef KAFKASPEC_RUNTIME_H
 #define KAFKASPEC_RUNTIME_H
 
@@ -88,7 +88,7 @@ KS_INLINE void ks_store(uint8_t *p, int size, int64_t value)
 }
 
 /*
- * Varints: base 128, low group first. A reader returns the position behind, or NULL if the bytes
+ * Varints: base 128, low group first. A reader returns the position after it, or NULL if the bytes
  * end or the last possible byte says that another follows. Bits beyond the width are dropped.
  */
 KS_SLOW const uint8_t *ks_groups_slow(const uint8_t *p, const uint8_t *end, int most, uint64_t *out)
@@ -120,7 +120,7 @@ KS_INLINE const uint8_t *ks_groups(const uint8_t *p, const uint8_t *end, int mos
             }
         }
     }
-    /* A variable of its own, lest `out` be kept in memory for the sake of the rare case. */
+    /* A separate variable, so that the rare case does not force `out` into memory. */
     uint64_t rest = 0;
     p = ks_groups_slow(p, end, most, &rest);
     *out = rest;
@@ -158,7 +158,7 @@ KS_INLINE uint64_t ks_zigzag(int64_t value)
     return ((uint64_t)value << 1) ^ (value < 0 ? ~UINT64_C(0) : 0);
 }
 
-/* The groups that a varint is written from; of 32 bits the width is cut by the check of ranges. */
+/* The groups that a varint is written from; the check of ranges limits 32-bit values. */
 KS_INLINE uint64_t ks_code_varint32(int64_t value) { return ks_zigzag(value); }
 KS_INLINE uint64_t ks_code_varint64(int64_t value) { return ks_zigzag(value); }
 KS_INLINE uint64_t ks_code_unsigned_varint32(int64_t value) { return (uint64_t)value; }
@@ -191,8 +191,8 @@ KS_INLINE uint8_t *ks_write_groups(uint8_t *p, uint64_t code)
 }
 
 /*
- * The two helpers that touch bytes beyond those of a value: they read up to 32 bytes of input in
- * front of `limit`, where the buffer ends, and write up to KS_SLACK bytes behind the output.
+ * The two helpers that touch bytes beyond those of a value: they read up to 32 bytes of input
+  * before `limit`, where the buffer ends, and write up to KS_SLACK bytes after the output.
  */
 KS_INLINE void ks_put_inline(uint8_t *view, const uint8_t *bytes, int64_t size,
                              const uint8_t *limit)
@@ -234,7 +234,7 @@ KS_INLINE void ks_put_view(uint8_t *view, const uint8_t *bytes, int64_t size, in
     }
 }
 
-/* The top bits of all bytes: what is 0 for ASCII needs no check as UTF-8. */
+/* The top bits of all bytes: if they are 0, the text is ASCII and needs no check as UTF-8. */
 KS_INLINE uint64_t ks_high(const uint8_t *bytes, int64_t size, const uint8_t *limit)
 {
     const uint64_t top = UINT64_C(0x8080808080808080);
