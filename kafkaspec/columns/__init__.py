@@ -1,1 +1,1 @@
-"""Records of a log in columns, whatever codec reads them: one reader, and memory that it fills."""
+"""Columns of the records of a log, with any codec: one reader, and the memory that it fills."""

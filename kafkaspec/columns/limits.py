@@ -1,4 +1,4 @@
-"""How much goes into one batch, as Kafka's own producers and brokers count it."""
+"""Limits of one batch, as Kafka's producers and brokers count them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.kinds import KINDS
 
 RECORD_OVERHEAD: Final = 21
-"""What Kafka counts for a record beside its bytes (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
+"""Bytes Kafka adds to the size of a record (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 
 MOST_DELTA: Final = min(
     field_of(kind.key, names.LAST_OFFSET_DELTA).largest
     for kind in KINDS.values()
     if kind.has_record_sets
 )
-"""Offsets of a batch reach so far (Kafka: ``MemoryRecordsBuilder``)."""
+"""Largest difference between the offsets of a batch (Kafka: ``MemoryRecordsBuilder``)."""

@@ -1,4 +1,4 @@
-"""Columns in the caller's memory: who allocates, how they grow, and what they are in the end."""
+"""Columns in the caller's memory: allocation, growth, results."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 Allocate = Callable[[int], "Buffer"]
-"""Gives a writable buffer of so many bytes; what is in it does not matter."""
+"""Returns a writable buffer of the given size in bytes; its content does not matter."""
 
 
 class Layout(IntEnum):
-    """How byte strings lie in memory."""
+    """Layout of byte strings in memory."""
 
     VIEW = 0
-    """Arrow's ``binary_view``: 16 bytes each, that point into the input or hold short values."""
+    """Arrow's ``binary_view``: 16 bytes each, which point into the input or hold a short value."""
     BINARY = 1
     """Arrow's ``binary``: 32-bit offsets and a copy of all bytes."""
     SPAN = 2
@@ -33,7 +33,7 @@ class IntegerColumn:
     """64-bit integers.
 
     Attributes:
-        values: the integers, 8 bytes each; there may be room for more.
+        values: the integers, 8 bytes each; the buffer may be larger.
     """
 
     values: Buffer
@@ -45,12 +45,12 @@ class BytesColumn:
 
     Attributes:
         validity: a bit for each row, low bit first, 0 for null; None where null cannot occur.
-        main: views, offsets or spans, as the layout says.
+        main: views, offsets or spans, depending on the layout.
         data: the bytes themselves in layout BINARY, None in the others.
-        data_size: how many of them count.
+        data_size: number of bytes of ``data`` in use.
         nulls: number of null values.
-        is_ascii: where null cannot occur, whether all bytes are ASCII and so UTF-8 as well; False
-            says that it must be looked at.
+        is_ascii: True if null cannot occur and all bytes are ASCII, so valid UTF-8; False if the
+            caller has to check them.
     """
 
     validity: Buffer | None
@@ -67,8 +67,8 @@ class ListColumn:
 
     Attributes:
         offsets: 32-bit integers; row i has the items from offsets[i] up to offsets[i + 1].
-        items: number of items of all rows.
-        children: columns of the items, by their ids.
+        items: number of items in all rows.
+        children: columns of the items, by id.
     """
 
     offsets: Buffer
@@ -85,13 +85,13 @@ class Columns:
 
     Attributes:
         rows: number of records.
-        columns: by name.
-        layout: of byte strings.
-        sources: buffers that views point into, by their number.
-        start: what positions of entries count from.
-        cut: whether some records may lie outside of the offsets that are wanted.
-        untimed: whether there are records of a kind without timestamps.
-        markers: whether there are control records.
+        columns: the columns, by name.
+        layout: layout of byte strings.
+        sources: buffers that views point into, by number.
+        start: byte position in the log to which positions of entries are relative.
+        cut: whether some records may lie outside the requested offsets.
+        untimed: whether some records are of a kind without timestamps.
+        markers: whether some records are control records.
     """
 
     rows: int
@@ -105,19 +105,18 @@ class Columns:
 
 
 class ColumnSet:
-    """Memory for some columns of so many rows, which the core fills batch by batch.
+    """Memory for columns of a known number of rows, which the core fills batch by batch.
 
-    Lists begin with room for four items a row and grow; byte columns of layout BINARY have room
-    for all bytes of the input from the first, which is memory that is not touched before it is
-    needed.
+    Lists start with room for four items per row and grow. Byte columns of layout BINARY have room
+    for all bytes of the input from the start; this memory is not touched until it is needed.
 
     Args:
         core: the extension.
-        names: columns, dotted ids; a list brings its children.
+        names: columns, as dotted ids; a list includes its children.
         rows: exact number of rows.
-        layout: of byte columns.
-        data_bytes: bytes of input that byte columns may come from, for layout BINARY.
-        allocate: where memory comes from.
+        layout: layout of byte columns.
+        data_bytes: most bytes a byte column can hold, for layout BINARY.
+        allocate: allocates memory.
     """
 
     def __init__(
@@ -145,12 +144,12 @@ class ColumnSet:
 
     @property
     def filled(self) -> int:
-        """Rows that are filled."""
+        """Number of filled rows."""
         return self.state[0]
 
     @property
     def capacities(self) -> tuple[int, ...]:
-        """Rows, and items of each list, that there is room for."""
+        """Capacity: number of rows, then number of items of each list."""
         return (self.rows, *self._items)
 
     @property
@@ -194,9 +193,9 @@ class ColumnSet:
         """Fill rows from entries.
 
         Args:
-            sources: buffers that the entries lie in, and what is decompressed of them.
-            entries: descriptions, as ``select`` makes them.
-            first: number of the first entry that is decoded.
+            sources: buffers with the entries and their decompressed payloads.
+            entries: descriptions of the entries, as ``select`` makes them.
+            first: number of the first entry to decode.
 
         Returns:
             The number of the entry that the core refused, or the number of entries.
@@ -221,10 +220,10 @@ class ColumnSet:
             first = failed
 
     def grow(self) -> None:
-        """Twice as much room for the items of lists.
+        """Double the room for the items of lists.
 
         Raises:
-            MemoryError: there may not be more.
+            MemoryError: the limit is reached.
         """
         if not self._items or max(self._items) >= 1 << 30:
             raise MemoryError("columns cannot grow any more")
@@ -242,7 +241,7 @@ class ColumnSet:
             self.outputs[column.number] = new
 
     def result(self) -> dict[str, AnyColumn]:
-        """The columns of the rows that are filled."""
+        """Return the columns of the filled rows."""
         found: dict[str, AnyColumn] = {}
         lists: dict[int, ListColumn] = {}
         for column in sorted(self._wanted, key=lambda column: column.list):

@@ -1,4 +1,4 @@
-"""Names of columns: those of a record are ids of the specification, of its batch with a prefix."""
+"""Names of columns: ids of the specification, with a prefix for fields of a record's batch."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Final
 from kafkaspec.layout import names
 
 OF_BATCH: Final = "batch."
-"""Begins the name of a column that says what the header of a record's entry does."""
+"""Prefix of columns that repeat a field of the header of a record's entry."""
 
 POSITION: Final = "position"
 SIZE: Final = "size"
-"""Of a whole entry; after the name of bytes, of these."""
+"""Size of a whole entry in bytes; after the name of a byte field, the size of this field."""
 
 BATCH_POSITION: Final = OF_BATCH + POSITION
-"""Where the entry of a record begins."""
+"""Position of the entry of a record."""
 BATCH_SIZE: Final = OF_BATCH + SIZE
 BATCH_BASE_OFFSET: Final = OF_BATCH + names.BASE_OFFSET
-"""The first offset of the entry of a record, of a wrapper too."""
+"""First offset of the entry of a record, also for a wrapper."""
 BATCH_MAGIC: Final = OF_BATCH + names.MAGIC
 IS_CONTROL: Final = OF_BATCH + names.IS_CONTROL

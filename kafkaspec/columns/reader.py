@@ -1,11 +1,11 @@
-"""Reads the records of a segment into columns, in pieces of bounded size.
+"""Read the records of a segment into columns, in chunks of bounded size.
 
-Where the codec has a core in C, headers are scanned and whole entries decoded, many at a time. What
-is compressed is decompressed into an arena; views point into it as they point into the input.
+If the codec has a core in C, it scans headers and decodes many whole entries at a time. Compressed
+payloads are decompressed into an arena; views point into it as they point into the input.
 
-What the core leaves goes through record objects into columns of the same kind: wrappers with an
-oddity, whatever it refuses, every entry of a codec without a core. They have the rules and raise
-the errors.
+Entries that the core does not take go through record objects into columns of the same kind:
+irregular wrappers, entries that the core refuses, and every entry of a codec without a core. Record
+objects implement the rules and raise the errors.
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ if TYPE_CHECKING:
 _MOST_PAYLOAD: Final = 1 << 30  # views reach 2 GiB
 _LEAST_ARENA: Final = 64 << 10
 _RATIO: Final = 4
-"""Times that an arena is larger than what goes into it, until a batch has shown otherwise."""
+"""Assumed ratio of decompressed to compressed bytes, until a batch shows a larger one."""
 _ENTRY_BYTES: Final = 4 << 10
-"""Of an entry, until some have shown otherwise: how many there is room for goes by it."""
+"""Assumed size of an entry, until some have been read; the size of a table depends on it."""
 _MOST_ENTRIES: Final = (1 << 16) - 8  # no power of two, as in log.headers
 _CHECKED: Final = 32
-"""Entries that are decompressed before the size of the file is looked at again."""
+"""Number of entries to decompress before the size of the file is checked again."""
 _IN_ENTRY: Final = -1
-"""Payload of an entry that lies in it as it is; -1 - codec where it is compressed."""
+"""Marks a payload that is not compressed; a compressed one has -1 - codec."""
 _ARENA: Final = 1
-"""Number of the buffer that is decompressed into; 0 is the input."""
+"""Number of the buffer for decompressed payloads; 0 is the input."""
 _LOWEST: Final = -(1 << 63)
 _IN_C: Final = sys.byteorder == "little"
-"""Whether columns that the core fills are Arrow's: its views and offsets are little-endian."""
+"""Whether the core can fill Arrow's columns: their views and offsets are little-endian."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is read of a segment. Records outside of the bounds may come along: see ``Columns.cut``.
+    """Selection of records of a segment; some others may be read too, see ``Columns.cut``.
 
     Attributes:
-        start_offset: smallest offset.
-        end_offset: first offset that is not wanted; the batch that reaches it is the last one read.
-        start_timestamp: batches whose header says that they end before are passed over.
-        include_control: whether control records are wanted.
-        max_bytes: of Kafka data in a piece.
-        start_position: byte offset of the entry to begin with.
+        start_offset: smallest offset to read.
+        end_offset: first offset not to read; the batch that reaches it is the last one read.
+        start_timestamp: batches whose header has a smaller largest timestamp are skipped.
+        include_control: whether to read control records.
+        max_bytes: most bytes of Kafka data in a chunk.
+        start_position: byte position of the first entry to read.
     """
 
     start_offset: int | None = None
@@ -79,15 +79,15 @@ class _Chunk:
     """Entries that are decoded together.
 
     Attributes:
-        region: the part of the input that they lie in.
+        region: the part of the input that contains the entries.
         start: position of its first byte in the input.
         table: headers of the entries, and of others.
-        entries: what the core is told of each.
+        entries: descriptions of the entries for the core.
         rows: number of records.
-        bytes: of the entries after decompression, at least.
-        sources: the buffers of the entries, by number.
-        facts: what ``select`` said of them.
-        shifts: what wrappers do to their rows, by number of the entry.
+        bytes: lower bound of the decompressed size of the entries.
+        sources: buffers of the entries, by number.
+        facts: flags that ``select`` returned for the entries.
+        shifts: changes to the rows of wrappers, by number of the entry.
     """
 
     region: memoryview
@@ -102,10 +102,10 @@ class _Chunk:
 
 
 class Reader:
-    """Reads a segment by columns, once.
+    """Reads a segment into columns, once.
 
     Attributes:
-        position: how far it has come.
+        position: position in bytes up to which the segment was read.
     """
 
     def __init__(
@@ -120,11 +120,11 @@ class Reader:
         """Prepare to read.
 
         Args:
-            segment: what is read, and the codec that does it.
-            names: columns, as the specification calls them; see ``kafkaspec.columns.names``.
-            wanted: which records.
-            layout: of byte strings that the core writes; see ``Columns.layout``.
-            allocate: where memory comes from.
+            segment: the segment to read, with its codec.
+            names: names of the columns; see ``kafkaspec.columns.names``.
+            wanted: the records to read.
+            layout: layout of byte strings that the core writes; see ``Columns.layout``.
+            allocate: allocates memory.
         """
         self._segment = segment
         self._core: Core | None = segment.codec.core if _IN_C else None
@@ -143,7 +143,7 @@ class Reader:
         try:
             yield from self._read()
         except KafkaSpecError:
-            yield from self._flush()  # what lies before the error
+            yield from self._flush()  # the records before the error
             raise
         yield from self._flush()
 
@@ -163,19 +163,19 @@ class Reader:
                     yield from self._table(core, table, buffer, position)
                     position += table.position
                     continue
-            # No core, or no entry that it takes: one after the other says what it is.
+            # No core, or an entry that it does not take: read entry by entry.
             for batch in segment.batches(position):
                 self.position = position = batch.end
                 yield from self._by_records(batch)
                 if core is not None or self._done:
-                    break  # others may follow that the core takes
+                    break  # the core may take the next entries
             else:
                 return
 
     def _scan(self, core: Core, buffer: memoryview) -> EntryTable:
-        """Headers as far as a chunk reaches, so that they are in the cache when it is decoded."""
+        """Scan the headers of one chunk only, so that it is still in the cache when decoded."""
         stop = min(self._wanted.max_bytes, len(buffer))
-        # To clear a large table takes longer than to fill it.
+        # Clearing a large table takes longer than filling it.
         room = min(stop // self._entry_bytes * 5 // 4 + 16, _MOST_ENTRIES)
         table = scan(core, buffer, 0, stop, room)
         if table.count == 0 and stop < len(buffer):
@@ -184,12 +184,12 @@ class Reader:
             self._entry_bytes = max(1, table.position // table.count)
         return table
 
-    # -- what is decoded together -----------------------------------------------------------
+    # -- entries that are decoded together --------------------------------------------------
 
     def _table(
         self, core: Core, table: EntryTable, buffer: memoryview, base: int
     ) -> Iterator[Columns]:
-        """The entries of a table: as many at a time as the core takes."""
+        """Yield the entries of a table, as many at a time as the core takes."""
         module = core.module
         region = buffer[: table.position]
         room = array("q", bytes(8 * module.BATCH_FIELDS * table.count))
@@ -211,7 +211,7 @@ class Reader:
             self._done |= bool(facts & module.ENDED)
 
     def _rules(self, core: Core) -> tuple[int, ...]:
-        """What is wanted, as ``select`` takes it."""
+        """Return the wanted bounds and options as ``select`` takes them."""
         module, wanted = core.module, self._wanted
         options = module.CONTROL if wanted.include_control else 0
         if wanted.end_offset is not None:
@@ -222,7 +222,7 @@ class Reader:
         return (UNTIMED, *bounds, options, flags)
 
     def _unpack(self, core: Core, whole: _Chunk) -> Iterator[Columns]:
-        """Decompress what is compressed, and decode as much at a time as an arena holds."""
+        """Decompress payloads, and decode as many entries at a time as an arena holds."""
         module = core.module
         fields, entries, region = module.BATCH_FIELDS, whole.entries, whole.region
         place, at_place, length, rows = (
@@ -234,7 +234,7 @@ class Reader:
         magics, places, formats = map(whole.table.column, (MAGIC, POSITION, KIND))
         most = self._segment.max_output
         arena, used = memoryview(bytearray()), 0
-        first = 0  # entry of the chunk that is being put together
+        first = 0  # first entry not decoded yet
         last: tuple[int, int] | None = None
         for number, kind in enumerate(kinds):
             if kind == _IN_ENTRY:
@@ -249,7 +249,7 @@ class Reader:
                 last = kind, magic
                 into = compression.into(-1 - kind, magic)
             size = into(payload, arena[used : used + most]) if arena else -1
-            if size < 0:  # not what producers write, or broken, or too large for what is left
+            if size < 0:  # unusual, corrupt, or too large for the rest of the arena
                 found = self._inflated(-1 - kind, payload, magic)
                 size = -1 if found is None else len(found)
                 if used + size > len(arena):
@@ -278,13 +278,13 @@ class Reader:
         yield from self._part(core, whole, first, len(kinds), arena[:used])
 
     def _arena(self, size: int, packed: array[int]) -> memoryview:
-        """Memory for ``size`` bytes and what else may fit of payloads of these sizes."""
+        """Allocate ``size`` bytes or more, for as many of the packed payloads as may fit."""
         self._ratio = max(self._ratio, 2 * size // packed[0])
         left = max(self._ratio * sum(packed), _LEAST_ARENA)
         return memoryview(self._allocate(max(size, min(self._wanted.max_bytes, left)))).cast("B")
 
     def _inflated(self, codec: int, payload: memoryview, magic: int) -> bytes | None:
-        """A payload decompressed, None if that is refused or more than views reach."""
+        """Decompress a payload; None if it cannot be, or is larger than views can reach."""
         try:
             found = compression.decompress(
                 codec, payload, magic=magic, max_output=self._segment.max_output
@@ -296,7 +296,7 @@ class Reader:
     def _part(
         self, core: Core, whole: _Chunk, first: int, last: int, arena: memoryview
     ) -> Iterator[Columns]:
-        """Decode some entries, what is compressed of which lies in the arena."""
+        """Decode some entries whose decompressed payloads are in the arena."""
         if first == last:
             return
         module = core.module
@@ -326,7 +326,7 @@ class Reader:
             del columns
             first = end
             if first < count:
-                # Refused: the way through records raises the error, or is more lenient.
+                # Refused: reading it as records raises the error, or is more lenient.
                 position = chunk.start + chunk.entries[first * fields + core.module.POSITION]
                 self._add(self._segment.batch_at(position, self._cursor))
                 yield from self._flush()
@@ -350,10 +350,10 @@ class Reader:
     # -- through records --------------------------------------------------------------------
 
     def _by_records(self, batch: Batch) -> Iterator[Columns]:
-        """One entry, if it is wanted."""
+        """Read one entry as records, if it is wanted."""
         wanted, high = self._wanted, self._wanted.end_offset
         stands_alone = not batch.kind.has_record_sets
-        wrapper = stands_alone and batch.is_compressed  # whose first offset is not known
+        wrapper = stands_alone and batch.is_compressed  # its first offset is not known
         if high is not None and not wrapper and batch.base_offset >= high:
             self._done = True
             return
@@ -375,9 +375,9 @@ class Reader:
 
 
 def described(core: Core, table: EntryTable, count: int) -> array[int]:
-    """Return what the core is told of the first entries of a table, to verify and decode them.
+    """Return descriptions of the first entries of a table, for the core to verify and decode.
 
-    An entry that cannot be decoded as it lies there ends it.
+    They end before the first entry that the core cannot decode in place.
     """
     room = array("q", bytes(8 * core.module.BATCH_FIELDS * count))
     rules = (UNTIMED, _LOWEST, 0, _LOWEST, core.module.CONTROL, core.module.VERIFY)

@@ -1,4 +1,4 @@
-"""Columns from record objects: with any codec, and for what the core in C leaves."""
+"""Columns from record objects: for any codec, and for entries that the core in C does not take."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.model import Record
 
 ROW_BYTES: Final = 100
-"""What a row is counted with beside its bytes, and what a header is."""
+"""Bytes counted for each row and each header, besides their own."""
 
 NONE: Final = -1
-"""What an entry has in a column that its kind does not have, as the core fills it."""
+"""Value of a column that an entry's kind does not have, as in columns of the core."""
 
 _FACTS: Final[dict[str, Callable[[Batch], int]]] = {
     BATCH_POSITION: attrgetter("position"),
@@ -41,19 +41,21 @@ _FACTS: Final[dict[str, Callable[[Batch], int]]] = {
     BATCH_BASE_OFFSET: attrgetter("base_offset"),
     OF_BATCH + COMPRESSION: attrgetter("compression"),
 }
-"""What the header alone does not say."""
+"""Columns about an entry that are not fields of its header."""
 
 
 class RecordColumns:
     """Collects records and makes columns of them.
 
+    Args:
+        names: names of the columns.
+
     Attributes:
-        cost: bytes of what was collected, about.
-        rows: number of records.
+        cost: approximate size of the collected records in bytes.
+        rows: number of collected records.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        """Args: the columns."""
         self._names = tuple(names)
         self._clear()
 
@@ -88,7 +90,7 @@ class RecordColumns:
         )
 
     def take(self) -> Columns:
-        """Return columns of what was collected; nothing is left."""
+        """Return the columns of the collected records, and start over with none."""
         made = Columns(
             rows=self.rows,
             columns={name: self._column(name) for name in self._names},
@@ -119,7 +121,7 @@ class RecordColumns:
 
 
 def _fact(batch: Batch, name: str) -> int:
-    """What a column about entries has for all records of one."""
+    """Return the value of a column about entries, which all records of one entry share."""
     if name in _FACTS:
         return _FACTS[name](batch)
     path = name.removeprefix(OF_BATCH)
@@ -141,5 +143,5 @@ def _octets(values: Sequence[bytes | None]) -> BytesColumn:
 
 
 def _ends(sizes: Iterable[int]) -> array[int]:
-    """Offsets of Arrow: 0, then where each value ends."""
+    """Return Arrow's offsets: 0, then the end of each value."""
     return array("i", accumulate(sizes, initial=0))

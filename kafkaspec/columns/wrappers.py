@@ -1,7 +1,7 @@
-"""Compressed messages of magic 0 and 1: what becomes of the rows of the messages inside.
+"""Wrappers (compressed messages of magic 0 and 1): offsets and timestamps of their messages.
 
-Only what is regular is taken here. Whatever Kafka forgives or refuses (a cut last message, a batch
-or a compressed message inside, offsets that go beyond the wrapper's) is left to the reference,
+Only regular wrappers are handled here. Cases that Kafka tolerates or rejects (a cut last message, a
+batch or a compressed message inside, offsets beyond the wrapper's) are left to the reference,
 ``kafkaspec.log.legacy``, which has the rules.
 """
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shift:
-    """What rows of a wrapper need after they were decoded.
+    """Changes to the decoded rows of a wrapper.
 
     Attributes:
         count: number of rows.
-        offset: added to each offset.
-        base_offset: offset of the first row, after that.
-        timestamp: put in the place of each timestamp, None to leave them.
+        offset: number to add to each offset.
+        base_offset: offset of the first row, after the addition.
+        timestamp: replaces each timestamp; None to keep them.
     """
 
     count: int
@@ -43,11 +43,11 @@ class Shift:
     timestamp: int | None
 
     def apply(self, core: Core, found: Mapping[str, AnyColumn], first: int) -> None:
-        """Change the columns that are there.
+        """Apply the changes to those of the columns that are present.
 
         Args:
             core: the extension.
-            found: columns.
+            found: the columns, by name.
             first: row of the first message.
         """
         changes = (
@@ -68,14 +68,14 @@ def apply_shifts(
     entries: range,
     found: Mapping[str, AnyColumn],
 ) -> None:
-    """Change the rows of wrappers.
+    """Apply the shifts of wrappers to their rows.
 
     Args:
         core: the extension.
-        shifts: by number of the entry.
-        batches: what the core was told of the entries.
-        entries: those whose rows the columns have.
-        found: the columns.
+        shifts: shifts by number of the entry.
+        batches: descriptions of the entries for the core.
+        entries: numbers of the entries whose rows are in the columns.
+        found: the columns, by name.
     """
     if not shifts:
         return
@@ -89,13 +89,13 @@ def apply_shifts(
 
 
 def open_wrapper(core: Core, table: EntryTable, entry: int, payload: Buffer) -> Shift | None:
-    """What to do with the messages of a wrapper; None where it is not regular.
+    """Return the changes to the messages of a wrapper; None if it is not regular.
 
     Args:
         core: the extension.
-        table: headers of the entries around.
-        entry: the wrapper among them.
-        payload: its value after decompression.
+        table: headers of entries, the wrapper among them.
+        entry: number of the wrapper in the table.
+        payload: decompressed value of the wrapper.
     """
     magic = table.column(MAGIC)[entry]
     appended = KINDS[magic].has_timestamps and table.column(TIMESTAMP_TYPE)[entry]
@@ -106,14 +106,15 @@ def open_wrapper(core: Core, table: EntryTable, entry: int, payload: Buffer) -> 
 def shift_of(
     core: Core, payload: Buffer, magic: int, offset: int, append_time: int | None
 ) -> Shift | None:
-    """The same, of a wrapper of that magic and offset.
+    """Return the changes to the messages of a wrapper; None if it is not regular.
 
     Args:
         core: the extension.
-        payload: its value after decompression.
-        magic: of the wrapper.
-        offset: of the wrapper.
-        append_time: its timestamp if that is the time of all messages (LogAppendTime), or None.
+        payload: decompressed value of the wrapper.
+        magic: magic of the wrapper.
+        offset: offset of the wrapper.
+        append_time: timestamp of the wrapper if it has LogAppendTime, which then counts for all its
+            messages; None otherwise.
     """
     end, count, batches, untimed, compressed, first, last = core.module.survey(
         payload, core.inner_roles, UNTIMED
@@ -125,7 +126,7 @@ def shift_of(
         if offset < last:
             return None
         shift = offset - last
-    if append_time is not None and untimed:  # nothing is the time of a message that has none
+    if append_time is not None and untimed:  # a message without a timestamp does not get one
         if untimed < count:
             return None
         append_time = None
