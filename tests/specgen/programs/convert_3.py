@@ -25,8 +25,6 @@ from kafkaspec.log.default import DefaultBatch
 TOPIC_ID = bytes(range(16))
 OWN: dict[str, Any] = {"topic_id": TOPIC_ID, "color": 777}
 CODECS = codec_names()
-PENDING = {"native"}
-"""Codecs whose columns do not find the records of a magic 3 by offset yet."""
 FIELDS = [{"expiry_delta": 7}, {}, {"expiry_delta": -9, "attributes": 3}, {}]
 
 
@@ -93,7 +91,7 @@ def a_cut_in_mid_batch_keeps_every_field(root: Path) -> None:
         out = root / f"{codec}-0"
         report = ks.convert(path, out, codec=codec, start_offset=2, end_offset=11)
         assert own(out) == own(path)[2:11], codec
-        assert report.clean or codec in PENDING, (codec, report.partitions)
+        assert report.clean, (codec, report.partitions)
 
 
 def batches_with_other_headers_do_not_join(root: Path) -> None:
