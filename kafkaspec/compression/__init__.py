@@ -1,8 +1,9 @@
 """Compressed payloads as Kafka reads and writes them, with a hard bound on every output.
 
-A payload is accepted exactly when Kafka's own reader takes it (``org.apache.kafka.common.compress``
-with the libraries below it); the module of each codec names the quirks (Q11, Q12). What is written
-has the framing that Kafka's producer writes, block sizes and header bytes included.
+A payload is accepted if and only if Kafka's own reader accepts it
+(``org.apache.kafka.common.compress`` with the libraries that it uses); the module of each codec
+names the quirks (Q11, Q12). Output has the framing that Kafka's producer writes, including block
+sizes and header bytes.
 
 The libraries are loaded when a codec is used for the first time: importing this package is cheap.
 """
@@ -36,16 +37,16 @@ __all__ = [
 ]
 
 DEFAULT_MAX_OUTPUT: Final = 256 * 1024 * 1024
-"""Bytes that one payload may decompress to unless the caller says otherwise: 256 MiB.
+"""Default limit of the decompressed size of one payload in bytes: 256 MiB.
 
-It must not refuse real data and must fit into the memory of a small machine. A broker takes
+It must not refuse real data and must fit into the memory of a small machine. A broker accepts
 batches of 1 MiB unless configured otherwise (``message.max.bytes``), and a producer fills a batch
 before it compresses it, so real payloads are a few MiB; 256 MiB leaves room for clusters that
-raised the limit to 100 MiB and more. Kafka itself has no bound.
+raised the limit to 100 MiB and more. Kafka itself has no limit.
 """
 
 NAMES: Final = tuple(kind.name.lower() for kind in CompressionType)
-"""Names of all codecs by id, ``none`` first, as Kafka's configuration has them."""
+"""Names of all codecs by id, ``none`` first, as in Kafka's configuration."""
 
 Into = Callable[[memoryview, memoryview], int]
 """See ``into``."""
@@ -64,7 +65,7 @@ _loaded: dict[CompressionType, _Codec] = {}
 
 
 def name(codec: int) -> str:
-    """The name of ``codec`` in Kafka's configuration: ``none``, ``gzip``, ``snappy``, ...
+    """Return the name of ``codec`` in Kafka's configuration: ``none``, ``gzip``, ``snappy``, ...
 
     Raises:
         UnsupportedError: there is no such codec (``UNSUPPORTED_COMPRESSION``).
@@ -75,16 +76,17 @@ def name(codec: int) -> str:
 def decompress(
     codec: int, data: Buffer, *, magic: int, max_output: int = DEFAULT_MAX_OUTPUT
 ) -> bytes:
-    """The bytes that ``data`` holds compressed.
+    """Decompress ``data``.
 
-    The bound is checked while decompressing; a size that the data claims is never trusted. Beyond
-    the output itself a call needs at most some 10 MB, and for zstd the window, up to 128 MiB.
+    The limit is checked while decompressing; a size that the data claims is never trusted. In
+    addition to the output, a call needs at most about 10 MB, and for zstd the window, up to
+    128 MiB.
 
     Args:
         codec: compression id, ``CompressionType``.
-        data: the whole payload, any contiguous buffer. It is not kept, also not by an error.
-        magic: of the batch or wrapper message that holds the payload.
-        max_output: bytes that the output may have.
+        data: the whole payload, any contiguous buffer; neither result nor error keeps it.
+        magic: magic of the batch or wrapper message that holds the payload.
+        max_output: largest size of the output in bytes.
 
     Raises:
         CorruptError: not a valid stream (``DECOMPRESSION_FAILED``) or more output than
@@ -106,16 +108,17 @@ def decompress(
 
 
 def into(codec: int, magic: int) -> Into:
-    """What decompresses into memory of the caller, and only what Kafka's producers write.
+    """Return a function that decompresses payloads of Kafka's producers into the caller's memory.
 
-    It takes a payload and the memory, both of bytes, and returns how many of these it
-    wrote. It returns -1 where ``decompress`` must be asked, which knows all other forms and raises
-    the errors: the payload has another form, is broken, or has more output than there is room for.
-    The memory may hold anything then. For many small payloads this takes half the time.
+    The function takes a payload and the memory, both as bytes, and returns the number of bytes
+    written. It returns -1 if the payload has another form, is broken, or has more output than the
+    memory can hold; then the content of the memory is undefined, and the caller has to use
+    ``decompress``, which handles all forms and raises the errors. For many small payloads the
+    function takes half the time.
 
     Args:
         codec: compression id, ``CompressionType``.
-        magic: of the batches or wrapper messages that hold the payloads.
+        magic: magic of the batches or wrapper messages that hold the payloads.
     """
     kind = _KINDS.get(codec, CompressionType.NONE)
     if kind is CompressionType.NONE or not is_allowed(kind, magic):
@@ -128,13 +131,13 @@ def _refuse(data: memoryview, target: memoryview) -> int:
 
 
 def compress(codec: int, data: Buffer, *, magic: int, level: int | None = None) -> bytes:
-    """``data`` compressed and framed as Kafka's producer writes it for ``magic``.
+    """Compress and frame ``data`` as Kafka's producer does for ``magic``.
 
     Args:
         codec: compression id, ``CompressionType``.
         data: any contiguous buffer.
-        magic: of the batch or wrapper message that will hold the payload. LZ4 for magic 0 carries
-            the wrong header checksum that its readers expect.
+        magic: magic of the batch or wrapper message that will hold the payload. LZ4 for magic 0
+            has the wrong header checksum that its readers expect.
         level: as in ``compression.{gzip,lz4,zstd}.level`` (KIP-390); None is Kafka's default.
 
     Raises:
@@ -161,7 +164,7 @@ def _known(codec: int) -> CompressionType:
 
 
 def is_allowed(codec: int, magic: int) -> bool:
-    """Tell whether entries of a magic may hold payloads of a codec that there is a module for.
+    """Return whether entries of a magic may hold payloads of a codec.
 
     KIP-110: messages and wrappers reject zstd, whoever wrote it.
     """
@@ -194,6 +197,6 @@ def _load(kind: CompressionType) -> _Codec:
 
 @cache
 def _module(kind: CompressionType) -> str | None:
-    """Return the module of a codec, which has its name; None until somebody writes one."""
+    """Return the name of the codec's module, None if there is no such module."""
     module = kind.name.lower()
     return module if find_spec(f"{__name__}.{module}") else None

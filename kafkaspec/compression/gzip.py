@@ -1,19 +1,19 @@
 """Gzip, RFC 1952, as Java's ``GZIPInputStream`` reads and ``GZIPOutputStream`` writes it.
 
-What the reader takes beyond one clean member:
+The reader accepts more than one clean member:
 
-- More members after the first are joined.
-- What follows a member and has no valid member header is ignored, and so are 18 bytes or fewer,
-  whatever they are. A valid header that opens a broken member is an error.
+- Further members are decompressed and joined.
+- Bytes after a member that do not begin with a valid member header are ignored, and so are 18
+  bytes or fewer of any content. A valid header of a broken member is an error.
 - Reserved header flags are ignored; a header checksum is verified.
 
-Java looks at its input in pieces of 8 KiB and applies the rule of the 18 bytes to the last piece
-only; that a short tail lies across two pieces makes no difference here.
+Java reads its input in pieces of 8 KiB and applies the rule of the 18 bytes to the last piece
+only; a short tail that lies across two pieces makes no difference here.
 
-``isal`` decompresses up to three times as fast as ``zlib``, which stands in for it where it has no
-wheel. It differs in one way that was found: it takes Huffman codes that are incomplete, which zlib
-and so Kafka refuse. No known compressor writes them, but one flipped bit in the length of an unused
-code makes one without changing the output; the CRC of the batch or message tells.
+``isal`` decompresses up to three times as fast as ``zlib``, which replaces it on platforms without
+a wheel of ``isal``. There is one known difference: ``isal`` accepts incomplete Huffman codes, which
+zlib and so Kafka refuse. No known compressor writes them, but one flipped bit in the length of an
+unused code makes one without changing the output; the CRC of the batch or message detects it.
 """
 
 from __future__ import annotations
@@ -43,22 +43,20 @@ else:
         _member = partial(zlib.decompressobj, zlib.MAX_WBITS | 16)
         MemberError = zlib.error
 
-_HEADER: Final = Struct(
-    "<2sBB6x"
-)  # id, method, flags; mtime, extra flags, system are not looked at
+_HEADER: Final = Struct("<2sBB6x")  # id, method, flags; mtime, extra flags, system are ignored
 _TRAILER: Final = Struct("<II")  # CRC-32 and length modulo 2**32 of the output
 _ID: Final = b"\x1f\x8b"
 _DEFLATE: Final = 8
 _FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 0x02, 0x04, 0x08, 0x10
-_RAW: Final = -zlib.MAX_WBITS  # header and trailer are ours to read
+_RAW: Final = -zlib.MAX_WBITS  # this module reads header and trailer
 
-# What Java 16 and later writes: flags 0, time 0, extra flags 0, system "unknown".
+# As Java 16 and later write it: flags 0, time 0, extra flags 0, system "unknown".
 _WRITTEN_HEADER: Final = _ID + bytes([_DEFLATE, 0, 0, 0, 0, 0, 0, 0xFF])
 _PLAIN: Final = _ID + bytes([_DEFLATE, 0])
 _LEVELS: Final = (-1, *range(1, 10))
 
 _IGNORED_TAIL: Final = 18
-# The library copies what it did not consume of each piece of input. Small pieces keep the copies
+# The library copies the unconsumed rest of each piece of input. Small pieces keep the copies
 # small; growing ones keep the calls few; a first guess of 1 KiB for later members keeps an input
 # of a million tiny members linear.
 _FIRST_INPUT: Final = 64 * 1024
@@ -67,7 +65,7 @@ _MAX_OUTPUT_PIECE: Final = 4 * 1024 * 1024
 
 
 def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
-    """The joined output of the members of ``data``; ``magic`` makes no difference."""
+    """Decompress and join the members of ``data``; ``magic`` makes no difference."""
     start = _member_start(data, 0)
     if start is None:
         raise corrupt("gzip", "the data does not begin with a valid member header")
@@ -86,11 +84,11 @@ def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
 
 
 def decompress_into(data: memoryview, target: memoryview) -> int:
-    """See ``kafkaspec.compression.into``: one member and nothing behind."""
+    """See ``kafkaspec.compression.into``: one member and nothing after it."""
     end = len(data) - _TRAILER.size
     if not _HEADER.size <= end <= _FIRST_INPUT or bytes(data[: len(_PLAIN)]) != _PLAIN:
         return -1
-    # What the trailer claims is a good guess, and no more than that.
+    # The length in the trailer is a good guess, and no more than that.
     size: int = _TRAILER.unpack_from(data, end)[1]
     if size > len(target):
         return -1
@@ -106,7 +104,7 @@ def decompress_into(data: memoryview, target: memoryview) -> int:
 
 
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
-    """One member with ``data``, at level 1 to 9 or -1, zlib's default."""
+    """Compress ``data`` to one member, at level 1 to 9 or -1, zlib's default."""
     level = -1 if level is None else level
     if level not in _LEVELS:
         raise bad_level("gzip", level, "-1 and 1 to 9")
@@ -116,7 +114,7 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
 
 
 def _member_start(data: memoryview, position: int) -> int | None:
-    """Where the deflate stream begins of the member at ``position``; None if that is no header."""
+    """Return the start of the deflate stream of the member at ``position``, None for no header."""
     body = position + _HEADER.size
     if body > len(data):
         return None
@@ -143,7 +141,7 @@ def _member_start(data: memoryview, position: int) -> int | None:
 
 
 def _after_zero(data: memoryview, position: int) -> int:
-    """Behind the next zero byte; beyond the end of ``data`` if there is none."""
+    """Return the position after the next zero byte, one after the end of ``data`` without any."""
     while position < len(data):
         piece = bytes(data[position : position + _NEXT_INPUT])
         found = piece.find(0)
@@ -156,7 +154,7 @@ def _after_zero(data: memoryview, position: int) -> int:
 def _inflate(
     data: memoryview, position: int, step: int, max_output: int, produced: int
 ) -> tuple[list[bytes], int]:
-    """Output of the deflate stream at ``position``, in pieces, and where the stream ends."""
+    """Return the output of the deflate stream at ``position``, in pieces, and where it ends."""
     stream = inflate.decompressobj(_RAW)
     output: list[bytes] = []
     pending = b""
@@ -183,7 +181,7 @@ def _inflate(
 
 
 def _check_trailer(data: memoryview, position: int, output: list[bytes]) -> int:
-    """Length of ``output``, if the trailer at ``position`` confirms it and its CRC."""
+    """Return the length of ``output`` if the trailer at ``position`` confirms it and the CRC."""
     if position + _TRAILER.size > len(data):
         raise corrupt("gzip", "the data ends inside a trailer")
     crc = length = 0

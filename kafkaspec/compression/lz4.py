@@ -1,15 +1,16 @@
 """The LZ4 frame as ``Lz4BlockInputStream`` reads and ``Lz4BlockOutputStream`` writes it.
 
-Kafka implements the frame itself, so its reader is no general one:
+Kafka implements the frame itself, and its reader differs from the standard:
 
 - The header checksum is verified for magic 1 and 2 and ignored for magic 0, whose writers hashed
-  the frame's magic as well (KAFKA-3160). For magic 0 it is written in that broken way.
+  the frame's magic as well (KAFKA-3160). It is written in the same
+    broken way for magic 0.
 - Linked blocks, a version other than 1, a dictionary and reserved bits are errors.
-- A content size is skipped; a content checksum must be there and is not verified; the checksum
-  of a block is.
+- A content size is skipped; a content checksum must be present but is not verified; the checksum
+  of a block is verified.
 - A stored block of no bytes ends the data as the end mark does, and so does a compressed block
-  with no output. Everything behind the end is ignored, a second frame too.
-- The end mark must be there.
+  with no output. Everything after the end is ignored, including a second frame.
+  - The end mark must be present.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _MAX_BLOCK: Final = 1 << (2 * _BLOCK_64K + 8)
 _STORED: Final = 0x8000_0000
 _END_MARK: Final = _U32.pack(0)
 _MAX_RATIO: Final = 255  # one more byte of a length adds at most 255 bytes of output
-_DEFAULT_LEVEL: Final = 9  # selects the fast compressor, all others the high compression one
+_DEFAULT_LEVEL: Final = 9  # selects the fast compressor; all others select high compression
 _LEVELS: Final = range(1, 18)
 
 
@@ -47,7 +48,7 @@ def _header_checksum(descriptor: memoryview | bytes) -> int:
     return (xxh32_intdigest(descriptor) >> 8) & 0xFF
 
 
-# What Kafka writes. For magic 0 the checksum covers the magic of the frame too (KAFKA-3160).
+# As Kafka writes it. For magic 0 the checksum covers the magic of the frame too (KAFKA-3160).
 _DESCRIPTOR: Final = bytes([_VERSION_1 | _INDEPENDENT_BLOCKS, _BLOCK_64K << 4])
 _HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_DESCRIPTOR)])
 _BEGINNING: Final = Struct(f"<{len(_HEADER)}sI")  # the header and the word of the first block
@@ -55,7 +56,7 @@ _BROKEN_HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_MAGIC + 
 
 
 def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
-    """The output of the one frame at the beginning of ``data``."""
+    """Decompress the frame at the beginning of ``data``."""
     flags, max_block, position = _read_header(data, verify_checksum=magic != 0)
     output: list[bytes] = []
     produced = 0
@@ -121,7 +122,7 @@ def decompress_into(data: memoryview, target: memoryview) -> int:
 
 
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
-    """One frame of independent 64 KiB blocks, without content size and checksums."""
+    """Compress ``data`` to one frame of independent 64 KiB blocks, without size and checksums."""
     level = _DEFAULT_LEVEL if level is None else level
     if level not in _LEVELS:
         raise bad_level("lz4", level, "1 to 17")
@@ -139,7 +140,7 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
 
 
 def _read_header(data: memoryview, *, verify_checksum: bool) -> tuple[int, int, int]:
-    """FLG, the largest size of a block, and where the first block begins."""
+    """Return FLG, the largest size of a block, and where the first block begins."""
     if bytes(data[: len(_HEADER)]) == _HEADER:  # nearly always, and worth a microsecond
         return _DESCRIPTOR[0], _block_size(_BLOCK_64K), len(_HEADER)
     start = len(_MAGIC)
@@ -179,8 +180,8 @@ def _read_u32(data: memoryview, position: int) -> int:
 
 
 def _decompress_block(block: memoryview, max_block: int) -> bytes:
-    # The capacity must not depend on the caller's bound: the library does not say whether a block
-    # is broken or the room too small.
+    # The capacity must not depend on the caller's limit: the library does not distinguish a broken
+    # block from a buffer that is too small.
     capacity = min(max_block, _MAX_RATIO * len(block))
     try:
         return bytes(lz4.block.decompress(block, uncompressed_size=capacity))

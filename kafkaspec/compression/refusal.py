@@ -1,9 +1,9 @@
-"""How a codec says no to the façade, which turns it into one of the public errors.
+"""The internal error of codecs, which the façade turns into a public error.
 
-A codec does not raise the public error itself: the traceback of an error keeps every local
-variable of the frames it passed alive, among them slices of the input, and an input that is a
-mapped file cannot be closed while a slice of it lives. The façade drops the refusal with its
-frames and raises from its own.
+A codec does not raise the public error itself: the traceback of an error keeps all local
+variables of its frames alive, among them slices of the input, and a mapped input file cannot be
+closed while a slice of it is alive. The façade drops the internal error with its frames and raises
+the public one from its own frame.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class RefusalError(Exception):
     """A codec refuses its input.
 
     Attributes:
-        reason: why, from the closed list.
+        reason: from the closed list of reasons.
         detail: one sentence for people, beginning with the name of the codec.
     """
 
@@ -26,12 +26,12 @@ class RefusalError(Exception):
 
 
 def corrupt(codec: str, detail: str) -> RefusalError:
-    """The bytes are no valid stream of ``codec``."""
+    """Return the error for bytes that are not a valid stream of ``codec``."""
     return RefusalError(Reason.DECOMPRESSION_FAILED, f"{codec}: {detail}")
 
 
 def too_large(codec: str, max_output: int) -> RefusalError:
-    """The output of the stream exceeds ``max_output`` bytes."""
+    """Return the error for a stream whose output exceeds ``max_output`` bytes."""
     return RefusalError(
         Reason.DECOMPRESSED_TOO_LARGE,
         f"{codec}: the output exceeds the bound of {max_output} bytes",
@@ -39,5 +39,5 @@ def too_large(codec: str, max_output: int) -> RefusalError:
 
 
 def bad_level(codec: str, level: int, allowed: str) -> RefusalError:
-    """``level`` is none that Kafka's configuration takes for ``codec`` (KIP-390)."""
+    """Return the error for a level that Kafka's configuration does not allow (KIP-390)."""
     return RefusalError(Reason.UNENCODABLE, f"{codec}: there is no level {level}, only {allowed}")

@@ -1,15 +1,15 @@
 """Snappy in the framing of xerial's ``SnappyInputStream`` and ``SnappyOutputStream``.
 
 A stream is a header of 16 bytes (magic, version, oldest compatible version) and chunks, each a
-big-endian length and one raw snappy block. What the reader takes beyond that:
+big-endian length and one raw snappy block. Beyond that, the reader follows these rules:
 
 - Data without the header is one raw block; Kafka clients in other languages write that.
-- The version fields of the first header are not looked at, whatever they hold.
-- Where a chunk's length would be, the first four bytes of the magic open another header. It must be
-  whole and its version 1 or more. If the other four bytes of the magic are wrong, it ends the data
-  when nothing came out before it, and is skipped otherwise.
-- One to three bytes at the end, where a length would be, are ignored.
-- A chunk of no bytes is an error, as an empty snappy block is; a chunk with no output is fine.
+- The version fields of the first header are ignored.
+- In place of a chunk's length, the first four bytes of the magic begin another header. It must be
+  complete and its version 1 or more. If the other four bytes of the magic are wrong, the header
+  ends the data if there was no output before it, and is skipped otherwise.
+- One to three bytes at the end, in place of a length, are ignored.
+- A chunk of no bytes is an error, like an empty snappy block; a chunk without output is legal.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MAX_VARINT32: Final = 5
 
 
 def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
-    """The joined output of the chunks of ``data``; ``magic`` makes no difference."""
+    """Decompress and join the chunks of ``data``; ``magic`` makes no difference."""
     if len(data) < _HEADER.size or bytes(data[: len(_MAGIC)]) != _MAGIC:
         return bytes(_block(data, max_output, max_output))
     output: list[cramjam.Buffer] = []
@@ -83,7 +83,7 @@ def decompress_into(data: memoryview, target: memoryview) -> int:
 
 
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
-    """A xerial stream with ``data`` in chunks of 32 KiB. Snappy has no levels."""
+    """Compress ``data`` to a xerial stream with chunks of 32 KiB. Snappy has no levels."""
     if level is not None:
         raise bad_level("snappy", level, "None")
     output: list[bytes | cramjam.Buffer] = [_HEADER.pack(_MAGIC, _VERSION, _VERSION)]
@@ -94,7 +94,7 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
 
 
 def _is_header(data: memoryview, position: int) -> bool:
-    """Whether the 16 bytes at ``position``, which begin like a header, are that of a stream."""
+    """Return whether the 16 bytes at ``position``, which begin like a header, are a header."""
     if position + _HEADER.size > len(data):
         raise corrupt("snappy", "the data ends inside the header of a further stream")
     magic, version, _ = _HEADER.unpack_from(data, position)
@@ -106,7 +106,7 @@ def _is_header(data: memoryview, position: int) -> bool:
 
 
 def _block(block: memoryview, room: int, max_output: int) -> cramjam.Buffer:
-    """Output of one raw block. What it claims as its length bounds what is allocated for it."""
+    """Decompress one raw block. The length that it claims limits the allocation."""
     claimed = _claimed_length(block)
     if claimed > _MAX_RATIO * len(block):
         raise corrupt("snappy", f"a block of {len(block)} bytes cannot hold {claimed} bytes")
@@ -119,7 +119,7 @@ def _block(block: memoryview, room: int, max_output: int) -> cramjam.Buffer:
 
 
 def _claimed_length(block: memoryview) -> int:
-    """The varint that opens a raw block: up to 5 bytes, of which the last has 4 bits."""
+    """Return the varint at the start of a raw block: up to 5 bytes, the last one with 4 bits."""
     value = 0
     for index, byte in enumerate(block[:_MAX_VARINT32]):
         value |= (byte & 0x7F) << (7 * index)

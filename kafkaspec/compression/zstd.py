@@ -1,11 +1,11 @@
 """Zstandard frames as ``ZstdInputStreamNoFinalizer`` of zstd-jni reads and Kafka writes them.
 
-Any number of frames and skippable frames, none included, so that empty data is empty output.
-Content size and checksum are verified, a window above 2**27 and a dictionary are errors, and so is
-anything behind a frame that is no frame. One quirk comes from the way the reader fills its buffer:
+The data is any number of frames and skippable frames; empty data is empty output. Content size and
+checksum are verified. A window above 2**27, a dictionary, and anything after a frame that is not a
+frame are errors. One quirk comes from the way the reader fills its buffer:
 
-- Where the data ends inside a frame that is not the first, what came out so far is the output, and
-  no error, if the frame before it ended within the last piece of input that the reader took.
+- If the data ends inside a frame that is not the first, the output so far is the result, without
+  an error, if the previous frame ended within the last piece of input that the reader took.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kafkaspec.compression.refusal import bad_level, corrupt, too_large
 _DEFAULT_LEVEL: Final = 3
 _MIN_LEVEL, _MAX_LEVEL = -131072, 22
 
-# The densest input is a block of 4 bytes that repeats one byte 128 KiB times. The library gives all
-# output of the input it is given, so the room that is left decides how much that may be; the least
-# step lets a bomb exceed its bound by 8 MiB before it is seen.
+# The densest input is a block of 4 bytes that repeats one byte 128 KiB times. The library returns
+# the whole output of its input, so the remaining room decides the size of the next input; the
+# smallest step lets a bomb exceed its limit by 8 MiB before it is detected.
 _MAX_BLOCK: Final = 128 * 1024
 _MAX_RATIO: Final = _MAX_BLOCK // 4
 _MIN_INPUT: Final = 256
-# What lies behind a frame is copied by the library: see the same sizes in the gzip module.
+# The library copies the bytes after a frame: see the same sizes in the gzip module.
 _FIRST_INPUT: Final = 64 * 1024
 _NEXT_INPUT: Final = 1024
 # RFC 8878: magic, descriptor and window of a frame without content size and dictionary, and the
@@ -37,18 +37,18 @@ _FRAME_MAGIC: Final = 0xFD2FB528
 _CHECKSUM, _CHECKSUM_SIZE = 0x04, 4
 _BLOCK: Final = Struct("<HB")
 _LAST, _TYPE, _REPEATED = 0x01, 0x06, 0x02  # a repeated block is one byte that stands for many
-# The library makes room for all output first, which is quick for little memory only.
+# The library allocates room for all output first, which is fast only for small outputs.
 _MOST_AT_ONCE: Final = 120 * 1024
 _USUAL_RATIO: Final = 4
 _JNI_BUFFER: Final = (
     _MAX_BLOCK + 3
-)  # ZSTD_DStreamInSize: pieces in which Kafka's reader takes input
+)  # ZSTD_DStreamInSize: Kafka's reader reads its input in pieces of this size
 
 
 class _Contexts(threading.local):
-    """Contexts for reuse: a new one for each call would halve the speed of small payloads.
+    """Reused contexts: a new one for each call would halve the speed for small payloads.
 
-    They are not safe to share between threads.
+    Threads must not share them.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ _contexts = _Contexts()
 
 
 def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
-    """The joined output of the frames of ``data``; ``magic`` is 2 or more."""
+    """Decompress and join the frames of ``data``; ``magic`` is 2 or more."""
     output: list[bytes] = []
     produced = position = frame_start = 0
     step = _FIRST_INPUT
@@ -91,7 +91,7 @@ def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
 
 
 def decompress_into(data: memoryview, target: memoryview) -> int:
-    """See ``kafkaspec.compression.into``: one frame without content size, and nothing behind."""
+    """See ``kafkaspec.compression.into``: one frame without content size, nothing after it."""
     room = min(len(target), _MOST_AT_ONCE)
     if not room or not _is_one_plain_frame(data):
         return -1
@@ -105,10 +105,10 @@ def decompress_into(data: memoryview, target: memoryview) -> int:
 
 
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
-    """One frame without content size and checksum, at level -131072 to 22.
+    """Compress ``data`` to one frame without content size and checksum, at level -131072 to 22.
 
-    Kafka's streams flush before they close: the data ends with a block of its own and an empty one
-    follows. No data is a frame with content size 0.
+    Kafka flushes its streams before it closes them: the data ends with its block, and an empty
+    block follows. Empty data becomes a frame with content size 0.
     """
     level = _DEFAULT_LEVEL if level is None else level
     if not _MIN_LEVEL <= level <= _MAX_LEVEL:
@@ -125,11 +125,11 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
 
 
 def _is_one_plain_frame(data: memoryview) -> bool:
-    """Whether one frame without a content size, of a block or two, is all that there is.
+    """Return whether ``data`` is one frame of one or two blocks, without a content size.
 
-    The library believes a content size before it has seen any content, and does not say where a
-    frame ends when it is given all of it at once. A block has up to 128 KiB of output; a
-    second one, of nothing, comes from a stream that is flushed before it is closed.
+    The library trusts a content size before it reads any content, and does not return where a
+    frame ends if it gets all of it at once. A block has up to 128 KiB of output; a second, empty
+    one comes from a stream that is flushed before it is closed.
     """
     end = len(data)
     if not _FRAME.size <= end <= _MOST_AT_ONCE // _USUAL_RATIO:
@@ -149,14 +149,14 @@ def _is_one_plain_frame(data: memoryview) -> bool:
 
 
 def _block_size(low: int, high: int) -> int:
-    """Bytes behind a header of 16 and 8 bits."""
+    """Return the number of bytes after a block header, given as its lower 16 and upper 8 bits."""
     return 1 if low & _TYPE == _REPEATED else (high << 16 | low) >> 3
 
 
 def _is_overlooked(frame_start: int, end: int) -> bool:
-    """Whether Kafka's reader takes data that ends inside of the frame at ``frame_start``.
+    """Return whether Kafka's reader accepts data that ends inside the frame at ``frame_start``.
 
-    It notes that it is inside a frame when it fills its buffer, not when a frame begins.
+    The reader notes that it is inside a frame when it fills its buffer, not when a frame begins.
     """
     last_fill = (end - 1) // _JNI_BUFFER * _JNI_BUFFER
     return frame_start > last_fill

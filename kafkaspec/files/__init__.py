@@ -1,1 +1,1 @@
-"""The files beside segments, and the names of all of them."""
+"""Indexes, snapshots and checkpoints, and the names of all files of a log directory."""

@@ -1,6 +1,6 @@
-"""Files that are arrays of entries of a fixed size: columns to their bytes, by the layout tables.
+"""Files that are arrays of entries of a fixed size: serialize columns by the layout tables.
 
-A codec that makes an object of each entry would take seconds for an index of a large segment.
+A codec that makes an object for each entry would take seconds for the index of a large segment.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _INTEGERS: Final = {1: "b", 2: "h", 4: "i", 8: "q"}
 
 @cache
 def entry_struct(type_key: str) -> Struct:
-    """Return what packs and unpacks an entry, whose fields are integers and bytes of one size.
+    """Return the struct of an entry, whose fields are integers and bytes of a fixed size.
 
     Raises:
-        TypeError: they are not.
+        TypeError: the fields are not of that kind.
     """
     return Struct(">" + "".join(_letter(type_key, field) for field in LAYOUTS[type_key].fields))
 
@@ -42,12 +42,12 @@ def serialize_array(type_key: str, columns: Mapping[str, Iterable[int]]) -> byte
     """Return the bytes of an array of entries.
 
     Args:
-        type_key: of an entry.
-        columns: the values of each field, by its id; what is not given has the default of the
+        type_key: type of an entry.
+        columns: values of each field, by its id; a missing field has the default of the
             specification.
 
     Raises:
-        KafkaSpecError: ``unencodable``: a value does not fit its field, or is needed.
+        KafkaSpecError: ``unencodable``: a value does not fit its field, or is missing.
         TypeError: an entry does not always have the same size.
     """
     layout = entry_struct(type_key)

@@ -1,4 +1,4 @@
-"""The files that lie beside a segment."""
+"""The indexes and the producer snapshot of a segment."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 
 
 class FilesBeside:
-    """What a segment has of indexes and a producer snapshot.
+    """The indexes and the producer snapshot of a segment, as far as they exist.
 
     Attributes:
-        path: of the segment, None for a buffer.
-        base_offset: of the segment, None if it is not known.
-        codec: what parses.
+        path: path of the segment, None for a buffer.
+        base_offset: base offset of the segment, None if it is not known.
+        codec: codec that parses the files.
     """
 
     path: Path | None
@@ -28,7 +28,7 @@ class FilesBeside:
 
     @cached_property
     def offset_index(self) -> OffsetIndex | None:
-        """The ``.index`` beside the segment, None if there is none.
+        """The ``.index`` of the segment, None if there is none.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -38,7 +38,7 @@ class FilesBeside:
 
     @cached_property
     def time_index(self) -> TimeIndex | None:
-        """The ``.timeindex`` beside the segment, None if there is none.
+        """The ``.timeindex`` of the segment, None if there is none.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -48,7 +48,7 @@ class FilesBeside:
 
     @cached_property
     def transaction_index(self) -> TransactionIndex | None:
-        """The ``.txnindex`` beside the segment, None if there is none.
+        """The ``.txnindex`` of the segment, None if there is none.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -67,14 +67,14 @@ class FilesBeside:
         return ProducerSnapshot(path, codec=self.codec) if path else None
 
     def sidecar(self, kind: str) -> Path | None:
-        """Path of the file of another kind for this segment, None if there is none."""
+        """Return the path of the file of another kind for this segment, None if there is none."""
         if self.path is None or self._file_name is None:
             return None
         path = self.path.with_name(self._file_name.sibling(kind))
         return path if path.exists() else None
 
     def close_indexes(self) -> None:
-        """Give back what maps the indexes that were opened."""
+        """Close the indexes that were opened."""
         for name in ("offset_index", "time_index"):
             index = self.__dict__.get(name)
             if index is not None:

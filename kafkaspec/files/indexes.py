@@ -1,9 +1,9 @@
-"""Offset index and time index of a segment: their entries without the zero padding, look-ups.
+"""Offset index and time index of a segment: entries without the zero padding, look-ups.
 
-Both are preallocated while a segment is active and end in zeros then. By the rule of Kafka's dump
-tool the entries end before the first one, other than the very first, whose relative offset is 0.
-A file that starts with a zero slot and goes on with another has no entry at all: nothing was
-appended to it yet. A file of one zero slot has one entry.
+Both files are preallocated while a segment is active, and then end in zeros. By the rule of Kafka's
+dump tool the entries end before the first one, other than the very first, with relative offset 0.
+A file that starts with two zero slots has no entry at all: nothing was appended to it yet. A file
+of one zero slot has one entry.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _ZEROS_AT_ONCE: Final = 1 << 16
 
 
 class Index(Generic[Entry]):
-    """What both indexes share.
+    """Common base of both indexes.
 
     Attributes:
-        path: of the file.
-        base_offset: of the segment; entries count from it.
+        path: path of the file.
+        base_offset: base offset of the segment; offsets of entries are relative to it.
         size: bytes of the file.
         entry_size: bytes of an entry.
-        slots: whole slots in the file, padding included: what a broker takes for entries when it
-            opens the file.
-        trailing_bytes: bytes behind the last whole slot; Kafka refuses the file if there are any.
+        slots: number of whole slots in the file, including padding; a broker that opens the file
+            takes all of them for entries.
+        trailing_bytes: bytes after the last whole slot; Kafka refuses the file if there are any.
     """
 
     type_key: ClassVar[str]
@@ -52,8 +52,8 @@ class Index(Generic[Entry]):
         """Map an index.
 
         Args:
-            base_offset: of the segment; from the file name by default.
-            codec: reads the entries.
+            base_offset: base offset of the segment; from the file name by default.
+            codec: codec that reads the entries.
 
         Raises:
             KafkaSpecError: ``unreadable``; also without a base offset.
@@ -62,7 +62,7 @@ class Index(Generic[Entry]):
         if base_offset is None:
             name = names.parse_segment(self.path.name)
             if name is None:
-                raise unreadable(str(path), "the name says no base offset; give one")
+                raise unreadable(str(path), "its name has no base offset; give one")
             base_offset = name.base_offset
         self.base_offset = base_offset
         self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
@@ -73,7 +73,7 @@ class Index(Generic[Entry]):
         self._count: int | None = None
 
     def __len__(self) -> int:
-        """Number of entries in front of the padding."""
+        """Return the number of entries before the padding."""
         if self._count is None:
             self._source.check()
             self._count = _count(self.type_key, self._slots())
@@ -81,18 +81,18 @@ class Index(Generic[Entry]):
 
     @property
     def padding(self) -> int:
-        """Bytes behind the last entry that belong to whole slots."""
+        """Bytes after the last entry that belong to whole slots."""
         return (self.slots - len(self)) * self.entry_size
 
     @property
     def padding_is_zero(self) -> bool:
-        """Whether nothing but zeros lies in the padding."""
+        """Whether the padding is all zeros."""
         self._source.check()
         start = len(self) * self.entry_size
         return is_zero(self._source.buffer[start : self.slots * self.entry_size])
 
     def entry(self, index: int) -> Entry:
-        """The entry with that index, of the typed model.
+        """Return the entry with that index, as an object of the typed model.
 
         Raises:
             IndexError: there is none.
@@ -115,13 +115,13 @@ class Index(Generic[Entry]):
 
     @property
     def entries(self) -> list[Entry]:
-        """All entries in front of the padding."""
+        """Return all entries before the padding."""
         return [self.entry(index) for index in range(len(self))]
 
     def sanity_check(self) -> list[KafkaSpecError]:
-        """What Kafka's own ``sanityCheck`` would complain about, all of it; [] for a sound file.
+        """Return all errors that Kafka's own ``sanityCheck`` would report; [] for a sound file.
 
-        Brokers from 2.3 on run it no longer when they load a log (KAFKA-7283).
+        Since 2.3 brokers no longer run it when they load a log (KAFKA-7283).
         """
         problems = []
         if len(self) and self.entry(len(self) - 1).offset < self.base_offset:
@@ -146,14 +146,14 @@ class Index(Generic[Entry]):
         return problems
 
     def close(self) -> None:
-        """Give the mapping back."""
+        """Release the mapping."""
         self._source.close()
 
     def _slots(self) -> memoryview:
         return self._source.buffer[: self.slots * self.entry_size]
 
     def _last_at_most(self, value: int, field: str) -> Entry | None:
-        """The last entry whose ``field`` is ``value`` or less, by bisection as Kafka does it."""
+        """Return the last entry whose ``field`` is at most ``value``, by bisection as in Kafka."""
 
         def key(index: int) -> Any:
             return getattr(self.entry(index), field)
@@ -178,7 +178,7 @@ class OffsetIndex(Index[OffsetIndexEntry]):
     type_key = "index.offset_index_entry"
 
     def lookup(self, offset: int) -> OffsetIndexEntry | None:
-        """The largest entry at or below ``offset``; None means the start of the segment."""
+        """Return the largest entry at or below ``offset``; None means the start of the segment."""
         return self._last_at_most(offset, "offset")
 
 
@@ -188,7 +188,7 @@ class TimeIndex(Index[TimeIndexEntry]):
     type_key = "index.time_index_entry"
 
     def lookup(self, timestamp: int) -> TimeIndexEntry | None:
-        """The largest entry at or below ``timestamp`` (ms); None means the start of the segment.
+        """Return the largest entry at or below ``timestamp`` in ms, None for the segment's start.
 
         Every record with a later timestamp than the entry has a larger offset than the entry.
         """
@@ -210,7 +210,7 @@ class TimeIndex(Index[TimeIndexEntry]):
 
 
 def is_zero(data: memoryview) -> bool:
-    """Whether ``data`` is nothing but zeros; looked at in pieces."""
+    """Return whether ``data`` is all zeros, reading it in pieces."""
     zeros = bytes(_ZEROS_AT_ONCE)
     for start in range(0, len(data), _ZEROS_AT_ONCE):
         piece = bytes(data[start : start + _ZEROS_AT_ONCE])
@@ -220,7 +220,7 @@ def is_zero(data: memoryview) -> bool:
 
 
 def _count(type_key: str, slots: memoryview) -> int:
-    """Number of entries in front of the padding."""
+    """Return the number of entries before the padding."""
     fields = LAYOUTS[type_key].fields
     relative = [item.id for item in fields].index("relative_offset")
     # One pass over up to 1.3 million slots: a codec would take seconds for it.

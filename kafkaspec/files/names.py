@@ -17,7 +17,7 @@ TIME_INDEX: Final = ".timeindex"
 TRANSACTION_INDEX: Final = ".txnindex"
 PRODUCER_SNAPSHOT: Final = ".snapshot"
 CHECKPOINT: Final = ".checkpoint"
-"""A KRaft snapshot: same content as a segment."""
+"""A KRaft snapshot: the same format as a segment."""
 
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
 PARTITION_METADATA: Final = "partition.metadata"
@@ -49,25 +49,25 @@ TEXT_FILES: Final = (
     META_PROPERTIES,
     CLEAN_SHUTDOWN,
 )
-"""The files that hold text; the lock has no content."""
+"""The text files; the lock has no content."""
 
 METADATA_TOPIC: Final = "__cluster_metadata"
-"""Topic of the log that KRaft replicates; the checkpoints of its log directory do not list it."""
+"""Topic of the KRaft metadata log; the checkpoints of its log directory do not list it."""
 
 REMOTE_INDEX_CACHE: Final = "remote-log-index-cache"
-"""Directory, in a log directory, of the indexes of segments that are in remote storage only."""
+"""Directory in a log directory with the indexes of segments that are in remote storage only."""
 
 REMOTE_INDEXES: Final = (OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX)
-"""What that directory holds for each segment; a broker deletes the others where one is missing."""
+"""Kinds of files of each segment there; if one is missing, a broker deletes the others."""
 
 STATES: Final = (".deleted", ".cleaned", ".swap")
-"""What a broker appends to a name: to be deleted, being written, about to replace another."""
+"""Suffixes of files that a broker will delete, is writing, or will put in place of others."""
 
 # \d takes the digits of any script, and so does int(): Kafka formats with the default locale.
 _SEGMENT = re.compile(
     r"(\d{20})(\.log|\.kafka|\.index|\.timeindex|\.txnindex|\.snapshot)(\.deleted|\.cleaned|\.swap)?"
 )
-# Not padded; behind the offset an id as Uuid.toString writes it, 16 bytes in base64 for URLs.
+# Not padded; after the offset an id as Uuid.toString writes it, 16 bytes in base64 for URLs.
 _REMOTE_INDEX = re.compile(
     r"([0-9]{1,19})_([A-Za-z0-9_-]{22})(\.index|\.timeindex|\.txnindex)(\.deleted|\.tmp)?"
 )
@@ -77,11 +77,11 @@ _PARTITION = re.compile(r"(.+)-(\d+)")
 
 
 class SegmentName(NamedTuple):
-    """What the name of a file of a partition says.
+    """The parts of the name of a file in a partition directory.
 
     Attributes:
-        base_offset: the number in it. Of a segment: no record of it has a smaller offset; of a
-            producer snapshot: the offset that it stands in front of.
+        base_offset: the number in the name. No record of a segment has a smaller offset; a producer
+            snapshot holds the state before this offset.
         kind: ``.log``, ``.kafka``, ``.index``, ``.timeindex``, ``.txnindex`` or ``.snapshot``.
         state: ``.deleted``, ``.cleaned``, ``.swap``, ``.tmp`` or "".
         remote_id: id of the segment in remote storage, for an index in ``remote-log-index-cache``.
@@ -93,17 +93,17 @@ class SegmentName(NamedTuple):
     remote_id: str = ""
 
     def sibling(self, kind: str) -> str:
-        """Name of the file of another kind that belongs to the same segment."""
+        """Return the name of the file of another kind that belongs to the same segment."""
         if self.remote_id:
             return f"{self.base_offset}_{self.remote_id}{kind}{self.state}"
         return f"{self.base_offset:020d}{kind}{self.state}"
 
 
 class CheckpointName(NamedTuple):
-    """Name of a KRaft snapshot: it holds the state up to ``end_offset``, exclusive, of ``epoch``.
+    """Name of a KRaft snapshot, which holds the state before ``end_offset`` of ``epoch``.
 
-    ``state`` is ``.deleted`` or "". ``bootstrap.checkpoint`` has neither offset nor epoch and is
-    not such a name.
+    ``state`` is ``.deleted`` or "". ``bootstrap.checkpoint`` is not such a name: it has neither
+    offset nor epoch.
     """
 
     end_offset: int
@@ -120,7 +120,7 @@ class PartitionName(NamedTuple):
 
 
 def parse_segment(name: str) -> SegmentName | None:
-    """``00000000000000000042.log`` and its like, None for any other name.
+    """Parse a name like ``00000000000000000042.log``; return None for any other name.
 
     Also ``42_UgmvfPfTRLK0dtb2gyKmkg.index``, a copy of the index of a segment in remote storage.
     """
@@ -134,13 +134,13 @@ def parse_segment(name: str) -> SegmentName | None:
 
 
 def parse_checkpoint(name: str) -> CheckpointName | None:
-    """``00000000000000000042-0000000003.checkpoint`` and its like, None for any other name."""
+    """Parse a name like ``00000000000000000042-0000000003.checkpoint``; return None for others."""
     match = _CHECKPOINT.fullmatch(name)
     return CheckpointName(int(match[1]), int(match[2]), match[3] or "") if match else None
 
 
 def parse_partition(name: str) -> PartitionName | None:
-    """``topic-0``, ``topic-0.<32 hex digits>-delete`` and so on, None for any other name.
+    """Parse a name like ``topic-0`` or ``topic-0.<32 hex digits>-delete``; return None for others.
 
     A topic may contain ``-`` and ``.``: the number follows the last hyphen (KAFKA-5232).
     """
@@ -152,7 +152,7 @@ def parse_partition(name: str) -> PartitionName | None:
 
 
 def is_log(name: str) -> bool:
-    """Whether a file of this name holds log entries: a segment or a KRaft snapshot."""
+    """Return whether a file of this name holds log entries: a segment or a KRaft snapshot."""
     segment = parse_segment(name)
     if segment is not None:
         return segment.kind in SEGMENTS
@@ -160,5 +160,5 @@ def is_log(name: str) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Whether a file of this name holds text that ``kafkaspec.files.checkpoints`` reads."""
+    """Return whether a file of this name holds text that ``kafkaspec.files.checkpoints`` reads."""
     return name in TEXT_FILES

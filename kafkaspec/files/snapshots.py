@@ -1,4 +1,4 @@
-"""Transaction index and producer snapshot: what lies beside a segment and is not an index of it."""
+"""Transaction index and producer snapshot of a segment."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class TransactionIndex:
     """The aborted transactions whose ABORT marker lies in a segment (``.txnindex``).
 
     Attributes:
-        path: of the file.
+        path: path of the file.
         entry_size: bytes of an entry.
-        trailing_bytes: bytes behind the last whole entry, which Kafka ignores.
+        trailing_bytes: bytes after the last whole entry, which Kafka ignores.
     """
 
     def __init__(self, path: str | PathLike[str], *, codec: Codec | str | None = None) -> None:
@@ -57,7 +57,7 @@ class TransactionIndex:
         return self._source.size // self.entry_size
 
     def entry(self, index: int) -> AbortedTransaction:
-        """The entry with that index.
+        """Return the entry with that index.
 
         Raises:
             CorruptError: its version is one that Kafka refuses.
@@ -80,7 +80,7 @@ class TransactionIndex:
 
     @property
     def entries(self) -> list[AbortedTransaction]:
-        """All entries in order.
+        """Return all entries in order.
 
         Raises:
             CorruptError: one has a version that Kafka refuses.
@@ -89,15 +89,15 @@ class TransactionIndex:
 
 
 class ProducerSnapshot:
-    """What the broker knew of producers just before an offset (``.snapshot``).
+    """The state of all producers before an offset (``.snapshot``).
 
     Attributes:
-        path: of the file.
-        offset: from the name, None if that does not say one.
+        path: path of the file.
+        offset: offset in the file name, None if there is none.
     """
 
     def __init__(self, path: str | PathLike[str], *, codec: Codec | str | None = None) -> None:
-        """Read a producer snapshot into memory: it has one small entry a producer.
+        """Read a producer snapshot into memory: it has one small entry for each producer.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -113,12 +113,10 @@ class ProducerSnapshot:
 
     @property
     def structure(self) -> SnapshotStructure:
-        """The structure with the entries, as the specification has it.
-
-        The checksum is not looked at.
+        """The structure with the entries, as in the specification. The checksum is not verified.
 
         Raises:
-            KafkaSpecError: cut, of another version, or with a count beyond what the file can hold.
+            KafkaSpecError: the file is cut, of another version, or its count is too large for it.
         """
         if self._structure is None:
             found, _ = self._codec.parse(
@@ -133,7 +131,7 @@ class ProducerSnapshot:
 
     @property
     def entries(self) -> list[ProducerEntry]:
-        """One for each producer, in the order of the file, which is that of a hash map.
+        """Return one entry for each producer, in the order of the file, that of a hash map.
 
         Raises:
             KafkaSpecError: as ``structure``.
@@ -150,7 +148,7 @@ class ProducerSnapshot:
         return self._computed() == self.structure.crc
 
     def crc_error(self) -> KafkaSpecError:
-        """The error that says that the checksum does not match."""
+        """Return the error for a checksum that does not match."""
         checksum = self._checksum
         return make_error(
             Reason.CHECKSUM_MISMATCH,

@@ -1,1 +1,1 @@
-"""Bytes of local files and of files behind URLs: mapped, or read in windows."""
+"""Bytes of local and remote files: mapped, or read in windows."""

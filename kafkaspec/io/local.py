@@ -20,14 +20,14 @@ _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK
 
 
 class Source:
-    """The bytes of one file, mapped and not read, or of a buffer that someone hands in.
+    """The bytes of one mapped file, or of a buffer.
 
-    Views of ``buffer`` that are still in use keep the mapping alive behind ``close``: what was
-    once handed out stays readable, and the memory goes when the last of them goes.
+    Views of ``buffer`` that are still in use keep the mapping alive after ``close``: they stay
+    readable, and the memory is released with the last of them.
 
     Attributes:
-        name: path of the file as it was given, or the name of a buffer; None for none.
-        size: bytes at the time of opening; later growth is not seen.
+        name: path of the file as it was given, or the name of a buffer; None if it has none.
+        size: bytes at the time of opening; later growth is ignored.
         modified: modification time in milliseconds since the Unix epoch, None for a buffer.
         buffer: the bytes.
     """
@@ -40,7 +40,7 @@ class Source:
         """Open and map a file.
 
         Raises:
-            KafkaSpecError: ``unreadable``, with what the operating system says.
+            KafkaSpecError: ``unreadable``, with the message of the operating system.
         """
         self.name: str | None = os.fspath(path)
         self._map: mmap.mmap | None = None
@@ -65,7 +65,7 @@ class Source:
 
     @classmethod
     def of(cls, path: str | PathLike[str]) -> Source:
-        """A local file mapped, or one behind a URL read as a whole: for small ones.
+        """Map a local file, or read a small remote file as a whole.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -76,7 +76,7 @@ class Source:
 
     @classmethod
     def of_buffer(cls, data: bytes | bytearray | memoryview, name: str | None = None) -> Source:
-        """A buffer instead of a file. It is neither copied nor changed."""
+        """Use a buffer instead of a file. It is neither copied nor changed."""
         source = cls.__new__(cls)
         source.name = name
         source._map = None
@@ -88,14 +88,14 @@ class Source:
     def cursor(
         self, allocate: Allocate = bytearray, most: int = MOST_AHEAD, *, sparse: bool = False
     ) -> Cursor:
-        """A cursor: all is in memory, so that it needs none."""
+        """Return a cursor; the arguments make no difference, as all bytes are in memory."""
         return WholeCursor(self.buffer)
 
     def check(self) -> None:
-        """Make sure that the mapped bytes are still there.
+        """Check that the file is still as long as the mapping.
 
-        Reading a page behind the end of a file that became shorter kills the process; asking
-        before each entry leaves only a very small gap for that.
+        Reading a page after the end of a file that became shorter kills the process; a check before
+        each entry makes that very unlikely.
 
         Raises:
             CorruptError: ``changed``, the file became shorter since it was opened.
@@ -112,7 +112,7 @@ class Source:
             )
 
     def close(self) -> None:
-        """Give the mapping back as soon as no view of it is in use any more."""
+        """Release the mapping as soon as no view of it is in use."""
         self.buffer.release()
         if self._map is not None:
             try:
@@ -133,7 +133,7 @@ class Source:
 
 
 class FileReading(Reading):
-    """A local file, read where it is needed.
+    """A local file that is read in parts.
 
     Attributes: as ``Reading``.
     """
@@ -142,7 +142,7 @@ class FileReading(Reading):
         """Open a file.
 
         Raises:
-            KafkaSpecError: ``unreadable``, with what the operating system says.
+            KafkaSpecError: ``unreadable``, with the message of the operating system.
         """
         self.name = os.fspath(path)
         self._lock = Lock()
@@ -175,7 +175,7 @@ class FileReading(Reading):
 
 
 def open_source(path: str | PathLike[str], mapped: bool) -> Source | Reading:
-    """A file mapped; read in parts behind a URL, if asked for, or if there is no room to map it.
+    """Open a file: mapped, or read in parts if it is remote, not to be mapped, or too large to map.
 
     Raises:
         KafkaSpecError: ``unreadable``.
@@ -194,5 +194,5 @@ def open_source(path: str | PathLike[str], mapped: bool) -> Source | Reading:
 
 
 def unreadable(name: str | None, detail: str) -> KafkaSpecError:
-    """The error for what cannot be opened or is not what was asked for."""
+    """Return the error for a file that cannot be opened or is not of the expected kind."""
     return make_error(Reason.UNREADABLE, detail, file=name)

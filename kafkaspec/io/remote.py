@@ -1,7 +1,7 @@
-"""Files behind URLs: what ``pathlib.Path`` is for local ones, as far as this layer needs it.
+"""Remote files by URL, with the part of the interface of ``pathlib.Path`` that this layer needs.
 
-Through fsspec, or through PyArrow's file systems where fsspec is not installed. Segments are read
-in ranges, one window after the other, and never as a whole.
+They are read with fsspec, or with PyArrow's file systems if fsspec is not installed. Segments are
+read in ranges, one window after the other, and never as a whole.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What is known of a place.
+    """The status of a file or directory.
 
     Attributes:
-        path: in the file system.
+        path: path in the file system.
         is_dir: whether it is a directory.
-        size: bytes.
-        modified: ms since the Unix epoch, None if it is not known.
+        size: size in bytes.
+        modified: modification time in ms since the Unix epoch, None if it is not known.
     """
 
     path: str
@@ -40,31 +40,31 @@ class Status:
 
 
 class Ranges(Protocol):
-    """A file that is read in ranges, by one thread or many."""
+    """A file that is read in ranges, by one or more threads."""
 
     def read(self, start: int, end: int) -> bytes:
-        """The bytes from ``start`` up to ``end``; fewer if there are no more."""
+        """Return the bytes from ``start`` to ``end``; fewer at the end of the file."""
 
     def close(self) -> None:
-        """Give back what was held."""
+        """Release the file."""
 
 
 class Files(Protocol):
     """A file system."""
 
     def status(self, path: str) -> Status | None:
-        """None if there is nothing."""
+        """Return the status of a path, None if it does not exist."""
 
     def entries(self, path: str) -> list[Status]:
-        """What is in a directory."""
+        """Return the entries of a directory."""
 
     def ranges(self, path: str) -> Ranges:
-        """A file, of which nothing is read yet."""
+        """Open a file; nothing is read yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class FsspecRanges:
-    """See ``Ranges``: each is a request by itself."""
+    """Ranges with fsspec: each is a separate request."""
 
     files: Any
     path: str
@@ -74,14 +74,19 @@ class FsspecRanges:
         return bytes(self.files.cat_file(self.path, start=start, end=end))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to release."""
 
 
 class ArrowRanges:
-    """See ``Ranges``: opened once, as that is a request to an object store."""
+    """Ranges with PyArrow: the file is opened once, as that is a request to an object store."""
 
     def __init__(self, files: Any, path: str) -> None:
-        """Args: a ``pyarrow.fs.FileSystem``, the path in it."""
+        """Remember the file; it is opened on first use.
+
+        Args:
+            files: a ``pyarrow.fs.FileSystem``.
+            path: path in the file system.
+        """
         self._files = files
         self._path = path
         self._file: Any = None
@@ -94,7 +99,7 @@ class ArrowRanges:
         return bytes(file.read_at(end - start, start))
 
     def close(self) -> None:
-        """Give back the open file."""
+        """Close the file if it is open."""
         file, self._file = self._file, None
         if file is not None:
             file.close()
@@ -104,7 +109,7 @@ class FsspecFiles:
     """A file system of fsspec."""
 
     def __init__(self, files: Any) -> None:
-        """Args: an ``AbstractFileSystem``."""
+        """Wrap an ``fsspec.AbstractFileSystem``."""
         self._files = files
 
     def status(self, path: str) -> Status | None:
@@ -139,7 +144,7 @@ class ArrowFiles:
     """A file system of PyArrow."""
 
     def __init__(self, files: Any) -> None:
-        """Args: a ``pyarrow.fs.FileSystem``."""
+        """Wrap a ``pyarrow.fs.FileSystem``."""
         self._files = files
 
     def status(self, path: str) -> Status | None:
@@ -163,14 +168,21 @@ class ArrowFiles:
 
 
 class RemotePath:
-    """A place behind a URL.
+    """A remote file or directory.
 
     Attributes:
         name: last part of the path.
     """
 
     def __init__(self, files: Files, scheme: str, path: str, status: Status | None = None) -> None:
-        """Args: the file system, what stands before ``://``, the path in it."""
+        """Make a path; nothing is read yet.
+
+        Args:
+            files: the file system.
+            scheme: part of the URL before ``://``.
+            path: path in the file system.
+            status: its status, None if it is not known yet.
+        """
         self._files = files
         self._scheme = scheme
         self._path = path.rstrip("/")
@@ -179,33 +191,33 @@ class RemotePath:
 
     @property
     def parent(self) -> RemotePath:
-        """The directory that holds it."""
+        """The directory that contains it."""
         return RemotePath(self._files, self._scheme, self._path.rpartition("/")[0])
 
     def with_name(self, name: str) -> RemotePath:
-        """Another name in the same directory."""
+        """Return the path with another name in the same directory."""
         return self.parent / name
 
     def absolute(self) -> RemotePath:
-        """Itself."""
+        """Return the path itself."""
         return self
 
     def exists(self) -> bool:
-        """Whether there is something."""
+        """Return whether the path exists."""
         return self._status() is not None
 
     def is_dir(self) -> bool:
-        """Whether it is a directory."""
+        """Return whether it is a directory."""
         status = self._status()
         return status is not None and status.is_dir
 
     def is_file(self) -> bool:
-        """Whether it is a file."""
+        """Return whether it is a file."""
         status = self._status()
         return status is not None and not status.is_dir
 
     def stat(self) -> os.stat_result:
-        """Size and modification time, the rest zeros.
+        """Return size and modification time; all other values are zeros.
 
         Raises:
             FileNotFoundError: there is nothing.
@@ -217,12 +229,12 @@ class RemotePath:
         return os.stat_result((0, 0, 0, 0, 0, 0, status.size, seconds, seconds, seconds))
 
     def iterdir(self) -> Iterator[RemotePath]:
-        """What is in it."""
+        """Yield the paths in a directory."""
         for status in self._attempt(lambda: self._files.entries(self._path)):
             yield RemotePath(self._files, self._scheme, status.path, status)
 
     def read_bytes(self) -> bytes:
-        """All of a small file.
+        """Return the whole content of a small file.
 
         Raises:
             FileNotFoundError: there is none.
@@ -232,11 +244,11 @@ class RemotePath:
             return self._attempt(lambda: ranges.read(0, size))
 
     def read_text(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """All of a small file."""
+        """Return the whole text of a small file."""
         return self.read_bytes().decode(encoding, errors)
 
     def reading(self) -> RemoteReading:
-        """The file, to be read in ranges."""
+        """Open the file to read it in ranges."""
         status = self._status()
         if status is None or status.is_dir:
             raise self._unreadable("there is no such file")
@@ -252,7 +264,7 @@ class RemotePath:
             return action()
         except KafkaSpecError:
             raise
-        except Exception as error:  # each file system has errors of its own
+        except Exception as error:  # each file system has its own errors
             raise self._unreadable(str(error) or type(error).__name__) from error
 
     def _unreadable(self, detail: str) -> KafkaSpecError:
@@ -281,14 +293,20 @@ class RemotePath:
 
 
 class RemoteReading(Reading):
-    """A file behind a URL, read in ranges. What is meanwhile appended is not seen."""
+    """A remote file that is read in ranges. Bytes that are appended later are ignored."""
 
-    # A request to an object store takes some 10 to 30 ms, in which 1 to 3 MB come; but bytes that
-    # leave it may be paid for, which requests hardly are.
+    # A request to an object store takes 10 to 30 ms, enough to transfer 1 to 3 MB. But outgoing
+    # bytes may cost money, and requests hardly do.
     request_bytes = 256 << 10
 
     def __init__(self, ranges: Ranges, name: str, status: Status) -> None:
-        """Args: the file, its URL, what is known of it."""
+        """Read a file from its beginning.
+
+        Args:
+            ranges: the file.
+            name: its URL.
+            status: its status.
+        """
         self._ranges = ranges
         self.name = name
         self.size = status.size
@@ -298,7 +316,7 @@ class RemoteReading(Reading):
         """See ``Reading.read_into``."""
         try:
             data = self._ranges.read(position, position + len(target))
-        except Exception as error:  # each file system has errors of its own
+        except Exception as error:  # each file system has its own errors
             detail = str(error) or type(error).__name__
             raise make_error(Reason.UNREADABLE, detail, file=self.name) from error
         target[: len(data)] = data
@@ -310,10 +328,10 @@ class RemoteReading(Reading):
 
 
 def as_path(path: str | PathLike[str]) -> Path:
-    """A path, local or behind a URL; the latter has what this layer needs of ``Path``.
+    """Return a local path, or for a URL a ``RemotePath``, which has the used part of ``Path``.
 
     Raises:
-        KafkaSpecError: ``unreadable``, nothing installed knows such URLs.
+        KafkaSpecError: ``unreadable``: no installed library can read such URLs.
     """
     if isinstance(path, RemotePath):
         return cast(Path, path)
@@ -323,15 +341,15 @@ def as_path(path: str | PathLike[str]) -> Path:
 
 
 def remote_path(url: str, filesystem: Any = None) -> RemotePath:
-    """The place behind a URL.
+    """Return the path for a URL.
 
     Args:
-        url: ``s3://bucket/key``, ``memory://path`` and what else the file system knows.
-        filesystem: one of fsspec or of ``pyarrow.fs``, with credentials for instance; the ``url``
-            may be a plain path then.
+        url: ``s3://bucket/key``, ``memory://path``, or any other that the file system supports.
+        filesystem: file system of fsspec or ``pyarrow.fs``, for example with credentials; then
+            ``url`` may be a plain path.
 
     Raises:
-        KafkaSpecError: ``unreadable``, nothing installed knows such URLs.
+        KafkaSpecError: ``unreadable``: no installed library can read such URLs.
     """
     scheme, separator, rest = url.partition(_SEPARATOR)
     if not separator:

@@ -1,4 +1,4 @@
-"""A part of an input at a time: the whole of it where it is mapped, windows where it is read."""
+"""Access to an input in parts: the whole of a mapped input, windows of one that is read."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 Allocate = Callable[[int], "Buffer"]
-"""Gives a writable buffer of so many bytes; what is in it does not matter."""
+"""Returns a writable buffer of so many bytes with any content."""
 
 LEAST_AHEAD: Final = 256 << 10
-"""Bytes of the first window. Each one that follows on is twice as large."""
+"""Bytes of the first window. Each adjacent next one is twice as large."""
 MOST_AHEAD: Final = 8 << 20
-"""Bytes of a window at most, unless a single entry needs more."""
+"""Largest number of bytes of a window, unless a single entry needs more."""
 
 
 LEAST_SPARSE: Final = 16 << 10
-"""Bytes of the first window of a pass that only wants headers."""
+"""Bytes of the first window of a pass that only reads headers."""
 
 
 class Cursor(Protocol):
-    """What one pass over an input holds of it. Each thread and each pass has its own."""
+    """The part of an input that one pass over it holds. Each thread and each pass has its own."""
 
     def at(self, position: int, size: int) -> tuple[memoryview, int]:
-        """Bytes from ``position`` on: at least ``size``, or all that are left.
+        """Return bytes from ``position`` on: at least ``size``, or all to the end.
 
         Returns:
-            A buffer, and the position in the input of its first byte, which is not behind
-            ``position``. The buffer stays as it is when the cursor moves on.
+            A buffer, and the position of its first byte in the input, which is at or before
+            ``position``. The buffer does not change when the cursor moves on.
         """
 
 
@@ -42,8 +42,8 @@ class WholeCursor:
     __slots__ = ("_buffer",)
 
     def __init__(self, buffer: memoryview) -> None:
-        """Args: all bytes of the input."""
-        self._buffer = memoryview(buffer)  # one of its own: the input may be closed meanwhile
+        """Make a cursor over all bytes of the input."""
+        self._buffer = memoryview(buffer)  # its own view: the input may be closed meanwhile
 
     def at(self, position: int, size: int) -> tuple[memoryview, int]:
         """See ``Cursor.at``."""
@@ -53,15 +53,15 @@ class WholeCursor:
 class Reading(ABC):
     """An input that is read in parts and never mapped.
 
-    Memory holds the windows that are in use and no more. As nothing is mapped, a file that becomes
-    shorter is a short read, which is an error, and never a fault.
+    Memory holds only the windows that are in use. As nothing is mapped, a file that becomes
+    shorter is a short read, which raises an error, and never a fault.
 
     Attributes:
         name: path or URL as it was given.
         size: bytes at the time of opening.
         modified: modification time in ms since the Unix epoch, None if that is not known.
-        request_bytes: bytes that take as long to read as it takes to begin. A pass that only wants
-            headers reads over batches that are not larger, and hops over those that are.
+        request_bytes: number of bytes that take as long to read as a request takes to begin. A pass
+            that only reads headers reads batches up to this size, and skips larger ones.
     """
 
     mapped = False
@@ -73,35 +73,35 @@ class Reading(ABC):
 
     @abstractmethod
     def read_into(self, position: int, target: memoryview) -> int:
-        """Fill ``target`` from ``position`` on; how many bytes there were.
+        """Fill ``target`` from ``position`` on, and return the number of bytes read.
 
         Raises:
             KafkaSpecError: ``unreadable``.
         """
 
-    def check(self) -> None:  # noqa: B027  # a short read says the same
-        """Make sure that the input is not shorter than it was."""
+    def check(self) -> None:  # noqa: B027  # a short read shows the same
+        """Check that the input has not become shorter."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what the input holds."""
+        """Release the input."""
 
     def cursor(
         self, allocate: Allocate = bytearray, most: int = MOST_AHEAD, *, sparse: bool = False
     ) -> Cursor:
-        """A cursor with windows in memory of ``allocate``.
+        """Return a cursor with windows in memory from ``allocate``.
 
         Args:
-            allocate: where memory for windows comes from.
-            most: bytes of a window.
-            sparse: the pass only wants headers.
+            allocate: provides the memory for windows.
+            most: largest number of bytes of a window.
+            sparse: whether the pass only reads headers.
         """
         if sparse:
             return WindowCursor(self, allocate, most, LEAST_SPARSE, self.request_bytes)
         return WindowCursor(self, allocate, most)
 
     def read(self, position: int, size: int, allocate: Allocate = bytearray) -> memoryview:
-        """Exactly ``size`` bytes.
+        """Return exactly ``size`` bytes.
 
         Raises:
             KafkaSpecError: ``changed``, the input became shorter; ``unreadable``.
@@ -111,10 +111,10 @@ class Reading(ABC):
         return target.toreadonly()
 
     def memory(self, size: int, allocate: Allocate) -> memoryview:
-        """Memory for so many bytes.
+        """Allocate memory for so many bytes.
 
         Raises:
-            KafkaSpecError: ``unreadable``, there is none.
+            KafkaSpecError: ``unreadable``: there is not enough memory.
         """
         try:
             return memoryview(allocate(size)).cast("B")[:size]
@@ -143,7 +143,7 @@ class Reading(ABC):
 
 
 class WindowCursor:
-    """A cursor that reads ahead, the further the longer a pass goes on."""
+    """A cursor that reads ahead, further and further in the course of a pass."""
 
     __slots__ = ("_ahead", "_allocate", "_gap", "_least", "_most", "_source", "_start", "_window")
 
@@ -158,11 +158,11 @@ class WindowCursor:
         """Make a cursor that has read nothing.
 
         Args:
-            source: what it reads.
-            allocate: where memory for windows comes from.
-            most: bytes of a window.
-            least: bytes of the first one, and of the first one behind a gap.
-            gap: bytes left out between windows that are no gap: reading more at once is better.
+            source: input to read.
+            allocate: provides the memory for windows.
+            most: largest number of bytes of a window.
+            least: bytes of the first window, and of the first one after a gap.
+            gap: largest distance between windows that is not a gap: reading it too is faster.
         """
         self._source = source
         self._allocate = allocate

@@ -1,7 +1,9 @@
-"""The text files of a log directory, one module a file: ``parse``, ``read`` and ``serialize``.
+"""The text files of a log directory, one module for each file.
+
+Each module has ``parse``, ``read`` and ``serialize``.
 
 ``parse`` takes bytes and accepts what Kafka's reader accepts, ``read`` takes a path, and
-``serialize`` gives the bytes that Kafka would write. Nothing here writes a file.
+``serialize`` returns the bytes that Kafka would write. Nothing here writes a file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all checkpoints have in common: a version, a count, and a line for each entry.
+"""The common format of all checkpoints: a version, a count, and a line for each entry.
 
 Kafka: ``CheckpointFile`` and its ``CheckpointReadBuffer``. A file of zero bytes, or of one line,
 has no entries; Kafka creates such a file when it starts.
@@ -13,26 +13,26 @@ from kafkaspec.errors import Reason
 from kafkaspec.files.checkpoints.text import INT_BITS, Piece, Text, fields, shown
 
 VERSION = 0
-"""The only version that there is."""
+"""The only version."""
 
 T = TypeVar("T")
 ParseEntry = Callable[[Text, Sequence[Piece], str], T]
-"""From the fields of a line, and the path of the entry for errors, to the entry."""
+"""Makes an entry of the text, the fields of a line, and the path of the entry for errors."""
 
 
 def parse(text: Text, width: int, entry: ParseEntry[T]) -> tuple[T, ...]:
-    """The entries of a checkpoint in the order of the file.
+    """Parse the entries of a checkpoint, in the order of the file.
 
-    Nothing is allocated for the count: Kafka does, and a broker runs out of memory when it is
-    large and wrong.
+    Nothing is allocated for the count. Kafka allocates memory for it, and a broker runs out of
+    memory if it is wrong and large.
 
     Args:
-        text: of the file.
-        width: fields of a line.
-        entry: makes an entry of them.
+        text: text of the file.
+        width: number of fields of a line.
+        entry: makes an entry of these fields.
 
     Raises:
-        CorruptError: a line is malformed, or their number is not the one that line 2 says.
+        CorruptError: a line is malformed, or their number differs from line 2.
         UnsupportedError: another version than 0.
     """
     lines = text.lines()
@@ -55,7 +55,7 @@ def parse(text: Text, width: int, entry: ParseEntry[T]) -> tuple[T, ...]:
         if len(found) != width:
             raise text.error(
                 Reason.INVALID_VALUE,
-                f"{shown(line.text)} has {len(found)} fields in place of {width}",
+                f"{shown(line.text)} has {len(found)} fields, not {width}",
                 line,
                 path,
             )
@@ -63,7 +63,7 @@ def parse(text: Text, width: int, entry: ParseEntry[T]) -> tuple[T, ...]:
     if len(entries) != count:
         raise text.error(
             Reason.TRUNCATED if len(entries) < count else Reason.INVALID_VALUE,
-            f"{count} entries are announced, and {len(entries)} follow",
+            f"line 2 announces {count} entries, but {len(entries)} follow",
             second,
             "/count",
         )
@@ -71,9 +71,9 @@ def parse(text: Text, width: int, entry: ParseEntry[T]) -> tuple[T, ...]:
 
 
 def serialize(lines: Sequence[str]) -> bytes:
-    """The bytes that Kafka writes, with the line ends of every platform but Windows.
+    """Serialize a checkpoint as Kafka does, with the line ends of all platforms except Windows.
 
     Args:
-        lines: one for each entry.
+        lines: lines without their ends, one for each entry.
     """
     return "".join(f"{line}\n" for line in (str(VERSION), str(len(lines)), *lines)).encode()

@@ -1,7 +1,7 @@
-"""``.kafka_cleanshutdown``: its existence says that the broker was stopped cleanly.
+"""``.kafka_cleanshutdown``: it exists if the broker was stopped cleanly.
 
 Kafka: ``CleanShutdownFileHandler``; KIP-966. Empty up to 3.6; since 3.7 it holds the epoch of the
-broker. A broker deletes it when it starts, so that a running one has none.
+broker. A broker deletes it when it starts, so a running one has none.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _EPOCH_FIELD = "brokerEpoch"
 
 @dataclass(frozen=True, slots=True)
 class CleanShutdown:
-    """What the file says.
+    """The content of the file.
 
     Attributes:
-        broker_epoch: that the broker had last, None in an empty file.
-        version: of the content; Kafka does not look at it.
+        broker_epoch: last epoch of the broker, None in an empty file.
+        version: version of the content; Kafka ignores it.
     """
 
     broker_epoch: int | None = None
@@ -31,21 +31,21 @@ class CleanShutdown:
 
 
 def parse(data: bytes, *, file: str | None = None) -> CleanShutdown:
-    """What is in the file.
+    """Parse the file.
 
-    Kafka never refuses it: what raises here means "clean, and no epoch" there.
+    Kafka never refuses it: where this function raises, Kafka assumes a clean stop without an epoch.
 
     Args:
         data: all bytes of the file.
         file: its name in errors.
 
     Raises:
-        CorruptError: there is something in it, and not the JSON that Kafka writes.
+        CorruptError: the file is not empty, and not the JSON that Kafka writes.
     """
     text = Text(data, file)
     if not data:
         return CleanShutdown()
-    # Kafka replaces what is not UTF-8 (Utils.readFileAsString), so that it may stand in a name.
+    # Kafka replaces invalid UTF-8 (Utils.readFileAsString), so a name may contain it.
     content = Piece(data.decode("utf-8", "replace"), 0, 1)
     found = JsonObject(text, content)
     version = found.number(_VERSION_FIELD, INT_BITS) if _VERSION_FIELD in found.fields else VERSION
@@ -53,7 +53,7 @@ def parse(data: bytes, *, file: str | None = None) -> CleanShutdown:
 
 
 def read(path: str | PathLike[str]) -> CleanShutdown:
-    """What the file at ``path`` says.
+    """Read the file at ``path``.
 
     Raises:
         KafkaSpecError: ``unreadable``, and as ``parse``.
@@ -63,7 +63,7 @@ def read(path: str | PathLike[str]) -> CleanShutdown:
 
 
 def serialize(shutdown: CleanShutdown) -> bytes:
-    """The bytes that Kafka writes: none without an epoch, as up to 3.6.
+    """Serialize the file as Kafka does: no bytes without an epoch, as up to 3.6.
 
     Raises:
         KafkaSpecError: ``unencodable``: a number does not fit.

@@ -10,13 +10,13 @@ from kafkaspec.files.checkpoints.text import Piece, Text, fits, shown
 
 
 class JsonObject:
-    """The object that a line begins with. What follows it on the line is not looked at."""
+    """The object at the beginning of a line. The rest of the line is ignored."""
 
     def __init__(self, text: Text, line: Piece) -> None:
-        """Parse it.
+        """Parse the object.
 
         Raises:
-            CorruptError: it is no JSON, or no object.
+            CorruptError: the line is not JSON, or not an object.
         """
         self._text, self._line = text, line
         start = len(line.text) - len(line.text.lstrip(" \t\r\n"))
@@ -25,18 +25,18 @@ class JsonObject:
         except json.JSONDecodeError as error:
             place = line.part(error.pos, len(line.text))
             raise text.error(Reason.INVALID_VALUE, f"it is not JSON: {error.msg}", place) from None
-        except (ValueError, RecursionError):  # a number without end, nesting without end, NaN
+        except (ValueError, RecursionError):  # a huge number, deep nesting, NaN
             raise text.error(Reason.INVALID_VALUE, "it is not JSON", line) from None
         if not isinstance(value, dict):
             raise text.error(Reason.INVALID_VALUE, "it is not a JSON object", line)
         self.fields: dict[str, Any] = value
 
     def position(self, name: str) -> int:
-        """Byte offset of the first place where the name of a field stands, else of the line."""
+        """Return the byte offset of the first occurrence of a field's name, else of the line."""
         return self._place(name).position
 
     def value(self, name: str) -> Any:
-        """The value of a field.
+        """Return the value of a field.
 
         Raises:
             CorruptError: there is none.
@@ -46,7 +46,7 @@ class JsonObject:
         return self.fields[name]
 
     def number(self, name: str, bits: int) -> int:
-        """The value of a field that is a whole number.
+        """Return the value of a field that is a whole number.
 
         Raises:
             CorruptError: it is missing, something else, or too large.
@@ -54,7 +54,7 @@ class JsonObject:
         return self.checked_number(name, self.value(name), bits)
 
     def checked_number(self, name: str, value: Any, bits: int) -> int:
-        """``value``, if it is a whole number.
+        """Return ``value`` if it is a whole number.
 
         Raises:
             CorruptError: it is something else, or too large.
@@ -66,7 +66,7 @@ class JsonObject:
         return value
 
     def string(self, name: str) -> str:
-        """The value of a field that is text.
+        """Return the value of a field that is text.
 
         Raises:
             CorruptError: it is missing or something else.
@@ -87,7 +87,7 @@ class JsonObject:
 
 
 def written(fields: dict[str, Any]) -> bytes:
-    """JSON as Jackson writes it: no blanks, and only what has to be escaped is.
+    """Serialize fields to JSON as Jackson does: no spaces, and only the necessary escapes.
 
     Raises:
         KafkaSpecError: ``unencodable``: a text is not Unicode.

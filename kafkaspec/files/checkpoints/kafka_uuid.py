@@ -1,4 +1,4 @@
-"""UUIDs in the text that Kafka has for them: 16 bytes in URL-safe base64 without padding.
+"""UUIDs in Kafka's text format: 16 bytes in URL-safe base64 without padding.
 
 Kafka: ``org.apache.kafka.common.Uuid``.
 """
@@ -16,14 +16,14 @@ _TEXT = re.compile(r"([A-Za-z0-9_-]{22})(==)?")
 
 
 def to_text(value: UUID) -> str:
-    """The 22 characters of a UUID. Kafka: ``Uuid.toString``."""
+    """Return the 22 characters of a UUID. Kafka: ``Uuid.toString``."""
     return urlsafe_b64encode(value.bytes).rstrip(b"=").decode("ascii")
 
 
 def from_text(text: str) -> UUID | None:
-    """The UUID of its text, with or without padding; None for any other text.
+    """Parse the text of a UUID, with or without padding; return None for any other text.
 
-    As in Kafka, the four bits of the last character that no byte takes may be anything.
+    As in Kafka, the four unused bits of the last character may be anything.
     Kafka: ``Uuid.fromString``.
     """
     match = _TEXT.fullmatch(text)

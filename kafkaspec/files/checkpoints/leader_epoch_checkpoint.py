@@ -1,7 +1,7 @@
 """``leader-epoch-checkpoint``: which leader epoch began at which offset of a partition.
 
-Kafka: ``LeaderEpochCheckpointFile``, ``EpochEntry``; KIP-101. Since 0.11. A leader lists an epoch
-when it becomes leader, so that the last one may not have a batch yet.
+Kafka: ``LeaderEpochCheckpointFile``, ``EpochEntry``; KIP-101. Since 0.11. A broker lists an epoch
+when it becomes leader, so the last epoch may not have a batch yet.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, w
 
 @dataclass(frozen=True, slots=True)
 class EpochEntry:
-    """One epoch.
+    """One leader epoch.
 
     Attributes:
-        epoch: of the leader.
+        epoch: number of the epoch.
         start_offset: first offset that was or will be written in it.
         position: byte offset of the line in the file, None for an entry that was not read.
     """
@@ -30,21 +30,21 @@ class EpochEntry:
 
 
 def parse(data: bytes, *, file: str | None = None) -> tuple[EpochEntry, ...]:
-    """The entries of a checkpoint in the order of the file.
+    """Parse the entries of a checkpoint, in the order of the file.
 
     Args:
         data: all bytes of the file.
         file: its name in errors.
 
     Raises:
-        CorruptError: a line is malformed, or their number is not the one that line 2 says.
+        CorruptError: a line is malformed, or their number differs from line 2.
         UnsupportedError: another version than 0.
     """
     return checkpoint_file.parse(Text(data, file), 2, _entry)
 
 
 def read(path: str | PathLike[str]) -> tuple[EpochEntry, ...]:
-    """The entries of the checkpoint at ``path``.
+    """Read the entries of the checkpoint at ``path``.
 
     Raises:
         KafkaSpecError: ``unreadable``, and as ``parse``.
@@ -54,7 +54,7 @@ def read(path: str | PathLike[str]) -> tuple[EpochEntry, ...]:
 
 
 def serialize(entries: Iterable[EpochEntry]) -> bytes:
-    """The bytes that Kafka writes. It writes them in ascending order; here the order is kept.
+    """Serialize entries as Kafka does. Kafka sorts them; this function keeps their order.
 
     Raises:
         KafkaSpecError: ``unencodable``: a number does not fit.

@@ -1,4 +1,4 @@
-"""The text files in the root of a log directory, each read when it is asked for."""
+"""The text files in the root of a log directory, each read on first access."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Offsets = dict[tuple[str, int], int]
 
 
 class Checkpoints:
-    """What a broker has noted about its log directory as a whole.
+    """The files in which a broker describes its log directory as a whole.
 
-    Each property raises ``KafkaSpecError`` for a file that is there and cannot be read, which
-    Kafka would not start with either. A file that is missing says nothing: {} or None.
+    Each property raises ``KafkaSpecError`` for a file that exists and cannot be read; Kafka would
+    not start with it either. For a missing file it is {} or None.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        """Nothing is read yet.
+        """Remember the path; nothing is read yet.
 
         Args:
-            path: of the log directory.
+            path: path of the log directory.
         """
         self._path = as_path(path)
 
@@ -45,7 +45,7 @@ class Checkpoints:
 
     @cached_property
     def log_start_offsets(self) -> Offsets:
-        """First offsets that are delivered, where that is not the first of the first segment."""
+        """First offsets that are delivered, if not the base offset of the first segment."""
         return self._offsets(names.LOG_START_OFFSETS)
 
     @cached_property
@@ -55,12 +55,12 @@ class Checkpoints:
 
     @cached_property
     def meta_properties(self) -> MetaProperties | None:
-        """Cluster, node and directory."""
+        """Ids of cluster, node and directory."""
         return self._of(names.META_PROPERTIES, meta_properties.read)
 
     @cached_property
     def clean_shutdown(self) -> CleanShutdown | None:
-        """None if the broker is running or was not stopped cleanly."""
+        """The flag of a clean stop, None if the broker is running or was not stopped cleanly."""
         return self._of(names.CLEAN_SHUTDOWN, clean_shutdown.read)
 
     def _offsets(self, name: str) -> Offsets:

@@ -20,7 +20,7 @@ from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, f
 if TYPE_CHECKING:
     from javaproperties import PropertiesElement
 
-# javaproperties is imported where it is needed: it brings all of urllib with it.
+# javaproperties is imported where it is needed: it imports all of urllib.
 
 VERSION_KEY: Final = "version"
 CLUSTER_ID: Final = "cluster.id"
@@ -29,23 +29,23 @@ NODE_ID: Final = "node.id"
 DIRECTORY_ID: Final = "directory.id"
 
 VERSIONS = (0, 1)
-"""0, also where the file says none: brokers with ZooKeeper. 1: nodes of KRaft."""
+"""0, also for a file without a version: brokers with ZooKeeper. 1: KRaft nodes."""
 
-# The order of a ConcurrentHashMap with these keys, in which Java 9 and later write them.
+# Java 9 and later write these keys in the order of a ConcurrentHashMap.
 _WRITTEN_ORDER = (BROKER_ID, NODE_ID, DIRECTORY_ID, VERSION_KEY, CLUSTER_ID)
 
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties:
-    """What the file says.
+    """The content of the file.
 
     Attributes:
-        version: of the file.
-        node_id: ``node.id``, or ``broker.id`` of version 0; None only there.
-        cluster_id: None only in version 0.
-        directory_id: of the log directory, since 3.7; None for none.
-        comments: the comment lines without their ``#``: an empty one and a date, by Kafka.
-        positions: byte offset of the line of each key; empty where nothing was read.
+        version: version of the file.
+        node_id: ``node.id``, or ``broker.id`` in version 0; None only in version 0.
+        cluster_id: id of the cluster, None only in version 0.
+        directory_id: id of the log directory, since 3.7; None if there is none.
+        comments: comment lines without their ``#``; Kafka writes an empty one and a date.
+        positions: byte offset of the line of each key; empty if nothing was read.
     """
 
     version: int = VERSIONS[-1]
@@ -57,7 +57,7 @@ class MetaProperties:
 
 
 def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
-    """What is in the file. Keys that Kafka does not know are not looked at.
+    """Parse the file. Keys that Kafka does not know are ignored.
 
     Args:
         data: all bytes of the file.
@@ -110,7 +110,7 @@ def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
 
 
 def read(path: str | PathLike[str]) -> MetaProperties:
-    """What the file at ``path`` says.
+    """Read the file at ``path``.
 
     Raises:
         KafkaSpecError: ``unreadable``, and as ``parse``.
@@ -120,10 +120,10 @@ def read(path: str | PathLike[str]) -> MetaProperties:
 
 
 def serialize(properties: MetaProperties) -> bytes:
-    """The bytes that Kafka writes on Java 9 and later, with the comments as given.
+    """Serialize properties as Kafka does on Java 9 and later, with the comments as given.
 
     Raises:
-        KafkaSpecError: ``unencodable``: what version 1 must have is missing, or does not fit.
+        KafkaSpecError: ``unencodable``: a value that version 1 needs is missing, or does not fit.
     """
     import javaproperties
 
@@ -134,7 +134,7 @@ def serialize(properties: MetaProperties) -> bytes:
         )
     if properties.version and None in (properties.cluster_id, properties.node_id):
         raise make_error(
-            Reason.UNENCODABLE, "version 1 has a cluster id and a node id", path="/version"
+            Reason.UNENCODABLE, "version 1 needs a cluster id and a node id", path="/version"
         )
     if properties.node_id is not None:
         key = NODE_ID if properties.version else BROKER_ID
@@ -156,7 +156,7 @@ def serialize(properties: MetaProperties) -> bytes:
 
 
 def is_reserved(directory_id: UUID) -> bool:
-    """Whether Kafka gives no directory this id. Kafka: ``DirectoryId.reserved``."""
+    """Return whether Kafka reserves this directory id. Kafka: ``DirectoryId.reserved``."""
     most, least = directory_id.int >> LONG_BITS, directory_id.int & (1 << LONG_BITS) - 1
     return most == 0 and (least < _RESERVED_IDS or not fits(least, LONG_BITS))
 
@@ -165,11 +165,11 @@ _RESERVED_IDS = 100
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LATIN = re.compile(r"[\x00-\xff]*")
 _JAVA_TRIM = "".join(map(chr, range(0x21)))
-"""What ``String.trim`` takes away."""
+"""The characters that ``String.trim`` removes."""
 
 
 def _properties(text: Text) -> tuple[dict[str, Piece], tuple[str, ...]]:
-    """Values by key, the last of each, and comments."""
+    """Return the last value of each key, and the comments."""
     import javaproperties
 
     found: dict[str, Piece] = {}
@@ -188,7 +188,7 @@ def _properties(text: Text) -> tuple[dict[str, Piece], tuple[str, ...]]:
     except javaproperties.InvalidUEscapeError as error:
         raise text.error(
             Reason.INVALID_VALUE,
-            f"{shown(str(error.escape))} is no escape",
+            f"{shown(str(error.escape))} is not a valid escape",
             Piece("", position, line),
         ) from None
     return found, tuple(comments)

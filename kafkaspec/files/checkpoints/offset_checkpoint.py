@@ -1,10 +1,14 @@
 """The four checkpoints of a log directory that hold an offset for each partition.
 
-What the offset is says the name of the file: ``replication-offset-checkpoint`` high watermarks,
-``recovery-point-offset-checkpoint`` first offsets that may not be on disk yet,
-``log-start-offset-checkpoint`` first offsets that are delivered (only of partitions where it is
-not the first of the first segment), ``cleaner-offset-checkpoint`` first offsets that compaction
-has not reached. Kafka: ``OffsetCheckpointFile``.
+The name of the file says which offset it is:
+
+- ``replication-offset-checkpoint``: high watermarks
+- ``recovery-point-offset-checkpoint``: first offsets that may not be on disk yet
+- ``log-start-offset-checkpoint``: first offsets that are delivered, only for partitions where it is
+  not the base offset of the first segment
+- ``cleaner-offset-checkpoint``: first offsets that compaction has not reached
+
+Kafka: ``OffsetCheckpointFile``.
 """
 
 from __future__ import annotations
@@ -24,9 +28,9 @@ class PartitionOffset:
     """The offset of one partition.
 
     Attributes:
-        topic: its name.
-        partition: its number.
-        offset: see the name of the file.
+        topic: name of the topic.
+        partition: number of the partition.
+        offset: offset with the meaning that the file name gives it.
         position: byte offset of the line in the file, None for an entry that was not read.
     """
 
@@ -41,21 +45,21 @@ _TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def parse(data: bytes, *, file: str | None = None) -> tuple[PartitionOffset, ...]:
-    """The entries of a checkpoint in the order of the file.
+    """Parse the entries of a checkpoint, in the order of the file.
 
     Args:
         data: all bytes of the file.
         file: its name in errors.
 
     Raises:
-        CorruptError: a line is malformed, or their number is not the one that line 2 says.
+        CorruptError: a line is malformed, or their number differs from line 2.
         UnsupportedError: another version than 0.
     """
     return checkpoint_file.parse(Text(data, file), 3, _entry)
 
 
 def read(path: str | PathLike[str]) -> tuple[PartitionOffset, ...]:
-    """The entries of the checkpoint at ``path``.
+    """Read the entries of the checkpoint at ``path``.
 
     Raises:
         KafkaSpecError: ``unreadable``, and as ``parse``.
@@ -65,15 +69,15 @@ def read(path: str | PathLike[str]) -> tuple[PartitionOffset, ...]:
 
 
 def by_partition(entries: Iterable[PartitionOffset]) -> dict[tuple[str, int], PartitionOffset]:
-    """The entries by topic and partition. Of two for the same one the later counts, as in Kafka."""
+    """Return the entries by topic and partition; as in Kafka, the last of duplicates counts."""
     return {(entry.topic, entry.partition): entry for entry in entries}
 
 
 def serialize(entries: Iterable[PartitionOffset]) -> bytes:
-    """The bytes that Kafka writes. Its order is that of a hash map; here the order is kept.
+    """Serialize entries as Kafka does, but in the given order. Kafka's order is that of a hash map.
 
     Raises:
-        KafkaSpecError: ``unencodable``: a number does not fit, or no topic has this name.
+        KafkaSpecError: ``unencodable``: a number does not fit, or a topic name is not legal.
     """
     return checkpoint_file.serialize([_line(entry) for entry in entries])
 

@@ -1,7 +1,7 @@
 """``partition.metadata``: the id of the topic that a partition belongs to.
 
 Kafka: ``PartitionMetadata``, ``PartitionMetadataReadBuffer``; KIP-516. Since 2.8. Two lines, and no
-line end behind the second one.
+line end after the second one.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.text import INT_BITS, Piece, Text, fields, shown
 
 VERSION = 0
-"""What Kafka writes. 2.8 to 3.6 read nothing else, later versions any that is not negative."""
+"""The version that Kafka writes. 2.8 to 3.6 read no other, later releases all but negative ones."""
 
 _SEPARATOR = re.compile(r":[ \t\n\x0b\f\r]+")
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata:
-    """What the file says.
+    """The content of the file.
 
     Attributes:
-        topic_id: of the topic, never zero.
-        version: of the file.
-        position: byte offset of the topic id in the file, None where it was not read.
+        topic_id: id of the topic, never zero.
+        version: version of the file.
+        position: byte offset of the topic id in the file, None if it was not read.
     """
 
     topic_id: UUID
@@ -37,7 +37,7 @@ class PartitionMetadata:
 
 
 def parse(data: bytes, *, file: str | None = None) -> PartitionMetadata:
-    """What is in the file. Lines behind the second one are not looked at, nor the two names.
+    """Parse the file. The two names, and lines after the second one, are ignored.
 
     Args:
         data: all bytes of the file.
@@ -45,7 +45,7 @@ def parse(data: bytes, *, file: str | None = None) -> PartitionMetadata:
 
     Raises:
         TruncatedError: there are fewer than two lines.
-        CorruptError: a line is malformed, or the topic id is none or zero.
+        CorruptError: a line is malformed, or the topic id is not a UUID or zero.
         UnsupportedError: the version is negative.
     """
     text = Text(data, file)
@@ -65,7 +65,7 @@ def parse(data: bytes, *, file: str | None = None) -> PartitionMetadata:
 
 
 def read(path: str | PathLike[str]) -> PartitionMetadata:
-    """What the file at ``path`` says.
+    """Read the file at ``path``.
 
     Raises:
         KafkaSpecError: ``unreadable``, and as ``parse``.
@@ -75,7 +75,7 @@ def read(path: str | PathLike[str]) -> PartitionMetadata:
 
 
 def serialize(topic_id: UUID) -> bytes:
-    """The bytes that Kafka writes.
+    """Serialize the file as Kafka does.
 
     Raises:
         KafkaSpecError: ``unencodable``: Kafka refuses a topic id of zero when it reads the file.

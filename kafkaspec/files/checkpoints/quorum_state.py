@@ -1,4 +1,4 @@
-"""``quorum-state``: what a node of a KRaft quorum knows of the leader and of its own vote.
+"""``quorum-state``: leader and vote of a KRaft quorum, as one node knows them.
 
 Kafka: ``FileQuorumStateStore``, ``QuorumStateData.json``; KIP-595, KIP-853. It lies in
 ``__cluster_metadata-0``, is one line of JSON, and has no line end.
@@ -17,7 +17,7 @@ from kafkaspec.files.checkpoints.json_text import JsonObject, written
 from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, shown, writable
 
 VERSIONS = (0, 1)
-"""0 up to kraft.version 0, 1 from kraft.version 1 on."""
+"""0 for kraft.version 0, 1 since kraft.version 1."""
 
 NONE = -1
 """Kafka's "no node" and "no epoch"."""
@@ -30,18 +30,18 @@ _VOTED_DIRECTORY_ID = "votedDirectoryId"
 
 @dataclass(frozen=True, slots=True)
 class QuorumState:
-    """What the file says.
+    """The content of the file.
 
     Attributes:
         leader_id: node that leads, -1 for none.
-        leader_epoch: last epoch that was seen.
+        leader_epoch: last epoch that the node has seen.
         voted_id: node that this one has voted for in that epoch, -1 for none.
-        voted_directory_id: log directory of that node, zero for none; of version 1 only.
-        cluster_id: of version 0 only; empty in practice.
-        applied_offset: of version 0 only; 0 in practice.
-        current_voters: ids of the voters, of version 0 only; None where the file has null.
-        data_version: of the file.
-        position: byte offset of the leader epoch, None where it was not read.
+        voted_directory_id: log directory of that node, zero for none; version 1 only.
+        cluster_id: id of the cluster, empty in practice; version 0 only.
+        applied_offset: 0 in practice; version 0 only.
+        current_voters: ids of the voters, None where the file has null; version 0 only.
+        data_version: version of the file.
+        position: byte offset of the leader epoch, None if it was not read.
     """
 
     leader_id: int = NONE
@@ -56,10 +56,10 @@ class QuorumState:
 
 
 def parse(data: bytes, *, file: str | None = None) -> QuorumState:
-    """What is in the file. Lines behind the first one are not looked at.
+    """Parse the file. Lines after the first one are ignored.
 
-    Kafka takes the lower 16 bits of any ``data_version``; here a number that does not fit is
-    refused.
+    Kafka takes the lower 16 bits of any ``data_version``; this function refuses a number that does
+    not fit.
 
     Args:
         data: all bytes of the file.
@@ -101,7 +101,7 @@ def parse(data: bytes, *, file: str | None = None) -> QuorumState:
 
 
 def read(path: str | PathLike[str]) -> QuorumState:
-    """What the file at ``path`` says.
+    """Read the file at ``path``.
 
     Raises:
         KafkaSpecError: ``unreadable``, and as ``parse``.
@@ -111,7 +111,7 @@ def read(path: str | PathLike[str]) -> QuorumState:
 
 
 def serialize(state: QuorumState) -> bytes:
-    """The bytes that Kafka writes: the fields of ``data_version``, in its order.
+    """Serialize the file as Kafka does: the fields of ``data_version``, in its order.
 
     Raises:
         KafkaSpecError: ``unencodable``: a number does not fit, or another version.

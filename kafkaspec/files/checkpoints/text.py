@@ -1,7 +1,7 @@
-"""Text as Kafka reads it: lines, fields and numbers as Java takes them, each with its position.
+"""Text as Kafka reads it: lines, fields and numbers by Java's rules, each with its position.
 
-What is accepted here is what ``BufferedReader.readLine``, ``Pattern.split("\\\\s+")``,
-``Integer.parseInt`` and ``Long.parseLong`` accept, not what Python does.
+The rules are those of ``BufferedReader.readLine``, ``Pattern.split("\\\\s+")``,
+``Integer.parseInt`` and ``Long.parseLong``, not those of Python.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from kafkaspec.io.local import Source, unreadable
 from kafkaspec.io.remote import RemotePath, as_path
 
 MAX_BYTES = 64 << 20
-"""Largest text file that is read: room for 200,000 partitions with the longest names."""
+"""Size limit of a text file: enough for 200,000 partitions with the longest names."""
 
 INT_BITS = 32
 LONG_BITS = 64
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-# Java's \s without UNICODE_CHARACTER_CLASS; Python's takes more.
+# Java's \s without UNICODE_CHARACTER_CLASS; Python's matches more.
 _WHITESPACE = re.compile(r"[ \t\n\x0b\f\r]+")
 _NUMBER = re.compile(r"[+-]?\d+")
 _MAX_DIGITS = 400
-"""Longer numbers are refused without converting them. Java allows any number of leading zeros."""
+"""Longer numbers are refused without conversion. Java allows any number of leading zeros."""
 
 
 class Piece(NamedTuple):
     """A part of a line.
 
     Attributes:
-        text: of it.
+        text: text of the part.
         position: byte offset in the file.
         line: number of the line, from 1.
     """
@@ -45,7 +45,7 @@ class Piece(NamedTuple):
     line: int
 
     def part(self, start: int, end: int) -> Piece:
-        """The characters from ``start`` to ``end``, with their own position."""
+        """Return the characters from ``start`` to ``end``, with their own position."""
         before = len(self.text[:start].encode())
         return Piece(self.text[start:end], self.position + before, self.line)
 
@@ -62,7 +62,7 @@ class Text:
         """Read a file into memory.
 
         Raises:
-            KafkaSpecError: ``unreadable``, also where it is larger than ``MAX_BYTES``.
+            KafkaSpecError: ``unreadable``, also if it is larger than ``MAX_BYTES``.
         """
         place = as_path(path)
         if isinstance(place, RemotePath):  # which the next line reads as a whole
@@ -73,7 +73,7 @@ class Text:
             return cls(bytes(source.buffer), source.name)
 
     def lines(self) -> Iterator[Piece]:
-        """The lines without their ends; nothing behind the last line end is no line.
+        """Yield the lines without their ends; the end of the last line does not begin another one.
 
         Raises:
             CorruptError: a line is not UTF-8.
@@ -94,17 +94,17 @@ class Text:
     def error(
         self, reason: Reason, detail: str, where: Piece | None = None, path: str = ""
     ) -> KafkaSpecError:
-        """The error about a piece, or about the end of the file."""
+        """Return the error about a piece, or about the end of the file."""
         position = len(self.data) if where is None else min(where.position, len(self.data))
         if where is not None:
             detail = f"line {where.line}: {detail}"
         return make_error(reason, detail, file=self.file, offset=position, path=path)
 
     def number(self, piece: Piece, bits: int, path: str) -> int:
-        """A whole number as ``Integer.parseInt`` (32 bits) or ``Long.parseLong`` (64) reads it.
+        """Parse a whole number like ``Integer.parseInt`` (32 bits) or ``Long.parseLong`` (64 bits).
 
         Raises:
-            CorruptError: it is none, or too large.
+            CorruptError: it is not a whole number, or too large.
         """
         value = None
         if len(piece.text) <= _MAX_DIGITS and _NUMBER.fullmatch(piece.text):
@@ -120,11 +120,11 @@ class Text:
 
 
 def fields(line: Piece, separator: re.Pattern[str] = _WHITESPACE) -> list[Piece]:
-    """What Java's ``Pattern.split`` gives: an empty field in front is one, empty ones behind not.
+    """Split like Java's ``Pattern.split``: keep an empty first field, drop empty last ones.
 
     Args:
-        line: to be split.
-        separator: must not match the empty string.
+        line: line to split.
+        separator: pattern that does not match the empty string.
     """
     found, start = [], 0
     for match in separator.finditer(line.text):
@@ -143,12 +143,12 @@ def _check_size(path: PathLike[str], size: int) -> None:
 
 
 def fits(value: int, bits: int) -> bool:
-    """Whether a signed number of that many bits can hold it."""
+    """Return whether a signed number of that many bits can hold it."""
     return -(1 << (bits - 1)) <= value < 1 << (bits - 1)
 
 
 def writable(value: int, bits: int, name: str) -> str:
-    """The digits of a number to be written.
+    """Return the digits of a number.
 
     Raises:
         KafkaSpecError: ``unencodable``.
@@ -161,5 +161,5 @@ def writable(value: int, bits: int, name: str) -> str:
 
 
 def shown(text: str, most: int = 40) -> str:
-    """Text from a file, short and without control characters, for a message."""
+    """Shorten text from a file and escape its control characters, for a message."""
     return repr(text if len(text) <= most else text[:most] + "...")
