@@ -1,4 +1,4 @@
-"""Checks over segments, indexes and partitions. Names are imported when they are first used."""
+"""Checks of segments, indexes and partitions. Names are imported on first use."""
 
 from __future__ import annotations
 

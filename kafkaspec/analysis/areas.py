@@ -1,4 +1,4 @@
-"""What a finding can be about, and what a broker can do with it: two closed lists."""
+"""Two closed lists: structures that findings are about, and actions of brokers on them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Area(StrEnum):
     RECORDS = "records"
     """Records of a batch of magic 2."""
     WRAPPER = "wrapper"
-    """A compressed message of magic 0 or 1 and what is in it."""
+    """A compressed message of magic 0 or 1 and its content."""
     MESSAGE = "message"
     """Framing, header or checksum of a message of Kafka 0.7."""
     MESSAGE_SET = "message_set"
-    """What is in a compressed set of messages of Kafka 0.7."""
+    """The content of a compressed message set of Kafka 0.7."""
     OFFSET_INDEX = "offset_index"
     TIME_INDEX = "time_index"
     TRANSACTION_INDEX = "transaction_index"
@@ -34,28 +34,28 @@ class Area(StrEnum):
     META_PROPERTIES = "meta_properties"
     CLEAN_SHUTDOWN = "clean_shutdown"
     FILES = "files"
-    """Names of files, and files against each other."""
+    """Names of files, and files compared with each other."""
 
 
 class BrokerAction(StrEnum):
-    """What a broker's loader does, in a word."""
+    """The action of a broker's loader."""
 
     NOTHING = "nothing"
-    """It does not notice, or does not mind."""
+    """The broker does not notice or ignores it."""
     CUTS_LOG = "cuts_log"
-    """Recovery truncates the log here; all behind it is lost."""
+    """Recovery truncates the log here; everything after it is lost."""
     REFUSES_LOG = "refuses_log"
     """The log directory fails: the partition is not opened."""
     EMPTIES_SEGMENT = "empties_segment"
-    """Recovery throws the whole segment away."""
+    """Recovery discards the whole segment."""
     HIDES_RECORDS = "hides_records"
-    """The log opens, and records that are there are not found."""
+    """The log opens, but look-ups miss records that exist."""
     KEEPS_UNREADABLE = "keeps_unreadable"
-    """The batch stays although nobody can read it."""
+    """The batch stays in the log although nobody can read it."""
     REBUILDS_INDEX = "rebuilds_index"
-    """The segment is recovered, which writes its indexes anew."""
+    """The segment is recovered, which rebuilds its indexes."""
     FORGETS_PRODUCERS = "forgets_producers"
-    """The snapshot is dropped, and with it what was known of producers."""
+    """The snapshot is dropped, and with it the state of producers."""
     DELETES_FILE = "deletes_file"
     """The file is removed at the next start."""
     DELETES_LOG = "deletes_log"
@@ -63,13 +63,13 @@ class BrokerAction(StrEnum):
     RECOVERS_LOG = "recovers_log"
     """The segments that may not be flushed are read and checked, and their indexes rebuilt."""
     RESETS_OFFSET = "resets_offset"
-    """What the checkpoint says is replaced by what the log says."""
+    """The value of the checkpoint is replaced by that of the log."""
     REFUSES_START = "refuses_start"
     """The broker does not start, or not with this log directory."""
 
 
 class Consequence(NamedTuple):
-    """What happens with the data that a finding is about."""
+    """The effect of a finding on its data."""
 
     reader: str
     broker: str

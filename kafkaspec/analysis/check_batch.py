@@ -1,7 +1,7 @@
-"""The header of a batch against its records.
+"""Check the header of a batch against its records.
 
-Nothing in Kafka ties them together (quirk Q10): a reader takes whatever stands there. Real
-brokers write headers that agree with their records, so every disagreement is a finding.
+Kafka does not compare them (quirk Q10): a reader accepts any values. Real brokers write headers
+that agree with their records, so every difference is a finding.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _KNOWN_TYPES = frozenset(int(member) for member in ControlRecordType)
 
 
 def content_area(batch: Batch) -> Area:
-    """What an error in the content of this batch is about."""
+    """Return the area of errors in the content of a batch."""
     if batch.kind.has_record_sets:
         return Area.RECORDS
     return Area.WRAPPER if batch.compression else Area.BATCH
 
 
 def check_header(batch: Batch, file: str) -> Iterator[Finding]:
-    """Fields of the header against each other. Needs no record."""
+    """Check the fields of the header against each other, without records."""
 
     def warn(reason: FindingReason, message: str) -> Finding:
         return Finding(
@@ -40,12 +40,12 @@ def check_header(batch: Batch, file: str) -> Iterator[Finding]:
     if batch.last_offset < batch.base_offset:
         yield warn(
             FindingReason.LAST_OFFSET,
-            f"the batch ends at offset {batch.last_offset}, before its first, {batch.base_offset}",
+            f"the last offset {batch.last_offset} is below the first, {batch.base_offset}",
         )
     if batch.producer_id < -1:
         yield warn(FindingReason.PRODUCER_FIELDS, f"the producer id is {batch.producer_id}")
     if batch.producer_id < 0 and batch.is_transactional:
-        yield warn(FindingReason.PRODUCER_FIELDS, "a transactional batch without producer id")
+        yield warn(FindingReason.PRODUCER_FIELDS, "a transactional batch has no producer id")
     if batch.producer_id >= 0 and batch.producer_epoch < 0:
         yield warn(
             FindingReason.PRODUCER_FIELDS,
@@ -54,14 +54,14 @@ def check_header(batch: Batch, file: str) -> Iterator[Finding]:
     if batch.producer_id >= 0 and batch.base_sequence < 0 and not batch.is_control:
         yield warn(
             FindingReason.PRODUCER_FIELDS,
-            f"producer {batch.producer_id} without sequence number",
+            f"producer {batch.producer_id} has no sequence number",
         )
 
 
 def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterator[Finding]:
-    """Offsets, timestamps and header keys of the records against the header.
+    """Check offsets, timestamps and header keys of the records against the header.
 
-    At most one finding of each reason a batch; its message names the first record concerned.
+    Each batch has at most one finding for each reason; its message names the first such record.
     """
 
     def found(
@@ -106,17 +106,17 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
         wrong = lowest if lowest < first else highest
         yield found(
             FindingReason.RECORD_OFFSET_RANGE,
-            f"a record has offset {wrong}, outside of {first} to {batch.last_offset} "
-            "that the header says",
+            f"a record has offset {wrong}, outside the range of the header, "
+            f"{first} to {batch.last_offset}",
             wrong,
         )
     if batch.timestamp_type == "CreateTime":
         if batch.max_timestamp != latest:
-            # Brokers 0.10.0 left the timestamp of a wrapper as the producer had set it.
+            # Brokers 0.10.0 kept the wrapper timestamp that the producer had set.
             legal = not batch.kind.has_record_sets
             yield found(
                 FindingReason.MAX_TIMESTAMP,
-                f"the largest timestamp is {latest}, the header says {batch.max_timestamp}",
+                f"the largest timestamp is {latest}, the header has {batch.max_timestamp}",
                 batch.last_offset,
                 Severity.INFO if legal else Severity.WARNING,
             )
@@ -129,7 +129,7 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
             yield found(
                 FindingReason.BASE_TIMESTAMP,
                 f"the first timestamp is {records[0].timestamp}, "
-                f"the header says {batch.base_timestamp}",
+                f"the header has {batch.base_timestamp}",
                 records[0].offset,
             )
     if bad_key is not None:
@@ -137,7 +137,7 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
 
 
 def _is_utf8(key: str) -> bool:
-    # Bytes that are not UTF-8 arrive as surrogate escapes (PEP 383), which do not encode.
+    # Bytes that are not UTF-8 are surrogate escapes (PEP 383) here, which cannot be encoded.
     if key.isascii():
         return True
     try:
@@ -148,10 +148,10 @@ def _is_utf8(key: str) -> bool:
 
 
 def check_control(batch: Batch, controls: Sequence[ControlRecord], file: str) -> Iterator[Finding]:
-    """Types of the control records of a batch.
+    """Check the types of the control records of a batch.
 
-    A broker that loads a log reads the first control record of a producer's batch as the marker
-    of a transaction, and fails if it is none.
+    A broker that loads a log reads the first control record of a producer's batch as a
+    transaction marker, and fails if it is not one.
     """
 
     def found(
@@ -171,15 +171,15 @@ def check_control(batch: Batch, controls: Sequence[ControlRecord], file: str) ->
         elif number not in _KNOWN_TYPES:
             yield found(
                 FindingReason.UNKNOWN_CONTROL_TYPE,
-                f"a control record of type {number}, which is not known here",
+                f"a control record has type {number}, which the specification lacks",
                 offset,
                 Severity.INFO,
             )
     if ends_transaction and len(controls) > 1:
         yield found(
             FindingReason.CONTROL_RECORD,
-            f"{len(controls)} control records in the batch of a transaction marker; "
-            "only the first is looked at",
+            f"the batch of a transaction marker has {len(controls)} control records; "
+            "only the first is read",
             batch.last_offset,
             Severity.WARNING,
         )

@@ -1,4 +1,4 @@
-"""The two indexes of a segment against its log, in one pass over the log and in order of it."""
+"""Check both indexes of a segment against its log, in one pass over the log in its order."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class TimeEntry(Protocol):
 
 
 class OffsetIndexCheck:
-    """Entries of an offset index against the batches, which come in order.
+    """Checks the entries of an offset index against the batches, which come in order.
 
-    An entry is right if it points at the start of a batch and no batch before it holds an offset
-    from the entry's on: then a look-up that starts there misses nothing. Beyond that, its offset
-    must be one that some version writes: the first offset of the append (up to 1.1), its last
-    (since 2.0, the append being one batch or a fetched chunk), or the last record that compaction
-    left. Nothing in the file says which.
+    An entry is right if it points at the start of a batch and no earlier batch holds its offset or
+    a larger one: then a look-up that starts there misses nothing. In addition, its offset must be
+    one that some version writes: the first offset of the append (up to 1.1), its last offset (since
+    2.0; an append is one batch or a fetched chunk), or that of the last record that compaction
+    kept. The file does not say which.
 
     Args:
-        entries: without padding.
+        entries: entries without the padding.
         file: path of the index.
-        entry_size: bytes of an entry, for positions of findings.
+        entry_size: bytes of an entry, for the positions of findings.
     """
 
     def __init__(self, entries: Sequence[OffsetEntry], file: str, entry_size: int) -> None:
@@ -67,7 +67,7 @@ class OffsetIndexCheck:
         )
 
     def order(self) -> Iterator[Finding]:
-        """Entries against each other. Needs no log."""
+        """Check the entries against each other, without the log."""
         for number, (entry, following) in enumerate(pairwise(self._entries)):
             if following.offset <= entry.offset:
                 yield self._found(
@@ -89,7 +89,7 @@ class OffsetIndexCheck:
 
         Args:
             batch: the batch.
-            records: its records, empty where they cannot be read.
+            records: its records, empty if they cannot be read.
         """
         entries, position = self._entries, batch.position
         while self._next < len(entries) and entries[self._next].position <= position:
@@ -109,7 +109,7 @@ class OffsetIndexCheck:
                     number,
                     Severity.ERROR,
                     FindingReason.INDEX_OFFSET,
-                    f"offset {entry.offset} lies before position {entry.position}, in a batch "
+                    f"offset {entry.offset} is before position {entry.position}, in a batch "
                     f"that ends with offset {self._last_offset}",
                 )
             else:
@@ -139,22 +139,22 @@ class OffsetIndexCheck:
         )
 
     def resume(self, position: int, last_offset: int | None) -> None:
-        """Begin at an entry's position, as if the batches before it had been given.
+        """Start at the position of an entry, as if the batches before it had been checked.
 
         Args:
             position: byte offset of the next batch, to which an entry points.
-            last_offset: of the batch before it.
+            last_offset: last offset of the batch before it.
         """
         entries = self._entries
         self._next = bisect_left(range(len(entries)), position, key=lambda n: entries[n].position)
         self._last_offset = last_offset
 
     def pause(self) -> Iterator[Finding]:
-        """Take the end of the batches that are given, where the next entry points to."""
+        """Check the rest at the end of a part, where the next entry points to."""
         yield from self._close()
 
     def finish(self, end: int) -> Iterator[Finding]:
-        """Take the end of the log, ``end`` being the position behind its last entry."""
+        """Check the rest at the end of the log, the position ``end`` after its last entry."""
         yield from self._close()
         for number in range(self._next, len(self._entries)):
             position = self._entries[number].position
@@ -162,20 +162,20 @@ class OffsetIndexCheck:
                 number,
                 Severity.ERROR,
                 FindingReason.INDEX_BEYOND_LOG,
-                f"position {position} is at or behind the end of the log at {end}",
+                f"position {position} is at or after the end of the log at {end}",
             )
 
 
 class TimeIndexCheck:
-    """Entries of a time index against the records, which come in order.
+    """Checks the entries of a time index against the records, which come in order.
 
-    An entry (T, O) says that every record later than T has an offset above O. T itself is the
-    largest timestamp up to O, so the log must reach it.
+    An entry (T, O) means that every record later than T has an offset above O. T itself is the
+    largest timestamp up to O, so the log must contain it.
 
     Args:
-        entries: without padding.
+        entries: entries without the padding.
         file: path of the index.
-        entry_size: bytes of an entry, for positions of findings.
+        entry_size: bytes of an entry, for the positions of findings.
     """
 
     def __init__(self, entries: Sequence[TimeEntry], file: str, entry_size: int) -> None:
@@ -200,7 +200,7 @@ class TimeIndexCheck:
         )
 
     def order(self) -> Iterator[Finding]:
-        """Entries against each other. Needs no log."""
+        """Check the entries against each other, without the log."""
         for number, (entry, following) in enumerate(pairwise(self._entries)):
             if following.timestamp <= entry.timestamp:
                 yield self._found(
@@ -222,10 +222,10 @@ class TimeIndexCheck:
 
         Args:
             batch: the batch.
-            records: its records, empty where there are none or they cannot be read.
+            records: its records, empty if there are none or they cannot be read.
         """
         if not batch.kind.has_timestamps:
-            # 0.10.2 wrote time entries before it took the timestamps away.
+            # 0.10.2 wrote time entries before it removed the timestamps.
             self._has_untimed = True
         # A wrapper counts with its own timestamp, which 0.10.0 did not correct.
         cap = batch.max_timestamp if batch.is_wrapper and batch.kind.has_timestamps else None
@@ -240,12 +240,12 @@ class TimeIndexCheck:
     def resume(
         self, highest_first: int, last_offset: int | None, latest: int, has_untimed: bool
     ) -> None:
-        """Begin as if the batches before had been given.
+        """Start as if the earlier batches had been checked.
 
         Args:
-            highest_first: the largest first offset among them.
+            highest_first: largest first offset of these batches.
             last_offset: last offset of the last one.
-            latest: the largest timestamp so far.
+            latest: largest timestamp so far.
             has_untimed: whether there was a message without timestamp.
         """
         entries = self._entries
@@ -256,7 +256,7 @@ class TimeIndexCheck:
         self._has_untimed = has_untimed
 
     def _compare(self, records: Sequence[Record], cap: int | None) -> Iterator[Finding]:
-        """Each record with the first entry that is not before it, whose timestamp is its bound."""
+        """Check each record against the first entry at or after it, which limits its timestamp."""
         number, latest = self._next, self._latest
         offset, bound = self._bound(number)
         for record in records:
@@ -272,8 +272,8 @@ class TimeIndexCheck:
                     number,
                     Severity.ERROR,
                     FindingReason.TIME_INDEX_MEANING,
-                    f"says that no timestamp up to offset {offset} is above {bound}, "
-                    f"but offset {record.offset} has {timestamp}",
+                    f"its timestamp {bound} is not the largest up to offset {offset}: "
+                    f"offset {record.offset} has {timestamp}",
                 )
         self._latest = latest
 
@@ -289,12 +289,12 @@ class TimeIndexCheck:
                 number,
                 Severity.WARNING,
                 FindingReason.TIME_INDEX_TIMESTAMP,
-                f"timestamp {self._entries[number].timestamp} is above all up to its offset, "
-                f"{self._latest}",
+                f"timestamp {self._entries[number].timestamp} is above the largest up to its "
+                f"offset, {self._latest}",
             )
 
     def finish(self) -> Iterator[Finding]:
-        """Take the end of the log."""
+        """Check the rest at the end of the log."""
         for number in range(self._next, len(self._entries)):
             yield from self._reach(number)
             offset = self._entries[number].offset
@@ -303,6 +303,6 @@ class TimeIndexCheck:
                     number,
                     Severity.ERROR,
                     FindingReason.INDEX_BEYOND_LOG,
-                    f"offset {offset} is behind the end of the log"
+                    f"offset {offset} is after the end of the log"
                     + ("" if self._last_offset is None else f" at {self._last_offset}"),
                 )

@@ -1,7 +1,7 @@
-"""Batches of a partition against the ones before them: offsets, sequences, epochs, transactions.
+"""Check batches of a partition against earlier ones: offsets, sequences, epochs, transactions.
 
-What is checked holds across segments. The memory is bounded: of each producer the last batch is
-kept, and of the producers the most recent ones.
+The checks work across segments. Memory is bounded: the check remembers the last batch of each
+producer, and only the most recent producers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kafkaspec.log.batch import Batch
 
 MAX_PRODUCERS = 100_000
-"""Producers that are remembered, the most recent ones."""
+"""Number of most recent producers that are remembered."""
 
 _OFFSET_SPAN = 2**31 - 1
 """Offsets that a segment may span: its indexes hold relative offsets of 32 bits."""
@@ -26,7 +26,7 @@ _OFFSET_SPAN = 2**31 - 1
 _SEQUENCE_MASK = 0x7FFF_FFFF
 
 GROUP_OFFSETS = "__consumer_offsets-"
-"""How directories of the topic begin in which brokers keep the offsets of groups."""
+"""Prefix of the directories of the topic with the offsets of groups."""
 
 
 @dataclass(slots=True)
@@ -34,18 +34,18 @@ class _Producer:
     epoch: int
     last_sequence: int = -1
     open_since: int | None = None
-    """First offset of the transaction that is open, None for none."""
+    """First offset of the open transaction, None for none."""
     open_records: int = 0
     """Records of the open transaction that are still in the log."""
     last_marker: int = -1
-    """Offset of the marker that ended the transaction before, -1 for none that was seen."""
+    """Offset of the marker that ended the previous transaction, -1 if none was seen."""
     first_epoch: int = -1
-    """Of the first batch that was seen."""
+    """Epoch of the first batch that was seen."""
     epoch_changed: bool = False
-    """Whether a batch since then has another one."""
+    """Whether a later batch has another epoch."""
 
     def follow(self, before: _Producer) -> None:
-        """Take over what was known before the first batch that this one saw."""
+        """Take over the state before the first batch that this object saw."""
         same = self.first_epoch == before.epoch and not self.epoch_changed
         if same and self.last_sequence < 0:
             self.last_sequence = before.last_sequence
@@ -60,13 +60,13 @@ class _Producer:
 
 @dataclass(frozen=True, slots=True)
 class AbortedTransaction:
-    """A transaction with records that a marker in the log aborts.
+    """A transaction with records in the log that a marker aborts.
 
     Attributes:
-        producer_id: whose it is.
-        first_offset: first offset that is left of it.
-        last_offset: of the marker.
-        previous_marker: offset of the marker before it of the same producer, -1 for none.
+        producer_id: id of its producer.
+        first_offset: its first offset that is left.
+        last_offset: offset of the marker.
+        previous_marker: offset of the previous marker of the same producer, -1 for none.
     """
 
     producer_id: int
@@ -76,7 +76,7 @@ class AbortedTransaction:
 
 
 class LogOrder:
-    """State of a partition while its batches are read in order.
+    """The state of a partition while its batches are read in order.
 
     Args:
         group_offsets: whether it is a partition of ``__consumer_offsets``. Brokers up to 3.9 write
@@ -95,10 +95,10 @@ class LogOrder:
         self._producers: OrderedDict[int, _Producer] = OrderedDict()
 
     def follow(self, before: LogOrder) -> None:
-        """Take over what was known before the first batch that this one saw.
+        """Take over the state before the first batch that this object saw.
 
-        For logs whose parts are read at the same time: what the parts saw, joined in order, is
-        what one pass over all of them knows. ``before`` is used up.
+        For logs whose parts are read at the same time: the states of the parts, joined in order,
+        are the state after one pass over all of them. ``before`` cannot be used afterwards.
         """
         if self.last_offset is None:
             self.last_offset = before.last_offset
@@ -120,12 +120,12 @@ class LogOrder:
     def check(
         self, batch: Batch, first_offset: int, segment_base: int | None, file: str
     ) -> Iterator[Finding]:
-        """Findings about a batch and those before it.
+        """Check a batch against the earlier ones.
 
         Args:
             batch: the next batch.
-            first_offset: its base offset; of a legacy batch, of its first message.
-            segment_base: offset in the name of the segment, None where there is none.
+            first_offset: its base offset; for a legacy batch, the offset of its first message.
+            segment_base: offset in the name of the segment, None if there is none.
             file: path of the segment.
         """
 
@@ -142,7 +142,7 @@ class LogOrder:
                     f"offset {batch.last_offset} is below the {segment_base} of the file name",
                 )
             elif first_offset < segment_base:
-                # A follower that begins to fetch inside of a batch has it whole (KAFKA-6975).
+                # A follower that begins to fetch inside a batch gets the whole batch (KAFKA-6975).
                 yield Finding(
                     file,
                     Severity.INFO,
@@ -189,7 +189,7 @@ class LogOrder:
         # Gaps are legal: followers and recovery do not check sequences, compaction makes holes.
         ordered = not self._group_offsets and known >= 0 and first >= 0
         if ordered and ((first - known - 1) & _SEQUENCE_MASK) >= 2**30:
-            # A producer that its broker had forgotten begins again at 0.
+            # A producer that its broker has forgotten starts again at 0.
             yield found(
                 Severity.INFO if first == 0 else Severity.WARNING,
                 FindingReason.SEQUENCE_ORDER,
@@ -206,8 +206,8 @@ class LogOrder:
             yield found(
                 Severity.ERROR,
                 FindingReason.TRANSACTION_STATE,
-                f"producer {batch.producer_id} writes outside of a transaction while the one "
-                f"of offset {producer.open_since} is open",
+                f"producer {batch.producer_id} writes outside a transaction while its transaction "
+                f"from offset {producer.open_since} is open",
             )
 
     def _producer(self, batch: Batch, found: _Found) -> tuple[_Producer, list[Finding]]:
@@ -238,10 +238,10 @@ class LogOrder:
     def end_transaction(
         self, batch: Batch, aborts: bool, file: str
     ) -> tuple[AbortedTransaction | None, list[Finding]]:
-        """Note a transaction marker, whose producer epoch need not be that of the data (quirk Q33).
+        """Note a transaction marker, whose producer epoch may differ from the data (quirk Q33).
 
         Returns:
-            The transaction, if it was aborted and records of it were seen; and findings.
+            The transaction if it was aborted and records of it were seen, and findings.
         """
 
         def found(severity: Severity, reason: FindingReason, message: str) -> Finding:

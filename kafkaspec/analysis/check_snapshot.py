@@ -1,4 +1,4 @@
-"""A producer snapshot against itself and its name."""
+"""Check a producer snapshot for consistency, also with its name."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class ProducerState(Protocol):
 def check_snapshot(
     entries: Sequence[ProducerState], name_offset: int | None, file: str
 ) -> Iterator[Finding]:
-    """Findings about the producers of a snapshot.
+    """Check the producers of a snapshot.
 
     Args:
         entries: the producers.
-        name_offset: offset in the file name, which all that it knows of precedes.
+        name_offset: offset in the file name, which is above all offsets in the snapshot.
         file: path of the snapshot.
     """
 
@@ -49,13 +49,14 @@ def check_snapshot(
         seen.add(entry.producer_id)
         if name_offset is not None and entry.last_offset >= name_offset:
             yield found(
-                f"{producer} has last offset {entry.last_offset}, but the file is named by "
-                f"offset {name_offset}, which is above all in it"
+                f"{producer} has last offset {entry.last_offset}, which is not below offset "
+                f"{name_offset} of the file name"
             )
         if name_offset is not None and entry.current_txn_first_offset >= name_offset:
             yield found(
                 f"{producer} has an open transaction from offset "
-                f"{entry.current_txn_first_offset}, but the file is named by offset {name_offset}"
+                f"{entry.current_txn_first_offset}, which is not below offset {name_offset} of the "
+                f"file name"
             )
         if entry.offset_delta < 0 or entry.offset_delta > max(entry.last_offset, 0):
             yield found(

@@ -1,4 +1,4 @@
-"""The transaction index of a segment against the markers in its log, in order of the log."""
+"""Check the transaction index of a segment against the markers in its log, in order."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class TransactionEntry(Protocol):
 
 
 class TransactionIndexCheck:
-    """Entries of a transaction index against the batches, which come in order.
+    """Checks the entries of a transaction index against the batches, which come in order.
 
-    An entry whose marker compaction has removed is legal. An entry that names an offset at which
-    something else stands is not, and neither is an ABORT marker without entry, as long as records
-    of its transaction are in the log.
+    An entry is legal if compaction has removed its marker, but not if the log has something else at
+    the marker's offset. An ABORT marker without an entry is a finding if records of its transaction
+    are in the log.
 
     Args:
-        entries: of the index, empty if there is no file.
-        file: path of the index, or the one it would have.
-        segment_base: offset in the name of the segment, None where there is none.
-        entry_size: bytes of an entry, for positions of findings.
+        entries: entries of the index, empty if there is no file.
+        file: path of the index, also if it does not exist.
+        segment_base: offset in the name of the segment, None if there is none.
+        entry_size: bytes of an entry, for the positions of findings.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class TransactionIndexCheck:
         )
 
     def order(self) -> Iterator[Finding]:
-        """Entries against each other and the file name. Needs no log."""
+        """Check the entries against each other and the file name, without the log."""
         previous: int | None = None
         for number, entry in enumerate(self._entries):
             if previous is not None and entry.last_offset <= previous:
@@ -89,31 +89,31 @@ class TransactionIndexCheck:
                 yield self._found(
                     number,
                     FindingReason.TRANSACTION_RANGE,
-                    f"begins at offset {entry.first_offset} and ends at {entry.last_offset}",
+                    f"first offset {entry.first_offset} is above last offset {entry.last_offset}",
                 )
             if entry.version != 0:
                 yield self._found(
                     number,
                     FindingReason.TRANSACTION_VERSION,
-                    f"its version is {entry.version}, of which Kafka reads the first byte",
+                    f"version {entry.version} is not 0; Kafka reads only its first byte",
                     Severity.WARNING,
                 )
             if entry.first_offset < 0 or entry.last_stable_offset < 0:
                 yield self._found(
                     number,
                     FindingReason.TRANSACTION_RANGE,
-                    f"begins at offset {entry.first_offset}, its last stable offset is "
-                    f"{entry.last_stable_offset}",
+                    f"last stable offset {entry.last_stable_offset} differs from first offset "
+                    f"{entry.first_offset}",
                 )
             if entry.last_stable_offset > entry.last_offset + 1:
                 yield self._found(
                     number,
                     FindingReason.TRANSACTION_RANGE,
-                    f"its last stable offset {entry.last_stable_offset} is behind its marker",
+                    f"last stable offset {entry.last_stable_offset} is after its marker",
                 )
 
     def resume(self, last_offset: int) -> None:
-        """Begin as if the batches up to an offset had been given."""
+        """Start as if the batches up to an offset had been checked."""
         while self._next < len(self._entries):
             if self._entries[self._next].last_offset > last_offset:
                 break
@@ -127,7 +127,7 @@ class TransactionIndexCheck:
         Args:
             batch: the batch.
             aborts: whether it is an ABORT marker.
-            aborted: the transaction that it ends, if records of it are in the log.
+            aborted: transaction that it ends, if records of it are in the log.
         """
         named = False
         while self._next < len(self._entries):
@@ -152,7 +152,7 @@ class TransactionIndexCheck:
                     number,
                     FindingReason.TRANSACTION_RANGE,
                     f"begins at offset {entry.first_offset}, but the producer ended another "
-                    f"transaction at {aborted.previous_marker}: records of that are withheld",
+                    f"transaction at {aborted.previous_marker}, whose records are withheld",
                 )
             if aborted is not None and entry.first_offset > aborted.first_offset:
                 yield self._found(
@@ -168,17 +168,17 @@ class TransactionIndexCheck:
                 severity=Severity.ERROR,
                 area=Area.TRANSACTION_INDEX,
                 reason=FindingReason.TRANSACTION_MISSING,
-                message=f"no entry for the transaction of producer {aborted.producer_id} that "
-                f"begins at offset {aborted.first_offset} and is aborted at {aborted.last_offset}",
+                message=f"the transaction of producer {aborted.producer_id} from offset "
+                f"{aborted.first_offset}, aborted at {aborted.last_offset}, has no entry",
                 offset=aborted.last_offset,
             )
         self._last_offset = batch.last_offset
 
     def finish(self) -> Iterator[Finding]:
-        """Take the end of the log."""
+        """Check the rest at the end of the log."""
         for number in range(self._next, len(self._entries)):
             yield self._found(
                 number,
                 FindingReason.TRANSACTION_MARKER,
-                f"last offset {self._entries[number].last_offset} is behind the end of the log",
+                f"last offset {self._entries[number].last_offset} is after the end of the log",
             )

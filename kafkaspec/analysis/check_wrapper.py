@@ -1,4 +1,4 @@
-"""Bytes of magic 0 and 1 that Kafka's reader passes over in silence (quirk Q13)."""
+"""Check for bytes of magic 0 and 1 that Kafka's reader silently skips (quirk Q13)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafkaspec.log.legacy import has_relative_offsets
 
 
 def check_slack(batch: Batch, file: str) -> Iterator[Finding]:
-    """Report bytes of an entry behind its value. They are covered by the checksum."""
+    """Report bytes of an entry after its value. The checksum covers them."""
     if isinstance(batch.message, LegacyMessage) and len(batch.message.unused):
         left = len(batch.message.unused)
         yield Finding(
@@ -20,17 +20,17 @@ def check_slack(batch: Batch, file: str) -> Iterator[Finding]:
             Severity.WARNING,
             Area.BATCH,
             FindingReason.TRAILING_BYTES,
-            f"{left} bytes behind the value are ignored",
+            f"{left} bytes after the value are ignored",
             batch.end - left,
             batch.last_offset,
         )
 
 
 def check_surplus(batch: Batch, file: str) -> Iterator[Finding]:
-    """Report what lies behind the last message of a wrapper that can be read.
+    """Report bytes after the last readable message of a wrapper.
 
-    Fewer bytes than the framing of an entry are ignored. A cut entry is dropped, and in magic 1
-    the offsets of all others move up by one.
+    Kafka ignores fewer bytes than the framing of an entry. It drops a cut entry, and in magic 1
+    the offsets of all other messages move up by one.
     """
     payload = memoryview(batch.decompressed())
     position = 0
@@ -43,11 +43,11 @@ def check_surplus(batch: Batch, file: str) -> Iterator[Finding]:
     if not left:
         return
     if left < FRAMING:
-        severity, message = Severity.WARNING, f"{left} bytes behind the last message are ignored"
+        severity, message = Severity.WARNING, f"{left} bytes after the last message are ignored"
     else:
         severity, message = (
             Severity.ERROR,
-            f"the last message is cut: {left} bytes of it are there, and it is dropped in silence"
+            f"the last message is cut after {left} bytes and silently dropped"
             + (
                 ", which moves the offsets of all others up by one"
                 if has_relative_offsets(batch.kind)

@@ -1,4 +1,4 @@
-"""The same log through several codecs: they have to agree on every record and every refusal."""
+"""Compare codecs on the same log: they must agree on every record and every error."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
 Content = Sequence[Record] | KafkaSpecError
-"""Records of a batch, or why there are none."""
+"""The records of a batch, or the error that reading them raised."""
 
 
 def content_of(batch: Batch) -> Content:
-    """The records of a batch, or the error that reading them gives."""
+    """Return the records of a batch, or the error that reading them raises."""
     try:
         return batch.records()
     except KafkaSpecError as error:
@@ -25,12 +25,12 @@ def content_of(batch: Batch) -> Content:
 
 
 class CodecComparison:
-    """Reads a log with further codecs, in step with the one whose findings are reported.
+    """Reads a log with further codecs, in step with the first one, whose findings are reported.
 
     Args:
         segments: the same log, opened with each further codec.
-        codecs: their names.
-        first: name of the codec that the others are compared with.
+        codecs: names of these codecs.
+        first: name of the codec with which the others are compared.
         file: path of the log.
         start: byte offset of the first entry that is compared.
     """
@@ -49,11 +49,11 @@ class CodecComparison:
         self._file = file
 
     def check(self, item: Batch | KafkaSpecError, content: Content | None) -> Iterator[Finding]:
-        """Compare what the first codec gave with what the others give.
+        """Compare a result of the first codec with those of the others.
 
         Args:
-            item: the entry of the log, or why it could not be read.
-            content: its records, or why there are none; None if they were not asked for.
+            item: entry of the log, or the error of reading it.
+            content: its records, or the error of reading them; None if they were not read.
         """
         for scan, codec in zip(self._scans, self._codecs, strict=True):
             other = next(scan, None)
@@ -64,11 +64,11 @@ class CodecComparison:
                 yield self._found(item, codec, difference)
 
     def finish(self) -> Iterator[Finding]:
-        """Make sure that no codec sees more entries."""
+        """Check that no codec reads more entries."""
         for scan, codec in zip(self._scans, self._codecs, strict=True):
             more = next(scan, None)
             if more is not None:
-                yield self._found(more, codec, f"{codec} goes on where {self._first} ends")
+                yield self._found(more, codec, f"{codec} reads on where {self._first} ends")
 
     def _found(self, item: Batch | KafkaSpecError, codec: str, difference: str) -> Finding:
         if isinstance(item, Batch):
@@ -92,21 +92,21 @@ class CodecComparison:
 
 
 def error_key(error: KafkaSpecError) -> tuple[object, ...]:
-    """What codecs have to agree on when they refuse the same bytes."""
+    """Return the part of an error that must be the same for all codecs."""
     return (error.reason, error.path, error.offset, error.inner_offset, error.spec)
 
 
 def describe_error(error: KafkaSpecError) -> str:
-    """Reason and place of an error."""
+    """Return reason and place of an error as text."""
     return f"{error.reason} at byte {error.offset} {error.path}"
 
 
 def _items_differ(item: Batch | KafkaSpecError, other: Batch | KafkaSpecError | None) -> str:
     if other is None:
-        return "the other ends here"
+        return "the other one ends here"
     if isinstance(item, Batch) and isinstance(other, Batch):
         if (item.position, item.size) != (other.position, other.size):
-            return f"the batch lies at {item.position} or {other.position}"
+            return f"the batch is at {item.position} or {other.position}"
         return "" if item.message == other.message else "the headers differ"
     if isinstance(item, KafkaSpecError) and isinstance(other, KafkaSpecError):
         if error_key(item) == error_key(other):
@@ -114,7 +114,7 @@ def _items_differ(item: Batch | KafkaSpecError, other: Batch | KafkaSpecError | 
         return f"{describe_error(item)}, or {describe_error(other)}"
     refusal = item if isinstance(item, KafkaSpecError) else other
     assert isinstance(refusal, KafkaSpecError)
-    return f"one reads it, the other says {describe_error(refusal)}"
+    return f"one reads it, the other reports {describe_error(refusal)}"
 
 
 def _contents_differ(content: Content, other: Content) -> str:
@@ -125,7 +125,7 @@ def _contents_differ(content: Content, other: Content) -> str:
     if isinstance(content, KafkaSpecError) or isinstance(other, KafkaSpecError):
         refusal = content if isinstance(content, KafkaSpecError) else other
         assert isinstance(refusal, KafkaSpecError)
-        return f"one reads the records, the other says {describe_error(refusal)}"
+        return f"one reads the records, the other reports {describe_error(refusal)}"
     if content == other:
         return ""
     for mine, its in zip_longest(content, other):

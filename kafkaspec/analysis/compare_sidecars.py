@@ -1,4 +1,4 @@
-"""Files beside a segment through several codecs: they have to agree on every entry."""
+"""Compare codecs on indexes and snapshots: they must agree on every entry."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _READERS = {
 
 
 def compare_sidecar(path: Path, kind: FileKind, codecs: tuple[str, ...]) -> Iterator[Finding]:
-    """Read a file with each codec and report where one differs from the first.
+    """Read a file with each codec and report the differences from the first.
 
     Raises:
         KafkaSpecError: ``unreadable``.
@@ -46,7 +46,7 @@ def compare_sidecar(path: Path, kind: FileKind, codecs: tuple[str, ...]) -> Iter
 
 
 def _entries(path: Path, kind: FileKind, codec: str) -> Iterator[Any]:
-    """Entries, or the errors in their place; of a producer snapshot all as one."""
+    """Yield entries, or errors in their place; all of a producer snapshot as one."""
     if kind is FileKind.PRODUCER_SNAPSHOT:
         try:
             yield ProducerSnapshot(path, codec=codec).structure

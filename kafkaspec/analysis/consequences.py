@@ -1,14 +1,14 @@
-"""What Kafka does with broken data, as a table.
+"""The table of what Kafka does with broken data.
 
-Read in ``FileLogInputStream``, ``DefaultRecordBatch``, ``CompletedFetch`` (readers) and
+The sources are ``FileLogInputStream``, ``DefaultRecordBatch``, ``CompletedFetch`` (readers) and
 ``LogLoader``, ``LogSegment.recover``, ``ProducerStateManager``, ``TransactionIndex`` (loading) of
-Kafka 4.3, and seen when its loader was given such files.
+Kafka 4.3, and runs of its loader on such files.
 
-A broker that was stopped cleanly does not look at the log when it starts; only at the
-transaction indexes and producer snapshots. What is said of recovery holds after an unclean stop,
-and where an offset index is missing.
+A broker that was stopped cleanly does not check the log when it starts, only the transaction
+indexes and producer snapshots. It recovers segments after an unclean stop, and those without an
+offset index.
 
-What is said of text files was read in ``LogManager.loadLogs``, ``LogLoader``,
+The sources for text files are ``LogManager.loadLogs``, ``LogLoader``,
 ``CheckpointFileWithFailureHandler``, ``LeaderEpochFileCache``, ``UnifiedLog``,
 ``LogCleanerManager``, ``MetaPropertiesEnsemble`` and ``QuorumState`` of Kafka 4.0.
 """
@@ -24,7 +24,7 @@ _STUCK = "A consumer fails at this batch and does not get past it by itself."
 _FINE = "Reads on and does not notice."
 _NO_READER = "Does not read this file."
 _CUT = (
-    "Recovery cuts the log here: every intact batch behind it, and every later segment, is lost. "
+    "Recovery cuts the log here: every intact batch after it, and every later segment, is lost. "
     "A clean start does not look."
 )
 _KEPT = "Recovery checks checksum and offsets only: the batch stays in the log, unreadable."
@@ -49,13 +49,13 @@ _OUT_OF_RANGE = Consequence("Takes the offsets as they stand.", _REFUSED, Broker
 _WRAPPER = Consequence(_STUCK, _REFUSED, BrokerAction.REFUSES_LOG)
 _HIDDEN = Consequence(
     "Look-ups through the index miss records that are in the log.",
-    "A clean start trusts the index as it is: records behind it are not found, or are "
-    "overwritten. Recovery writes it anew.",
+    "A clean start trusts the index as it is: records after it are not found, or are "
+    "overwritten. Recovery rebuilds it.",
     BrokerAction.HIDES_RECORDS,
 )
 _TIME_HIDDEN = Consequence(
     "Look-ups by timestamp give a wrong offset; reading by offset is not affected.",
-    "Does not check the time index. Recovery writes it anew.",
+    "Does not check the time index. Recovery rebuilds it.",
     BrokerAction.HIDES_RECORDS,
 )
 _INDEX_HARMLESS = Consequence(
@@ -65,7 +65,7 @@ _INDEX_HARMLESS = Consequence(
 )
 _SNAPSHOT = Consequence(
     _NO_READER,
-    "Drops the snapshot in silence and takes an older one: producers are forgotten, and a "
+    "Silently drops the snapshot and uses an older one: producers are forgotten, and a "
     "transaction begun in an earlier segment may be missing from a rebuilt transaction index.",
     BrokerAction.FORGETS_PRODUCERS,
 )
@@ -105,7 +105,7 @@ _TEXT_AREAS: dict[Area, Consequence] = {
         BrokerAction.NOTHING,
     ),
 }
-"""What holds for a file that cannot be parsed, and where the table below says nothing else."""
+"""Defaults for files that cannot be parsed, unless the table below has an entry."""
 
 _OFFSET_AREAS = (
     Area.HIGH_WATERMARKS,
@@ -119,7 +119,7 @@ _ROWS: Iterable[tuple[Area, R, Consequence]] = (
         Area.LEADER_EPOCH_CHECKPOINT,
         R.LEADER_EPOCH_ORDER,
         Consequence(
-            "A consumer or follower that asks where an epoch ends can get a wrong answer.",
+            "A consumer or follower that requests the end of an epoch can get a wrong answer.",
             "Drops the entries that contradict a later one.",
             BrokerAction.RESETS_OFFSET,
         ),
@@ -129,7 +129,7 @@ _ROWS: Iterable[tuple[Area, R, Consequence]] = (
             Area.LEADER_EPOCH_CHECKPOINT,
             reason,
             Consequence(
-                "A follower that asks where an epoch ends gets a wrong answer, and can cut its "
+                "A follower that requests the end of an epoch gets a wrong answer, and can cut its "
                 "log too early or too late.",
                 "A clean start trusts the checkpoint. Recovery adds epochs, and corrects none.",
                 BrokerAction.NOTHING,
@@ -166,7 +166,7 @@ _ROWS: Iterable[tuple[Area, R, Consequence]] = (
         R.CHECKPOINT_BEYOND_LOG,
         Consequence(
             "Does not get the records that are missing at the end.",
-            "Takes the end of the log in its place: records that were committed are missing in "
+            "Uses the end of the log instead: records that were committed are missing in "
             "this replica.",
             BrokerAction.RESETS_OFFSET,
         ),
@@ -176,8 +176,8 @@ _ROWS: Iterable[tuple[Area, R, Consequence]] = (
         R.CHECKPOINT_BEYOND_LOG,
         Consequence(
             "Does not get the records that are missing at the end.",
-            "After an unclean stop it checks no segment in front of this offset, and so none at "
-            "all; then it takes the end of the log in its place.",
+            "After an unclean stop it checks no segment before this offset, and so none at "
+            "all; then it uses the end of the log instead.",
             BrokerAction.RESETS_OFFSET,
         ),
     ),
@@ -195,7 +195,7 @@ _ROWS: Iterable[tuple[Area, R, Consequence]] = (
         R.CHECKPOINT_BELOW_LOG,
         Consequence(
             "Reads from the first segment on, or from remote storage where that is used.",
-            "Takes the first segment in its place, unless remote storage is used.",
+            "Uses the first segment instead, unless remote storage is used.",
             BrokerAction.RESETS_OFFSET,
         ),
     ),
@@ -214,7 +214,7 @@ _ROWS: Iterable[tuple[Area, R, Consequence]] = (
             R.CHECKPOINT_PARTITION,
             Consequence(
                 "Does not find the partition here.",
-                "Passes over the entry, and leaves it out when it writes the file anew.",
+                "Ignores the entry, and omits it when it writes the file again.",
                 BrokerAction.NOTHING,
             ),
         )
@@ -296,7 +296,7 @@ _BY_AREA: dict[Area, Consequence] = {
     **_TEXT_AREAS,
     Area.FILES: _NOTHING,
 }
-"""What holds for an area where the table below says nothing else."""
+"""Defaults for areas, unless the table below has an entry."""
 
 
 def _rows(
@@ -409,7 +409,7 @@ CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
         (R.MISSING_INDEX,),
         Consequence(
             "Not affected.",
-            "Recovers the segment, which writes the index anew.",
+            "Recovers the segment, which rebuilds the index.",
             BrokerAction.REBUILDS_INDEX,
         ),
     ),
@@ -463,9 +463,9 @@ CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
         for area in Area
     },
 }
-"""By area and reason; ``consequence_of`` knows what holds for the rest."""
+"""By area and reason; ``consequence_of`` has the defaults for the rest."""
 
 
 def consequence_of(area: Area, reason: R) -> Consequence:
-    """What Kafka does with data of this kind that is wrong in this way."""
+    """Return what Kafka does with broken data of an area for a reason."""
     return CONSEQUENCES.get((area, reason)) or _BY_AREA[area]

@@ -1,4 +1,4 @@
-"""Which files there are under a path, and what each of them is. Nothing is left out."""
+"""List all files under a path, each with its kind."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _TEXT = {
 }
 
 TEXT_KINDS = frozenset(_TEXT.values())
-"""Kinds of files that hold text."""
+"""Kinds of text files."""
 
 _UNFINISHED = (*names.STATES, ".part", ".tmp")
 
 
 def kind_of(name: str) -> FileKind:
-    """What a file of this name is to Kafka."""
+    """Return the kind of a file by its name."""
     segment = names.parse_segment(name)
     if segment is not None:
         return FileKind.LEFTOVER if segment.state else _KINDS[segment.kind]
@@ -61,11 +61,11 @@ class Directory:
     """The files of one directory.
 
     Attributes:
-        path: of the directory.
-        is_partition: whether the name is one of a partition, or segments lie in it.
-        files: all files, by kind, each list in the order of names, which is that of offsets.
-        unread: subdirectories that are not looked into.
-        error: why a partition directory could not be listed, None where it could.
+        path: path of the directory.
+        is_partition: whether it has the name of a partition, or contains segments.
+        files: all files by kind, each list in the order of names, which is that of offsets.
+        unread: subdirectories that are not read.
+        error: why a partition directory could not be listed, None if it could.
     """
 
     path: Path
@@ -75,12 +75,12 @@ class Directory:
     error: KafkaSpecError | None = None
 
     def of(self, *kinds: FileKind) -> list[Path]:
-        """The files of these kinds."""
+        """Return the files of these kinds."""
         return [path for kind in kinds for path in self.files.get(kind, ())]
 
     @property
     def size(self) -> int:
-        """Bytes of the segments, which is where the work is."""
+        """Size of the segments in bytes, on which the work depends."""
         total = 0
         for path in self.of(*LOG_KINDS):
             try:
@@ -91,7 +91,7 @@ class Directory:
 
 
 def read_directories(path: Path) -> list[Directory]:
-    """The directory and, if it is one of logs, the partitions in it.
+    """Return the directory and, for a log directory, the partitions in it.
 
     Raises:
         KafkaSpecError: ``unreadable``, if ``path`` cannot be listed, or if there is neither a
@@ -101,7 +101,7 @@ def read_directories(path: Path) -> list[Directory]:
     directories = [top]
     if not top.is_partition:
         for child in children:
-            # A directory that is not named like a partition is not a broker's.
+            # A directory that is not named like a partition is not Kafka's.
             cache = child.name == names.REMOTE_INDEX_CACHE
             if names.parse_partition(child.name) is None and not cache:
                 top.unread.append(child)
@@ -126,7 +126,7 @@ def read_directories(path: Path) -> list[Directory]:
 
 
 def segment_bytes(path: Path) -> int:
-    """Bytes of the segments under a path, 0 for what cannot be read."""
+    """Return the size of the segments under a path in bytes, without those that cannot be read."""
     try:
         if path.is_dir():
             return sum(directory.size for directory in read_directories(path))
@@ -154,7 +154,7 @@ def _list(path: Path) -> tuple[Directory, list[Path]]:
         if entry.is_dir():
             children.append(Path(entry.path))
             continue
-        # What is neither file nor link, a pipe for one, cannot be read like a log.
+        # Anything else than a file or link, such as a pipe, cannot be read like a log.
         regular = entry.is_file() or entry.is_symlink()
         kind = kind_of(entry.name) if regular else FileKind.UNKNOWN
         directory.files.setdefault(kind, []).append(Path(entry.path))

@@ -1,4 +1,4 @@
-"""What ``verify`` reports: findings, each with a reason from a closed list and its consequences."""
+"""The findings of ``verify``, each with a reason from a closed list and its consequences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Severity(StrEnum):
     """How much a finding matters. Only the first two make a file unclean."""
 
     ERROR = "error"
-    """Data is lost, damaged, or will be answered wrongly."""
+    """Data is lost or damaged, or requests get wrong answers."""
     WARNING = "warning"
     """Kafka accepts it, but no Kafka writes it; or the log was not closed."""
     INFO = "info"
@@ -27,19 +27,19 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as it should be, or is worth knowing.
+    """One thing that is wrong, or is worth knowing.
 
     Attributes:
         file: path of the file that it is about.
         severity: how much it matters.
-        area: what kind of structure it is about.
-        reason: why, from the closed list ``FindingReason``.
+        area: kind of structure that it is about.
+        reason: from the closed list ``FindingReason``.
         message: one sentence for people.
-        position: absolute byte offset in the file, None where it is about the whole file.
+        position: absolute byte offset in the file, None if it is about the whole file.
         offset: log offset that it is about, None for none.
         path: path of the field in the data, ids of the specification joined by ``/``, or "".
-        codec: name of the codec that saw it, "" where that does not matter.
-        reader: what Kafka's reader, that is a consumer or a follower, does with it.
+        codec: name of the codec that found it, "" if that does not matter.
+        reader: what Kafka's reader (a consumer or follower) does with it.
         broker: what a broker does with it when it loads the log.
         action: the same as ``broker``, from a closed list.
     """
@@ -72,7 +72,7 @@ class Finding:
         return self.severity is not Severity.INFO
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return all values, ready for JSON."""
         return {
             "file": self.file,
             "severity": str(self.severity),
@@ -99,16 +99,16 @@ def finding_of_error(
     severity: Severity = Severity.ERROR,
     codec: str = "",
 ) -> Finding:
-    """The finding that says what an error of the library said.
+    """Return the finding for an error of the library.
 
     Args:
-        error: what was raised.
-        area: what was being read.
+        error: error that was raised.
+        area: kind of structure that was read.
         file: path of the file.
-        offset: log offset of the batch, where it is known.
+        offset: log offset of the batch, if it is known.
         position: byte offset to report if the error has none.
         severity: ``ERROR`` unless the data is legal.
-        codec: name of the codec, where only that one refused the data.
+        codec: name of the codec, if only that one refused the data.
     """
     message = error.detail
     if error.inner_offset is not None:

@@ -1,9 +1,10 @@
 """Verification in parts that can be read at the same time, on other machines too.
 
-A part is a segment or a piece of one. What it has to know of the parts before it comes from a
-``Survey`` of each, which looks at headers and markers only; joined in order they say what one pass
-over the log would know. So the findings and totals are those of one pass. One thing is not carried
-over: timestamps of records above the one in their batch's header, which is a finding of its own.
+A part is a segment or a piece of one. Its verification needs the state after the parts before it,
+which comes from a ``Survey`` of each. A survey reads headers and markers only; joined in order,
+surveys are the state after one pass over the log. So findings and totals are those of one pass.
+One thing is not carried over: record timestamps above that in the header of their batch, which are
+a separate finding.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from kafkaspec.log.control import decode_control
 from kafkaspec.log.segment import Segment
 
 MAX_ALIKE = 100
-"""Findings of the same file and reason that are given out one by one; the rest is counted."""
+"""Number of findings of the same file and reason to report; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Which bytes of a segment are a part.
+    """The byte range of a part of a segment.
 
     Attributes:
         start: byte offset of its first batch.
-        end: of the batch behind it, to which an entry of the offset index points; None for the end
-            of the segment.
+        end: byte offset of the batch after it, to which an entry of the offset index points; None
+            for the end of the segment.
     """
 
     start: int = 0
@@ -50,18 +51,18 @@ WHOLE = Span()
 
 @dataclass(slots=True)
 class Survey:
-    """What the batches of a part leave behind for those that follow.
+    """The state that the batches of a part leave for the next part.
 
     Attributes:
         order: state of the partition.
-        batches: how many of the same segment there were.
-        sound: whether each entry was read, and the part ended where it should. A segment with a
+        batches: number of batches of the same segment.
+        sound: whether all entries were read, and the part ended where it should. A segment with a
             part that is not sound cannot be split.
-        highest_first: the largest first offset of a batch of the same segment.
-        highest_last: the largest last offset of one.
+        highest_first: largest first offset of a batch of the same segment.
+        highest_last: largest last offset of a batch of the same segment.
         last_offset: last offset of the last batch.
         latest: largest timestamp of the same segment, -1 for none.
-        has_untimed: whether there was a message without timestamp in the same segment.
+        has_untimed: whether the same segment has a message without a timestamp.
     """
 
     order: LogOrder
@@ -74,7 +75,7 @@ class Survey:
     has_untimed: bool = False
 
     def follow(self, before: Survey, *, same_segment: bool) -> None:
-        """Take over what the part before it left behind. ``before`` is used up."""
+        """Take over the state of the previous part. ``before`` cannot be used afterwards."""
         self.order.follow(before.order)
         if not same_segment:
             return
@@ -90,14 +91,14 @@ class Survey:
 def survey(
     path: Path, span: Span, codec: str, *, group_offsets: bool = False, mapped: bool = True
 ) -> Survey:
-    """Look at the headers of a part, and at its transaction markers.
+    """Survey the headers and transaction markers of a part.
 
     Args:
-        path: of the segment.
-        span: which part of it.
-        codec: that reads it.
+        path: path of the segment.
+        span: range of the part.
+        codec: name of the codec that reads it.
         group_offsets: see ``LogOrder``.
-        mapped: whether it is mapped into memory, where that is possible.
+        mapped: whether it is mapped into memory, if that is possible.
     """
     found = Survey(LogOrder(group_offsets=group_offsets))
     file = os.fspath(path)
@@ -123,7 +124,7 @@ def survey(
 def _note(found: Survey, batch: Batch, base: int | None, file: str, codec: str) -> None:
     first = batch.stored_offset
     for _ in found.order.check(batch, first, base, file):
-        pass  # they come when the part itself is verified
+        pass  # reported when the part itself is verified
     found.batches += 1
     found.last_offset = batch.last_offset
     found.highest_first = max(found.highest_first, first)
@@ -142,9 +143,9 @@ def _note(found: Survey, batch: Batch, base: int | None, file: str, codec: str) 
 
 
 def spans_of(path: Path, most: int) -> list[Span]:
-    """Parts of a segment of about ``most`` bytes each, where its offset index knows batches.
+    """Split a segment at entries of its offset index into parts of about ``most`` bytes each.
 
-    Whether the index is right comes out of the surveys.
+    The surveys show whether the index is right.
     """
     name = names.parse_segment(path.name)
     try:
@@ -159,7 +160,7 @@ def spans_of(path: Path, most: int) -> list[Span]:
     before = 0
     for position in positions:
         if position <= before:
-            return [WHOLE]  # each entry is somewhere behind the one before it
+            return [WHOLE]  # each entry is after the one before it
         before = position
         if position - cuts[-1] >= most and position < size:
             cuts.append(position)
@@ -168,14 +169,14 @@ def spans_of(path: Path, most: int) -> list[Span]:
 
 @dataclass(slots=True)
 class Settled:
-    """What came out of a part: findings, of which no more than ``MAX_ALIKE`` are alike.
+    """The result of a part: findings, of which at most ``MAX_ALIKE`` are alike.
 
     Attributes:
-        findings: in order.
-        results: of files that are done.
-        alike: how many there are by file and reason, those included that are not in ``findings``.
-        counts: how many by file and severity.
-        last_offset: of the log so far, None for none.
+        findings: findings in order.
+        results: results of the files that are done.
+        alike: number of findings by file and reason, including those that are not in ``findings``.
+        counts: number of findings by file and severity.
+        last_offset: last offset of the log so far, None for none.
         epochs: leader epochs of the batches of the part.
     """
 
@@ -187,7 +188,7 @@ class Settled:
     epochs: list[EpochRun] = field(default_factory=list)
 
     def take(self, event: Finding | FileResult) -> None:
-        """The next event of the part."""
+        """Add the next event of the part."""
         if isinstance(event, FileResult):
             self.results.append(event)
             return
@@ -198,7 +199,7 @@ class Settled:
             self.findings.append(event)
 
     def append(self, other: Settled) -> None:
-        """The next part of the same segment."""
+        """Add the next part of the same segment."""
         self.findings += other.findings
         self.alike.update(other.alike)
         for file, counts in other.counts.items():
@@ -227,15 +228,15 @@ def _add(result: FileResult, more: FileResult) -> None:
 
 
 Elsewhere = Callable[[Path], Settled | None]
-"""Gives what came out of a segment that was verified elsewhere; None for one that was not."""
+"""Returns the result of a segment that was verified elsewhere; None for any other."""
 
 
 def settled(events: Iterable[Finding | FileResult], order: LogOrder) -> Settled:
-    """All that came out of a part.
+    """Collect the events of a part.
 
     Args:
-        events: of its verification.
-        order: that it was given; read when the events are through.
+        events: events of its verification.
+        order: order state of the verification, read after the last event.
     """
     done = Settled()
     for event in events:

@@ -1,4 +1,4 @@
-"""What ``verify`` comes to: one result a file, and totals."""
+"""The report of ``verify``: one result for each file, and totals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafkaspec.analysis.findings import Finding, Severity
 
 
 class FileKind(StrEnum):
-    """What a file is, by its name."""
+    """The kind of a file, by its name."""
 
     SEGMENT = "segment"
     MESSAGE_SET = "message_set"
@@ -22,7 +22,7 @@ class FileKind(StrEnum):
     TRANSACTION_INDEX = "transaction_index"
     PRODUCER_SNAPSHOT = "producer_snapshot"
     LEFTOVER = "leftover"
-    """Of Kafka, but about to go: its content is not checked."""
+    """Kafka's, but to be deleted or renamed: its content is not checked."""
     LEADER_EPOCH_CHECKPOINT = "leader_epoch_checkpoint"
     OFFSET_CHECKPOINT = "offset_checkpoint"
     """One of four: high watermarks, recovery points, log start offsets, cleaner offsets."""
@@ -31,9 +31,9 @@ class FileKind(StrEnum):
     QUORUM_STATE = "quorum_state"
     CLEAN_SHUTDOWN = "clean_shutdown"
     LOCK = "lock"
-    """What a running broker locks. It has no content."""
+    """The file that a running broker locks. It has no content."""
     UNKNOWN = "unknown"
-    """None of Kafka's: not read."""
+    """Not Kafka's: not read."""
 
 
 LOG_KINDS = (FileKind.SEGMENT, FileKind.MESSAGE_SET, FileKind.KRAFT_SNAPSHOT)
@@ -45,23 +45,23 @@ UNCHECKED_KINDS = frozenset({FileKind.LEFTOVER, FileKind.UNKNOWN})
 
 @dataclass(slots=True, kw_only=True)
 class FileResult:
-    """What there is in one file, and whether it is sound.
+    """The content of one file in numbers, and whether it is sound.
 
     Attributes:
         file: path of the file.
-        kind: what it is.
-        partition: path of the partition directory that it lies in, "" for a file on its own.
-        size: bytes.
-        entries: of an index, producer snapshot or checkpoint.
-        padding: bytes of zeros behind the entries of an index.
-        batches: log entries.
-        control_batches: of those, batches of control records.
-        records: records, control records included.
+        kind: its kind.
+        partition: path of its partition directory, "" for a file on its own.
+        size: size in bytes.
+        entries: number of entries of an index, producer snapshot or checkpoint.
+        padding: bytes of zeros after the entries of an index.
+        batches: number of log entries.
+        control_batches: number of batches with control records among them.
+        records: number of records, including control records.
         unread: batches whose records could not be read.
         magics: batches by magic; those of Kafka 0.7 are ``0 (0.7)`` and ``1 (0.7)``.
         codecs: batches by compression.
-        first_offset: of the first batch, None for none.
-        last_offset: of the last batch, None for none.
+        first_offset: first offset of the first batch, None for none.
+        last_offset: last offset of the last batch, None for none.
         findings: number of findings by severity.
     """
 
@@ -83,7 +83,7 @@ class FileResult:
 
     @property
     def checked(self) -> bool:
-        """Whether its content was looked at."""
+        """Whether its content was read."""
         return self.kind not in UNCHECKED_KINDS
 
     @property
@@ -92,7 +92,7 @@ class FileResult:
         return not (self.findings[Severity.ERROR] or self.findings[Severity.WARNING])
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return all values, ready for JSON."""
         return {
             "file": self.file,
             "kind": str(self.kind),
@@ -122,7 +122,7 @@ class Totals:
         files: number of files by kind.
         size: bytes of the files whose content was checked.
         batches: log entries.
-        records: records, control records included.
+        records: number of records, including control records.
         unread: batches whose records could not be read.
         magics: batches by magic; those of Kafka 0.7 are ``0 (0.7)`` and ``1 (0.7)``.
         codecs: batches by compression.
@@ -139,7 +139,7 @@ class Totals:
     findings: Counter[Severity] = field(default_factory=Counter)
 
     def add(self, result: FileResult) -> None:
-        """Count a file in."""
+        """Add the numbers of a file."""
         self.files[result.kind] += 1
         if result.checked:
             self.size += result.size
@@ -157,11 +157,11 @@ class Totals:
 
     @property
     def checked(self) -> int:
-        """Files whose content was looked at."""
+        """Number of files whose content was read."""
         return sum(count for kind, count in self.files.items() if kind not in UNCHECKED_KINDS)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return all values, ready for JSON."""
         return {
             "clean": self.clean,
             "files": {str(kind): self.files[kind] for kind in FileKind if self.files[kind]},
@@ -177,11 +177,11 @@ class Totals:
 
 @dataclass(slots=True)
 class Report:
-    """Everything that ``verify`` found.
+    """All results of ``verify``.
 
     Attributes:
-        findings: in the order of files and of positions in them.
-        files: one result a file.
+        findings: findings in the order of files and of positions in them.
+        files: one result for each file.
         totals: sums over the files.
         codecs: names of the codecs that read the data.
     """

@@ -1,4 +1,4 @@
-"""``verify``: everything under a path, checked; findings and results as they come."""
+"""``verify``: check all files under a path, and yield findings and results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from kafkaspec.files import names
 from kafkaspec.log.segment import Segment
 
 ALL_CODECS = "all"
-"""In place of the name of a codec: all that are installed, compared with each other."""
+"""Instead of the name of a codec: all installed codecs, compared with each other."""
 
 _INDEX_KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
 _NOT_READ = (FindingReason.UNREADABLE, FindingReason.CHANGED)
@@ -55,8 +55,8 @@ def verify(
     """Check everything under a path; see ``verify_events`` for arguments and errors.
 
     Returns:
-        All findings and results at once. Files are read a batch at a time; the report grows with
-        the number of files and findings only.
+        All findings and results. Files are read one batch at a time; the report grows only with the
+        number of files and findings.
     """
     report = Report(codecs=codecs_of(codec))
     for event in verify_events(
@@ -71,7 +71,7 @@ def verify(
 
 
 def codecs_of(codec: str) -> tuple[str, ...]:
-    """Names of the codecs that ``codec`` stands for, the one that findings come from first."""
+    """Return the names of the codecs for ``codec``; findings come from the first one."""
     return codec_names() if codec == ALL_CODECS else (codec,)
 
 
@@ -91,16 +91,16 @@ def verify_events(
             log directory.
         codec: name of the codec that reads the data, or ``all``: then every installed codec
             reads it, and each difference between them is a finding.
-        max_output: bytes that one batch may decompress to.
-        progress: takes bytes that were read since the last call and the path of the file.
-        beside: other log directories of the same broker, which has to find its own ids in each.
-        elsewhere: knows what came out of segments that others have verified.
+        max_output: largest decompressed size of a batch in bytes.
+        progress: function that takes the bytes read since its last call and the path of the file.
+        beside: other log directories of the same broker, which must have the same ids.
+        elsewhere: function that returns the results of segments that were verified elsewhere.
 
     Yields:
-        Findings, and a result for each file once it is done: behind all of its findings.
+        Findings, and a result for each file after all of its findings.
 
     Raises:
-        KafkaSpecError: ``unreadable``, if there is no such path or nothing of Kafka's under it.
+        KafkaSpecError: ``unreadable``: the path does not exist, or has no file of Kafka's.
         ValueError: no such codec.
     """
     options = Options(codecs_of(codec), max_output, progress, tuple(beside), elsewhere)
@@ -120,7 +120,7 @@ def _unreadable(path: Path, detail: str) -> KafkaSpecError:
 
 
 def _bounded(events: Iterator[Event | Settled]) -> Iterator[Event]:
-    """Count findings into results, and hold back what is more of the same."""
+    """Count findings into results, and replace too many alike ones by their number."""
     counts: dict[str, Counter[Severity]] = {}
     alike: Counter[tuple[str, FindingReason]] = Counter()
     for event in _spread(events, counts, alike):
@@ -152,7 +152,7 @@ def _spread(
     counts: dict[str, Counter[Severity]],
     alike: Counter[tuple[str, FindingReason]],
 ) -> Iterator[Event]:
-    """The events; of parts that were settled, those held back are counted here."""
+    """Yield the events; those that settled parts held back are only counted."""
     for event in events:
         if not isinstance(event, Settled):
             yield event
@@ -245,7 +245,7 @@ def _partition(
     for kind in PARTITION_KINDS:
         for path in directory.of(kind):
             yield from verify_partition_file(path, kind, log, partition)
-    if directory.is_partition:  # files of a log directory that lie here have nothing to say
+    if directory.is_partition:  # files of a log directory do not count here
         for kind in ROOT_KINDS:
             for path in directory.of(kind):
                 yield from verify_root_file(path, kind)
@@ -253,7 +253,7 @@ def _partition(
 
 
 def log_state(path: Path) -> LogState:
-    """What the name of a partition directory says."""
+    """Return the state of a log with the values in the name of its directory."""
     name = names.parse_partition(path.absolute().name)
     if name is None:
         return LogState(path)
@@ -261,7 +261,7 @@ def log_state(path: Path) -> LogState:
 
 
 def _complete(log: LogState, segments: Sequence[Path], order: LogOrder, whole: bool) -> None:
-    """Take over what the segments said."""
+    """Take over the state after the segments."""
     log.runs = order.epochs
     parsed = (names.parse_segment(path.name) for path in segments)
     bases = [name.base_offset for name in parsed if name is not None]
@@ -282,7 +282,7 @@ def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
         Area.FILES,
         FindingReason.SEGMENT_OVERLAP,
         f"the segment before it ends with offset {last_offset}, "
-        f"but the name of this one says that it begins at {name.base_offset}",
+        f"but this one begins at {name.base_offset} by its name",
         offset=name.base_offset,
     )
 
@@ -290,7 +290,7 @@ def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
 def _others(
     directory: Directory, partition: str, seen: set[Path], options: Options
 ) -> Iterator[Event]:
-    """Files whose content is not checked, each with the reason for it."""
+    """Yield files whose content is not checked, each with the reason for it."""
     for kind in _INDEX_KINDS:
         for path in directory.of(kind):
             if path in seen:
@@ -315,7 +315,7 @@ def _others(
             Severity.INFO,
             Area.FILES,
             FindingReason.LEFTOVER,
-            "a broker was about to delete it or to put it in place; it was not checked",
+            "a broker was about to delete or rename it; it was not checked",
         )
         yield _not_read(path, FileKind.LEFTOVER, partition)
     for path in directory.of(FileKind.UNKNOWN):
@@ -379,14 +379,14 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
         return
     log = path.with_name(name.sibling(names.LOG))
     if not log.exists():
-        raise _unreadable(path, f"an index is checked against {log.name}, which is not beside it")
+        raise _unreadable(path, f"an index is checked against {log.name}, which is not here")
     for event in SegmentVerifier(log, options).run():
         if event.file == os.fspath(path):
             yield event
 
 
 def _refuse_unreadable(path: Path) -> None:
-    """A file that was asked for by name and cannot be opened is no finding."""
+    """Raise an error if a file that was given by name cannot be opened."""
     if not path.is_file():
         raise _unreadable(path, "it is not a regular file")
     try:
@@ -397,7 +397,7 @@ def _refuse_unreadable(path: Path) -> None:
 
 
 def _refuse_foreign(path: Path, options: Options) -> None:
-    """A file under a name that is none of Kafka's has to begin with a log entry."""
+    """Raise an error if a file without a name of Kafka's does not begin with a log entry."""
     with Segment(path, codec=options.codecs[0]) as segment:
         try:
             segment.batch_at(0)

@@ -1,4 +1,4 @@
-"""The files beside a segment, opened and made ready to be checked against its log."""
+"""Open the indexes and snapshots of a segment to check them against its log."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Entry = TypeVar("Entry", OffsetIndexEntry, TimeIndexEntry)
 
 
 class _Entries(Sequence[Entry], Generic[Entry]):
-    """Entries of an index as a sequence that parses each when it is asked for.
+    """Entries of an index as a sequence that parses each on access.
 
-    A pass over the log asks for the same few again and again; those are kept.
+    A pass over the log accesses the same few entries repeatedly; these are cached.
     """
 
     def __init__(self, index: Index[Entry]) -> None:
@@ -56,12 +56,12 @@ class IndexFile:
     """An offset index or time index that was opened.
 
     Attributes:
-        result: to be yielded when the log was read.
-        check: what the batches of the log are given to.
+        result: result to yield after the log was read.
+        check: check that takes the batches of the log.
     """
 
     def __init__(self, path: Path, kind: FileKind, partition: str, codec: str) -> None:
-        """Open it.
+        """Open the index.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -86,7 +86,7 @@ class IndexFile:
         )
 
     def problems(self) -> Iterator[Finding]:
-        """What is wrong with the index as such."""
+        """Yield findings about the index by itself."""
         file = self.result.file
         for error in self._index.sanity_check():
             reason = FindingReason(str(error.reason))
@@ -113,22 +113,22 @@ class IndexFile:
         yield from self.check.order()
 
     def close(self) -> None:
-        """Give the mapping back."""
+        """Release the mapping."""
         self._index.close()
 
 
 class TransactionFile:
-    """A transaction index that was opened, or the fact that there is none.
+    """An opened transaction index, or an empty one if there is no file.
 
     Attributes:
-        result: to be yielded when the log was read, None without a file.
-        check: what the batches of the log are given to.
+        result: result to yield after the log was read, None without a file.
+        check: check that takes the batches of the log.
     """
 
     def __init__(
         self, path: Path | None, log: str, base_offset: int | None, partition: str, codec: str
     ) -> None:
-        """Open it; ``path`` is None if there is none, and findings are about the ``log`` then.
+        """Open the index; without one, ``path`` is None and findings are about the ``log``.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -162,7 +162,7 @@ class TransactionFile:
         self.check = TransactionIndexCheck(entries, file, base_offset, size)
 
     def problems(self) -> Iterator[Finding]:
-        """What is wrong with the transaction index as such."""
+        """Yield findings about the transaction index by itself."""
         for error in self._errors:
             yield finding_of_error(error, Area.TRANSACTION_INDEX, file=self._file)
         if self._trailing:
@@ -171,7 +171,7 @@ class TransactionFile:
                 Severity.WARNING,
                 Area.TRANSACTION_INDEX,
                 FindingReason.INDEX_SIZE,
-                f"{self._trailing} bytes at the end are a part of an entry",
+                f"{self._trailing} bytes at the end are only part of an entry",
                 self._whole,
             )
         yield from self.check.order()
@@ -203,7 +203,7 @@ def verify_snapshot(
                 Severity.WARNING,
                 Area.PRODUCER_SNAPSHOT,
                 FindingReason.TRAILING_BYTES,
-                f"{len(structure.unused)} bytes behind the producers are ignored",
+                f"{len(structure.unused)} bytes after the producers are ignored",
                 result.size - len(structure.unused),
             )
     yield result

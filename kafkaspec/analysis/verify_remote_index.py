@@ -1,4 +1,4 @@
-"""Indexes of segments that are in remote storage: checked without the log, which is not here.
+"""Check indexes of segments in remote storage without their log, which is not local.
 
 Kafka: ``RemoteIndexCache``, which keeps a copy of them and reads them as the indexes of a segment.
 """
@@ -29,10 +29,10 @@ def verify_remote_index(
     """Check an index of ``remote-log-index-cache``: size, order, its siblings.
 
     Args:
-        path: of the index, whose name says the id of a segment in remote storage.
-        kind: what the name says of it.
-        partition: what its result is counted under.
-        codecs: the first one reads, all are compared.
+        path: path of the index, whose name has the id of a segment in remote storage.
+        kind: kind of the index by its name.
+        partition: partition of its result.
+        codecs: names of the codecs; findings come from the first one, all are compared.
     """
     file = os.fspath(path)
     name = names.parse_segment(path.name)
@@ -43,7 +43,7 @@ def verify_remote_index(
             Severity.INFO,
             Area.FILES,
             FindingReason.LEFTOVER,
-            "a broker was about to delete it or to put it in place; it was not checked",
+            "a broker was about to delete or rename it; it was not checked",
         )
         yield FileResult(file=file, kind=kind, partition=partition, size=path.stat().st_size)
         return
@@ -74,8 +74,8 @@ def verify_remote_index(
             Severity.WARNING,
             Area.FILES,
             FindingReason.ORPHAN_FILE,
-            f"there is no {' and no '.join(missing)} beside it; a broker that starts deletes what"
-            " it has of that segment and fetches it again",
+            f"there is no {' and no '.join(missing)} for it; when a broker starts, it deletes the"
+            " local indexes of that segment and fetches them again",
         )
     assert opened.result is not None
     yield opened.result

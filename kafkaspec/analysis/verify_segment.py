@@ -1,4 +1,4 @@
-"""A segment and the files beside it, in one pass over the log, a batch in memory at a time."""
+"""Check a segment and its indexes in one pass over the log, with one batch in memory."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
 Event = Finding | FileResult
-"""What verification gives out, as it goes: findings, and a result when a file is done."""
+"""An event of verification: a finding, or the result of a file that is done."""
 
 _PROGRESS_STEP = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What holds for a whole run of ``verify``.
+    """The options of a run of ``verify``.
 
     Attributes:
-        codecs: names of the codecs; findings come from the first, the others have to agree.
-        max_output: bytes that one batch may decompress to, None for the default of the library.
-        progress: takes bytes that were read and the path of the file.
+        codecs: names of the codecs; findings come from the first, the others must agree.
+        max_output: largest decompressed size of a batch in bytes, None for the default.
+        progress: function that takes the bytes read and the path of the file.
         beside: other log directories of the same broker.
-        elsewhere: knows what came out of segments that others have verified.
-        mapped: whether segments are mapped into memory, where that is possible.
+        elsewhere: function that returns the results of segments that were verified elsewhere.
+        mapped: whether segments are mapped into memory, if that is possible.
     """
 
     codecs: tuple[str, ...]
@@ -61,14 +61,14 @@ class Options:
 
 
 def open_segment(path: Path, codec: str, options: Options) -> Segment:
-    """A segment as verification reads it: its records only where the checksum is right."""
+    """Open a segment for verification, which reads records only if the checksum is right."""
     if options.max_output is None:
         return Segment(path, codec=codec, mapped=options.mapped)
     return Segment(path, codec=codec, max_output=options.max_output, mapped=options.mapped)
 
 
 class SegmentVerifier:
-    """Checks one segment or KRaft snapshot, and the indexes beside it."""
+    """Checks one segment or KRaft snapshot and its indexes."""
 
     def __init__(
         self,
@@ -81,16 +81,16 @@ class SegmentVerifier:
         span: Span = WHOLE,
         before: Survey | None = None,
     ) -> None:
-        """Nothing is opened yet.
+        """Remember the arguments; nothing is opened yet.
 
         Args:
-            path: of the segment.
-            options: of the run.
-            order: state of the partition so far, its own by default.
+            path: path of the segment.
+            options: options of the run.
+            order: state of the partition so far, a new one by default.
             partition: path of the partition directory for results.
             is_last: whether no segment follows, which makes an unfinished end legal.
-            span: which part of it.
-            before: of the parts of the segment in front of this one, None for the first.
+            span: range of the part to check.
+            before: survey of the earlier parts of the segment, None for the first one.
         """
         self._span = span
         self._before = before
@@ -115,7 +115,7 @@ class SegmentVerifier:
         self._first_controls: Sequence[ControlRecord] = ()
 
     def run(self) -> Iterator[Event]:
-        """Findings, then the results of the segment and of the files beside it."""
+        """Yield findings, then the results of the segment and of its indexes."""
         with ExitStack() as stack:
             problems = self._open_sidecars(stack)
             if self._before is None:
@@ -130,13 +130,13 @@ class SegmentVerifier:
                 yield finding_of_error(error, Area.BATCH, file=self._file)
         yield self._result
         if self._before is not None:
-            return  # the first part speaks of the files beside the segment
+            return  # the first part reports on the indexes
         for index in self._indexes:
             yield index.result
         if self._transactions is not None and self._transactions.result is not None:
             yield self._transactions.result
 
-    # -- the files beside it ------------------------------------------------------------------
+    # -- the indexes --------------------------------------------------------------------------
 
     def _open_sidecars(self, stack: ExitStack) -> Iterator[Event]:
         if self._name is None:
@@ -154,7 +154,7 @@ class SegmentVerifier:
                         Severity.INFO,
                         Area.OFFSET_INDEX,
                         FindingReason.MISSING_INDEX,
-                        "there is no offset index beside the segment",
+                        "the segment has no offset index",
                     )
                 continue
             present += 1
@@ -169,7 +169,7 @@ class SegmentVerifier:
             yield from compare_sidecar(path, kind, self._options.codecs)
         path = self._path.with_name(self._name.sibling(names.TRANSACTION_INDEX))
         exists = path.exists()
-        # A segment that lies there without any of its files was copied alone: no alarm for it.
+        # A segment without any of its other files was copied alone: that is no finding.
         if not exists and not present:
             return
         try:
@@ -184,7 +184,7 @@ class SegmentVerifier:
             yield from compare_sidecar(path, FileKind.TRANSACTION_INDEX, self._options.codecs)
 
     def _resume(self, before: Survey) -> None:
-        """Let the indexes go on behind the parts in front of this one."""
+        """Let the checks of the indexes continue after the earlier parts."""
         for index in self._indexes:
             if isinstance(index.check, OffsetIndexCheck):
                 index.check.resume(self._span.start, before.last_offset)
@@ -286,7 +286,7 @@ class SegmentVerifier:
                     Severity.WARNING,
                     Area.RECORDS,
                     FindingReason.IGNORED_PAYLOAD,
-                    f"a batch without records has {len(batch.payload)} bytes behind its header",
+                    f"a batch without records has {len(batch.payload)} bytes after its header",
                     batch.payload_position,
                     batch.last_offset,
                 )
@@ -355,7 +355,7 @@ class SegmentVerifier:
         )
 
     def _kraft_end(self) -> Iterator[Finding]:
-        """A snapshot that begins with its header (since 3.0) has to end with its footer."""
+        """Check that a snapshot that begins with its header (since 3.0) ends with its footer."""
 
         def has(controls: Sequence[ControlRecord], wanted: ControlRecordType) -> bool:
             return any(control.key.type == wanted for control in controls)
@@ -379,7 +379,7 @@ class SegmentVerifier:
         if tail is None:
             return
         reason = TAILS.get(tail.reason)
-        if reason is None:  # the entry that the log broke off at was reported
+        if reason is None:  # the entry at which the log breaks off was reported
             return
         yield Finding(
             self._file,

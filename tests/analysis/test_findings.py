@@ -118,7 +118,7 @@ def test_codecs_that_disagree_on_a_file_beside_the_log(
 def test_a_codec_that_refuses(tmp_path: Path) -> None:
     error = make_error(Reason.OVERRUN, "no", offset=12, path="/message")
     (message,) = disagreements(tmp_path, lambda item: error)
-    assert message == "python and skewed disagree: one reads it, the other says " + (
+    assert message == "python and skewed disagree: one reads it, the other reports " + (
         "overrun at byte 12 /message"
     )
 

@@ -1,3 +1,3 @@
-"""Checks of the text files of a log directory: as such, and against the logs beside them."""
+"""Checks of the text files of a log directory, by themselves and against its logs."""
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""``leader-epoch-checkpoint`` against itself and against the batches of its log.
+"""Check ``leader-epoch-checkpoint`` by itself and against the batches of its log.
 
-What is legal and looks odd: a leader lists an epoch that has no batch yet, at the end of its log.
-Batches of magic 0 and 1 have no epoch. The first entry begins at the log start offset, which can
-lie inside of the first segment, and even inside of a batch. A file without entries, or none, is
-what brokers before 0.11 and topics of magic 0 and 1 leave.
+These unusual cases are legal: A leader lists an epoch that has no batch yet, at the end of its log.
+Batches of magic 0 and 1 have no epoch. The first entry begins at the log start offset, which can be
+inside the first segment, and even inside a batch. Brokers before 0.11 and topics of magic 0 and 1
+have a file without entries, or none.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def check_leader_epochs(
     log_start_offset: int,
     file: str,
 ) -> Iterator[Finding]:
-    """Findings about a leader epoch checkpoint.
+    """Check a leader epoch checkpoint.
 
     Args:
-        entries: in the order of the file.
-        log: the log beside it.
-        log_start_offset: first offset that a broker would deliver; what lies below has no epoch.
+        entries: entries in the order of the file.
+        log: log in the same directory.
+        log_start_offset: first offset that a broker would deliver; lower offsets have no epoch.
         file: path of the checkpoint.
     """
 
@@ -104,7 +104,7 @@ def check_leader_epochs(
 def _wrong_entry(
     run: EpochRun, own: EpochEntry, after: EpochEntry | None, log_start_offset: int
 ) -> EpochEntry | None:
-    """The entry that the batches contradict: that of their epoch, or the one behind it."""
+    """Return the entry that the batches contradict: that of their epoch, or the next one."""
     if max(run.base_offset, log_start_offset) < own.start_offset:
         return own
     if after is not None and run.last_offset >= after.start_offset:

@@ -1,4 +1,4 @@
-"""What checkpoints are held against: what the batches of a partition say."""
+"""The state of a partition's log, with which checkpoints are compared."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 from uuid import UUID
 
 MAX_RUNS = 100_000
-"""Changes of the leader epoch that are remembered of a partition, the first ones."""
+"""Number of leader epoch changes of a partition that are remembered, the first ones."""
 
 
 @dataclass(slots=True)
 class EpochRun:
-    """Batches in a row with the same leader epoch.
+    """Consecutive batches with the same leader epoch.
 
     Attributes:
-        epoch: of the leader.
-        base_offset: of the first of them.
-        last_offset: of the last of them.
+        epoch: leader epoch.
+        base_offset: base offset of the first batch.
+        last_offset: last offset of the last batch.
     """
 
     epoch: int
@@ -27,18 +27,18 @@ class EpochRun:
 
 @dataclass(slots=True)
 class LogState:
-    """What is in the directory of a partition.
+    """The content of a partition directory.
 
     Attributes:
-        path: of the directory.
-        topic: from its name, "" where that is none of a partition.
-        partition: number from its name, -1 for none.
+        path: path of the directory.
+        topic: topic in its name, "" if it is not that of a partition.
+        partition: number in its name, -1 for none.
         state: ``-delete``, ``-future``, ``-stray`` or "".
-        start_offset: in the name of the first segment, None without segments.
-        end_offset: behind the last batch; None without segments, and where one of them could not
+        start_offset: offset in the name of the first segment, None without segments.
+        end_offset: offset after the last batch; None without segments, or if one of them could not
             be read.
         runs: epochs of the batches in order.
-        topic_id: of ``partition.metadata``, None for none.
+        topic_id: topic id in ``partition.metadata``, None for none.
     """
 
     path: Path

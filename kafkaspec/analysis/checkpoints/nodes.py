@@ -1,4 +1,4 @@
-"""``meta.properties`` against those of the other log directories of the same broker."""
+"""Check ``meta.properties`` against those of the other log directories of the same broker."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kafkaspec.files.checkpoints.meta_properties import MetaProperties
 
 
 def read_ids(directories: Sequence[Path]) -> dict[str, MetaProperties]:
-    """What other log directories say, by path; those that say nothing are left out."""
+    """Return the properties of other log directories by path, without those that have none."""
     found = {}
     for directory in directories:
         try:
             path = directory / names.META_PROPERTIES
             if path.is_file():
                 found[str(directory)] = meta_properties.read(path)
-        except (KafkaSpecError, OSError):  # which is a finding about that directory
+        except (KafkaSpecError, OSError):  # this is a finding about that directory
             continue
     return found
 
@@ -28,11 +28,11 @@ def read_ids(directories: Sequence[Path]) -> dict[str, MetaProperties]:
 def check_ids(
     own: MetaProperties, others: Mapping[str, MetaProperties], file: str
 ) -> Iterator[Finding]:
-    """Findings about ids. Kafka: ``MetaPropertiesEnsemble.verify``.
+    """Check the ids. Kafka: ``MetaPropertiesEnsemble.verify``.
 
     Args:
-        own: what the file says.
-        others: what the other directories of the broker say, by their paths.
+        own: properties in the file.
+        others: properties of the other log directories of the broker, by path.
         file: path of the file.
     """
 
@@ -47,7 +47,7 @@ def check_ids(
         yield found(
             FindingReason.DIRECTORY_ID,
             directory_key,
-            f"{kafka_uuid.to_text(own.directory_id)} is one of the ids that Kafka keeps for itself",
+            f"{kafka_uuid.to_text(own.directory_id)} is one of the ids that Kafka reserves",
         )
     for path, other in others.items():
         if None not in (own.cluster_id, other.cluster_id) and own.cluster_id != other.cluster_id:

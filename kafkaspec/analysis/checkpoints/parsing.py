@@ -1,4 +1,4 @@
-"""A text file read for verification: what is in it, or the finding that says why not."""
+"""A text file read for verification: its content, or the finding about why it cannot be parsed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Parsed(Generic[T]):
     """A text file.
 
     Attributes:
-        file: its path.
-        content: what is in it, None if it cannot be parsed.
-        result: of the file.
+        file: path of the file.
+        content: parsed content, None if it cannot be parsed.
+        result: result of the file.
     """
 
     def __init__(
@@ -33,15 +33,15 @@ class Parsed(Generic[T]):
         partition: str = "",
         severity: Severity = Severity.ERROR,
     ) -> None:
-        """Read it.
+        """Read the file.
 
         Args:
-            path: of the file.
-            kind: what it is.
-            area: what findings about it are about.
-            read: reads it.
+            path: path of the file.
+            kind: kind of the file.
+            area: area of findings about it.
+            read: function that reads it.
             partition: path of the partition directory for the result.
-            severity: of the finding, if it cannot be parsed.
+            severity: severity of the finding if it cannot be parsed.
         """
         self.file = os.fspath(path)
         self.content: T | None = None
@@ -57,7 +57,7 @@ class Parsed(Generic[T]):
             return
 
     def problems(self) -> Iterator[Finding]:
-        """Why it cannot be parsed."""
+        """Yield the finding about why the file cannot be parsed, if it cannot."""
         if self._problem is not None:
             yield self._problem
 

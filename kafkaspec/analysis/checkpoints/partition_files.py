@@ -1,4 +1,4 @@
-"""The text files in the directory of a partition."""
+"""Check the text files in the directory of a partition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTITION_KINDS = (
     FileKind.PARTITION_METADATA,
     FileKind.QUORUM_STATE,
 )
-"""Kinds of text files that lie in the directory of a partition."""
+"""Kinds of text files in the directory of a partition."""
 
 
 def verify_partition_file(
@@ -29,9 +29,9 @@ def verify_partition_file(
     """Check one text file of a partition.
 
     Args:
-        path: of the file.
-        kind: of it, one of ``PARTITION_KINDS``.
-        log: what its segments say; None for a file that is checked on its own. Takes the topic id.
+        path: path of the file.
+        kind: its kind, one of ``PARTITION_KINDS``.
+        log: state of the log, None for a file that is checked on its own; receives the topic id.
         partition: path of the directory for the result.
     """
     if kind is FileKind.LEADER_EPOCH_CHECKPOINT:
@@ -78,14 +78,14 @@ def _quorum_state(
             Severity.WARNING,
             Area.QUORUM_STATE,
             FindingReason.QUORUM_EPOCH,
-            f"leader epoch {state.content.leader_epoch} is below the {reached} of the log",
+            f"leader epoch {state.content.leader_epoch} is below epoch {reached} of the log",
             state.content.position,
         )
     yield state.result
 
 
 def log_start_offset(log: LogState) -> int:
-    """The first offset that a broker would deliver, as far as that can be said.
+    """Return the first offset that a broker would deliver, as far as it is known.
 
     The metadata log of KRaft has no checkpoint for it: it begins at its latest snapshot.
     """
@@ -98,6 +98,6 @@ def log_start_offset(log: LogState) -> int:
         return max(start, *ends) if ends else start
     try:
         listed = Checkpoints(log.path.absolute().parent).log_start_offsets
-    except KafkaSpecError:  # which is a finding about that file
+    except KafkaSpecError:  # this is a finding about that file
         return start
     return max(start, listed.get(log.key, start))

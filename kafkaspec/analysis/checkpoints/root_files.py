@@ -1,4 +1,4 @@
-"""The text files in the root of a log directory, against its partitions."""
+"""Check the text files in the root of a log directory against its partitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT_KINDS = (
     FileKind.CLEAN_SHUTDOWN,
     FileKind.LOCK,
 )
-"""Kinds of text files that lie in the root of a log directory."""
+"""Kinds of text files in the root of a log directory."""
 
 _AREAS = {
     names.HIGH_WATERMARKS: Area.HIGH_WATERMARKS,
@@ -48,10 +48,10 @@ def verify_root_file(
     """Check one text file of a log directory.
 
     Args:
-        path: of the file.
-        kind: of it, one of ``ROOT_KINDS``.
-        logs: the partitions beside it; None for a file that is checked on its own.
-        others: the ``meta.properties`` of other log directories of the same broker, by path.
+        path: path of the file.
+        kind: its kind, one of ``ROOT_KINDS``.
+        logs: partitions of the log directory, None for a file that is checked on its own.
+        others: ``meta.properties`` of other log directories of the same broker, by path.
     """
     if kind is FileKind.OFFSET_CHECKPOINT:
         yield from _offsets(path, logs)
@@ -62,7 +62,7 @@ def verify_root_file(
             yield from check_ids(properties.content, others or {}, properties.file)
         yield properties.result
     elif kind is FileKind.CLEAN_SHUTDOWN:
-        # Kafka looks at its content too late to refuse it.
+        # Kafka reads its content too late to refuse it.
         flag = Parsed(
             path, kind, Area.CLEAN_SHUTDOWN, clean_shutdown.read, severity=Severity.WARNING
         )
@@ -74,7 +74,7 @@ def verify_root_file(
 
 
 def check_stop(paths: Sequence[Path]) -> Iterator[Finding]:
-    """A finding if the flag of a clean stop is not among the files of a broker's log directory.
+    """Yield a finding if a broker's log directory has no flag of a clean stop.
 
     Args:
         paths: text files in the root of a log directory.
@@ -87,15 +87,15 @@ def check_stop(paths: Sequence[Path]) -> Iterator[Finding]:
         Severity.INFO,
         Area.CLEAN_SHUTDOWN,
         FindingReason.UNCLEAN_STOP,
-        f"there is no {names.CLEAN_SHUTDOWN} beside it: the broker is running, or was not "
+        f"there is no {names.CLEAN_SHUTDOWN} in its directory: the broker is running, or was not "
         "stopped cleanly",
     )
 
 
 def check_topic_ids(logs: Sequence[LogState]) -> Iterator[Finding]:
-    """Findings about partitions of one topic that have different topic ids.
+    """Check that partitions of one topic have the same topic id.
 
-    Those that are being deleted may be of a topic of the same name that was there before.
+    Partitions that are being deleted may belong to an earlier topic of the same name.
     """
     first: dict[str, LogState] = {}
     for log in logs:
@@ -108,7 +108,7 @@ def check_topic_ids(logs: Sequence[LogState]) -> Iterator[Finding]:
                 Severity.ERROR,
                 Area.PARTITION_METADATA,
                 FindingReason.TOPIC_ID,
-                f"the topic id is not the one of {before.path.name}",
+                f"the topic id differs from that of {before.path.name}",
             )
 
 
@@ -156,7 +156,7 @@ def _against_logs(
                 entry,
                 area,
                 FindingReason.CHECKPOINT_BEYOND_LOG,
-                f"{what} lies behind the end of the log, {end}",
+                f"{what} is after the end of the log, {end}",
                 file,
                 Severity.ERROR if area is Area.LOG_START_OFFSETS else Severity.WARNING,
             )
@@ -165,7 +165,7 @@ def _against_logs(
                 entry,
                 area,
                 FindingReason.CHECKPOINT_BELOW_LOG,
-                f"{what} lies in front of the first segment, {start}",
+                f"{what} is before the first segment, {start}",
                 file,
                 Severity.INFO,
             )
