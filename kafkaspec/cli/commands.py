@@ -13,7 +13,12 @@ class Commands(click.Group):
     """A group whose command ``name`` is ``name_command`` of the module ``prefix + name``."""
 
     def __init__(self, *, prefix: str, summaries: Mapping[str, str], **settings: Any) -> None:
-        """Args: first part of the modules' names; the commands and their lines in ``--help``."""
+        """Make a group without importing its commands.
+
+        Args:
+            prefix: first part of the names of the modules.
+            summaries: the commands, each with its line in ``--help``.
+        """
         super().__init__(**settings)
         self._prefix = prefix
         self._summaries = summaries

@@ -1,4 +1,4 @@
-"""``kafkaspec conform``: put vectors and real segments to any decoder."""
+"""``kafkaspec conform``: test any decoder with vectors and real segments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kafkaspec.conformance.runner import Run
 from kafkaspec.conformance.vectors import vector_cases
 
 _EPILOG = """\b
-What a testee has to do: docs/conformance-protocol.md. Ids of cases begin with
+Protocol of a testee: docs/conformance-protocol.md. Ids of cases begin with
   structure  types of the specification, by its vectors
   record     the vectors of records and messages, each in a log of its own
   segment, control, index, snapshot
@@ -36,18 +36,18 @@ of the repository has them in tests/golden.
 \b
 A list of expected failures has lines of a pattern of case ids, how they fail
 (accepted, refused, wrong, wrong_reason, crashed, timed_out, garbage,
-oversized) and why. Each case that a pattern matches has to fail just so. A
+oversized) and why. Each case that a pattern matches must fail in this way. A
 pattern that matches nothing is an error too, unless --only, or no --cases,
 leaves cases out.
 
 \b
-Output of --format json, one object a line, told apart by "type":
-  case     id, outcome (passed, failed, expected_failure, skipped), failure,
+Output of --format json, one object a line, with its "type":
+case     id, outcome (passed, failed, expected_failure, skipped), failure,
            detail, why (what the case is about)
   summary  the last line: as_expected, categories, failures, stale
 
 \b
-Exit codes: 0 all as expected, 1 not, 2 wrong usage or a testee that does not
+Exit codes: 0 all as expected, 1 not as expected, 2 wrong usage or a testee that does not
 start.
 """
 
@@ -56,7 +56,7 @@ start.
 @click.option(
     "--testee", metavar="CMD", help="Command that speaks the protocol. No shell interprets it."
 )
-@click.option("--codec", type=CodecName(), help="A codec of this library instead.")
+@click.option("--codec", type=CodecName(), help="Test a codec of this library instead.")
 @click.option(
     "--cases",
     metavar="DIR",
@@ -64,13 +64,13 @@ start.
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Folder with VERSION/logs of brokers, such as tests/golden. Can be repeated.",
 )
-@click.option("--only", metavar="PATTERN", multiple=True, help="Cases to put. Can be repeated.")
+@click.option("--only", metavar="PATTERN", multiple=True, help="Cases to run. Can be repeated.")
 @click.option(
     "--expected-failures",
     "expected_file",
     metavar="FILE",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="List of failures that are known.",
+    help="List of known failures.",
 )
 @click.option(
     "--timeout",
@@ -91,10 +91,10 @@ def conform_command(
     timeout: float,
     output_format: str,
 ) -> None:
-    """Run a decoder over test vectors and segments of real brokers, and say where it is wrong.
+    """Run a decoder over test vectors and segments of real brokers, and report its failures.
 
     The testee reads one JSON line for each case from its standard input and answers with one. If
-    it crashes, hangs or talks nonsense, that case has failed, and it is started again for the next.
+    it crashes, hangs or answers nonsense, the case fails, and it is started again for the next.
     """
     command = _command(testee, codec)
     try:
@@ -109,13 +109,13 @@ def conform_command(
     except (ExpectedFailuresError, GoldenError, StartError) as error:
         raise click.UsageError(str(error)) from None
     if not run.results:
-        raise click.UsageError("no case has such an id")
+        raise click.UsageError("no case has this id")
     ctx.exit(CLEAN if run.as_expected else FINDINGS)
 
 
 def _command(testee: str | None, codec: str | None) -> list[str]:
     if (testee is None) == (codec is None):
-        raise click.UsageError("either --testee or --codec, please")
+        raise click.UsageError("give either --testee or --codec")
     if codec is not None:
         return [sys.executable, "-m", "kafkaspec.conformance.testee", codec]
     try:

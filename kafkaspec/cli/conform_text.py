@@ -1,4 +1,4 @@
-"""A conformance run as people read it."""
+"""Show a conformance run as text."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kafkaspec.cli.console import count_text, stdout_console
 from kafkaspec.conformance.runner import Outcome, Run
 
 _SHOWN = 10
-"""Cases of one category and failure that are shown."""
+"""Number of cases shown for each category and failure."""
 
 
 def print_run(run: Run) -> None:
-    """The table of categories, what failed and how, what is stale, and a last line."""
+    """Print the table of categories, the failures, stale expectations, and a summary line."""
     console = stdout_console()
     console.print(_table(run))
     failed = [result for result in run.results if result.outcome is Outcome.FAILED]
@@ -69,5 +69,5 @@ def _last_line(run: Run) -> str:
 
 
 def _printable(text: str) -> str:
-    """Text of a testee, without what could play with the terminal."""
+    """Return text of a testee without control characters for the terminal."""
     return "".join(char if char.isprintable() else "\ufffd" for char in text)

@@ -1,4 +1,4 @@
-"""What goes to people: rich consoles, a progress bar on a terminal, numbers in short form."""
+"""Output for people: rich consoles, a progress bar on a terminal, short forms of numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Advance = Callable[[int, str], None]
-"""Takes bytes that were done and the name of what is being worked on."""
+"""Callback that takes the number of bytes done and the name of the current input."""
 
 _PIPE_WIDTH = 200  # a table in a pipe is not squeezed into 80 columns
 
 
 class _Stripped(io.TextIOBase):
-    """Takes away the blanks that fill the lines of a table up to its width."""
+    """Writer that strips the blanks at the ends of the lines of a table."""
 
     def __init__(self, inner: TextIO) -> None:
         self._inner = inner
@@ -37,7 +37,7 @@ class _Stripped(io.TextIOBase):
 
 
 def stdout_console() -> Console:
-    """The console for results. In a pipe or file it writes no colour and does not wrap early."""
+    """Return the console for results; in a pipe or file without colour and early wrapping."""
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
@@ -53,7 +53,7 @@ def stdout_console() -> Console:
 
 @contextmanager
 def progress_bar(title: str, total: int) -> Iterator[Advance]:
-    """A progress bar on stderr if that is a terminal, nothing otherwise."""
+    """Show a progress bar on stderr if that is a terminal, nothing otherwise."""
     if not sys.stderr.isatty():
         yield lambda _bytes, _name: None
         return
@@ -85,7 +85,7 @@ def progress_bar(title: str, total: int) -> Iterator[Advance]:
 
 
 def size_text(size: int) -> str:
-    """Bytes in a form that is quick to read: ``512 B``, ``1.5 MiB``."""
+    """Return a number of bytes in short form: ``512 B``, ``1.5 MiB``."""
     if size < 1024:
         return f"{size} B"
     scaled = float(size)
@@ -97,5 +97,5 @@ def size_text(size: int) -> str:
 
 
 def count_text(number: int, what: str, many: str = "") -> str:
-    """``1 record``, ``2,000 records``."""
+    """Return a number with its noun: ``1 record``, ``2,000 records``."""
     return f"{number:,} {what if number == 1 else many or what + 's'}"

@@ -1,4 +1,4 @@
-"""``kafkaspec convert``: logs in another magic, compression, with other offsets or segments."""
+"""``kafkaspec convert``: rewrite logs in another magic, compression, offsets or segments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout.kinds import MAGICS
 
 _EPILOG = """\b
-What old formats cannot hold is counted by kind and shown: headers, timestamps
+Data that old formats cannot hold is counted by kind and shown: headers, timestamps
 (magic 0), timestamp types, producers, transactions, leader epochs, delete
 horizons, control records, emptied batches, and any other field by its name.
 Records of aborted transactions stay, as in a broker's down-conversion, and
@@ -27,7 +27,7 @@ every consumer of magic 0 or 1 sees them; --aborted drop leaves them out.
 Records below the log start offset were deleted and are left out.
 
 \b
-Indexes, snapshots and checkpoints of partitions are made anew by the rules of
+Indexes, snapshots and checkpoints of partitions are rebuilt by the rules of
 the profile; a topic id is kept. Files of the log directory itself, KRaft
 snapshots and partitions that are being deleted or moved are not converted. An
 error leaves no OUT.
@@ -56,27 +56,29 @@ read or written.
 @click.option(
     "--compression",
     type=click.Choice(NAMES),
-    help="Of all batches but control batches.",
+    help="Compression of all batches but control batches.",
 )
-@click.option("--level", type=int, metavar="N", help="Of the compression (KIP-390).")
-@profile_option("Kafka version whose files beside the segments are made.")
+@click.option("--level", type=int, metavar="N", help="Level of the compression (KIP-390).")
+@profile_option("Kafka version that determines the files beside the segments.")
 @click.option(
     "--offsets",
     type=click.Choice(["keep", "shift", "renumber"]),
     default="keep",
     show_default=True,
-    help="shift: all by the same number; renumber: one behind the other, without gaps.",
+    help="shift: all by the same number; renumber: one after the other, without gaps.",
 )
 @click.option(
-    "--base-offset", type=int, default=0, metavar="N", help="First offset that is shifted to."
+    "--base-offset", type=int, default=0, metavar="N", help="First offset after the shift."
 )
-@click.option("--leader-epoch", type=int, metavar="N", help="Of all batches, -1 for none.")
-@click.option("--segment-bytes", type=int, metavar="N", help="Of a segment, 1 GiB by default.")
+@click.option(
+    "--leader-epoch", type=int, metavar="N", help="Leader epoch of all batches, -1 for none."
+)
+@click.option("--segment-bytes", type=int, metavar="N", help="Size of a segment, 1 GiB by default.")
 @click.option(
     "--batch-bytes", type=int, metavar="N", help="Put records in new batches of about that size."
 )
-@click.option("--from-offset", type=int, metavar="N", help="First offset that is wanted.")
-@click.option("--until-offset", type=int, metavar="N", help="First offset that is not wanted.")
+@click.option("--from-offset", type=int, metavar="N", help="First offset to convert.")
+@click.option("--until-offset", type=int, metavar="N", help="First offset not to convert.")
 @click.option(
     "--aborted",
     type=click.Choice(["keep", "drop"]),
@@ -89,13 +91,13 @@ read or written.
     type=click.Choice(["fail", "skip"]),
     default="fail",
     show_default=True,
-    help="A batch that cannot be read: an error, or it is left out and counted.",
+    help="Treat a batch that cannot be read as an error, or skip and count it.",
 )
 @click.option(
     "--max-output",
     type=click.IntRange(min=1),
     metavar="BYTES",
-    help="Bytes that one batch may decompress to.",
+    help="Maximum number of bytes that one batch may decompress to.",
 )
 @click.option("--no-check", is_flag=True, help="Do not read the result again.")
 @codec_option()
@@ -115,7 +117,7 @@ def convert_command(
     output_format: str,
     **choices: Any,
 ) -> None:
-    """Write the logs under PATH anew into OUT, and check the result against PATH.
+    """Rewrite the logs under PATH into OUT, and check the result against PATH.
 
     PATH is a segment (.log, .kafka), a partition directory or a whole log directory. Without
     options the records, offsets and batches stay as they are and segments are put together up to

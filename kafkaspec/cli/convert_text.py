@@ -1,4 +1,4 @@
-"""The result of ``convert`` for people: a table, what was lost, what is wrong, one line of sums."""
+"""Show the result of ``convert`` as text: a table, losses, problems and sums."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _TEXTS = {
     Loss.ABORTED_DROPPED: "of aborted transactions left out",
     Loss.OPEN_KEPT: "of transactions without an end kept: every consumer will see them",
     Loss.DELETED: "below the log start offset left out: they were deleted",
-    Loss.OUT_OF_RANGE: "outside of the wanted offsets left out",
+    Loss.OUT_OF_RANGE: "outside the wanted offsets left out",
     Loss.DAMAGED: "damaged and left out",
-    Loss.UNUSED_BYTES: "bytes behind the value, which nobody reads, left out",
+    Loss.UNUSED_BYTES: "bytes after the value, which nobody reads, left out",
 }
 _FIELD = "{} lost: the format has no place for it"
 
 
 def print_conversion(report: ConversionReport, console: Console) -> None:
-    """Table, losses, damages, differences and sums."""
+    """Print the table, losses, damages, differences and sums."""
     if report.partitions:
         console.print(_table(report.partitions))
     _print_losses(report, console)

@@ -1,4 +1,4 @@
-"""``kafkaspec dump``: records, or headers of batches."""
+"""``kafkaspec dump``: print records, or headers of batches."""
 
 from __future__ import annotations
 
@@ -54,25 +54,25 @@ _LINES_AT_ONCE = 64
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option("--batches", is_flag=True, help="Headers of batches in place of records.")
+@click.option("--batches", is_flag=True, help="Print headers of batches instead of records.")
 @click.option(
     "--bytes",
     "bytes_form",
     type=click.Choice(["text", "base64"]),
     default="text",
     show_default=True,
-    help="JSON of bytes: text where they are UTF-8, or base64 for all.",
+    help="JSON form of bytes: text if they are UTF-8, or base64 for all.",
 )
-@click.option("--from-offset", type=int, metavar="N", help="First offset that is wanted.")
+@click.option("--from-offset", type=int, metavar="N", help="First offset to print.")
 @click.option(
-    "--limit", type=click.IntRange(min=0), metavar="N", help="Records, or batches, at most."
+    "--limit", type=click.IntRange(min=0), metavar="N", help="Maximum number of records or batches."
 )
 @click.option(
     "--crc",
     type=click.Choice(["error", "ignore"]),
     default="error",
     show_default=True,
-    help="Records of a batch with a wrong checksum: report and leave out, or do not look.",
+    help="Report and skip batches with a wrong checksum, or do not check.",
 )
 @codec_option()
 @format_option
@@ -88,14 +88,14 @@ def dump_command(
     codec: str,
     output_format: str,
 ) -> None:
-    """Write out records, control records included, or headers of batches.
+    """Print records, control records included, or headers of batches.
 
     A PATH is a segment (.log, or .kafka of Kafka 0.7), a KRaft snapshot (.checkpoint), a
     partition directory or a whole log directory. JSON is lossless, and one line a record. Text is
     for reading; it shows long keys and values in part.
 
-    A text file (leader-epoch-checkpoint, meta.properties ...) that is named itself is written out
-    too, in front of the logs: one line for each entry of a checkpoint, one for any other file.
+    A text file (leader-epoch-checkpoint, meta.properties ...) given as PATH is printed
+    too, before the logs: one line for each entry of a checkpoint, one for any other file.
     """
     text_paths = [path for path in paths if names.is_text(path.name)]
     inputs = Inputs([path for path in paths if path not in text_paths], codec, crc)
@@ -120,7 +120,7 @@ def dump_command(
 
 
 def _contents(inputs: Inputs, from_offset: int | None) -> Iterator[tuple[Batch, list[Record], str]]:
-    """Batches with those of their records that are wanted; what cannot be decoded is reported."""
+    """Yield batches with their wanted records, and report errors."""
     for batch, file in inputs.batches(from_offset):
         try:
             records = batch.records()
@@ -135,7 +135,7 @@ def _contents(inputs: Inputs, from_offset: int | None) -> Iterator[tuple[Batch, 
 def _controls(
     inputs: Inputs, batch: Batch, records: list[Record], file: str, codec: str
 ) -> list[ControlRecord] | None:
-    """The decoded control records of a control batch; None where they cannot be decoded."""
+    """Return the decoded control records of a control batch, None if they cannot be decoded."""
     origin = Origin(file, batch.position, path=batch.payload_path)
     try:
         return [decode_control(record, codec=codec, origin=origin) for record in records]

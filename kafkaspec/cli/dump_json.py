@@ -1,4 +1,4 @@
-"""Records and batches as JSON lines: text is put together a line at a time, without objects.
+"""Write records and batches as JSON lines, line by line, without objects.
 
 Lossless: bytes that are valid UTF-8 are JSON strings, other bytes ``{"base64": "..."}``, null is
 ``null``. A timestamp of -1, which is Kafka's "none", is ``null``; every other number is as Kafka
@@ -24,7 +24,7 @@ BytesWriter = Callable[[bytes | None], str]
 
 
 def text_or_base64(data: bytes | None) -> str:
-    """JSON of bytes: a string where they are UTF-8."""
+    """Return JSON of bytes: a string if they are UTF-8, else base64."""
     if data is None:
         return "null"
     try:
@@ -34,7 +34,7 @@ def text_or_base64(data: bytes | None) -> str:
 
 
 def always_base64(data: bytes | None) -> str:
-    """JSON of bytes: base64 in any case."""
+    """Return JSON of bytes, always as base64."""
     return "null" if data is None else f'{{"base64": "{b64encode(data).decode("ascii")}"}}'
 
 
@@ -43,7 +43,7 @@ WRITERS: dict[str, BytesWriter] = {"text": text_or_base64, "base64": always_base
 
 
 def headers_json(headers: Headers, write: BytesWriter) -> str:
-    """JSON of the headers of a record: a list of pairs."""
+    """Return JSON of the headers of a record: a list of pairs."""
     pairs = [
         f"[{write(key.encode('utf-8', 'surrogateescape'))}, {write(value)}]"
         for key, value in headers
@@ -58,14 +58,14 @@ def record_lines(
     write: BytesWriter,
     controls: Sequence[str] | None = None,
 ) -> list[str]:
-    """One line a record, each with its line end.
+    """Return one line for each record, with its line end.
 
     Args:
-        batch: that holds them.
-        records: of the batch.
+        batch: the batch of the records.
+        records: the records.
         file: path of the segment.
-        write: how bytes are written.
-        controls: JSON of the decoded control records, one a record, for a control batch.
+        write: function that returns the JSON of bytes.
+        controls: for a control batch, the JSON of the decoded control record for each record.
     """
     head = f'{{"file": {json.dumps(file)}, "position": {batch.position}, "offset": '
     middle = (
@@ -92,7 +92,7 @@ def record_lines(
 def control_texts(
     batch: Batch, records: Sequence[Record], codec: str, write: BytesWriter
 ) -> list[str] | None:
-    """JSON of the control records of a control batch, one a record; None for other batches.
+    """Return JSON of each record of a control batch; None for other batches.
 
     Raises:
         KafkaSpecError: one cannot be decoded.
@@ -105,7 +105,7 @@ def control_texts(
 
 
 def control_json(control: ControlRecord, write: BytesWriter) -> dict[str, Any]:
-    """A control record: its type by name (null where it is not known) and number, and its value."""
+    """Return a control record: name (None if unknown) and number of its type, and its value."""
     name = control.type_name
     return {
         "type": None if name == "UNKNOWN" else name,
@@ -116,10 +116,10 @@ def control_json(control: ControlRecord, write: BytesWriter) -> dict[str, Any]:
 
 
 def plain(value: Any, write: BytesWriter) -> Any:
-    """A value of the typed model as JSON has it: fields by their names.
+    """Return a value of the typed model as a JSON value: fields by name.
 
-    Left out is what says nothing: fields that writers compute, and structures and bytes that are
-    as empty as they are by default.
+    Fields that writers compute, and empty structures and bytes that are empty by default, are
+    left out.
     """
     if isinstance(value, bytes | bytearray | memoryview):
         return json.loads(write(bytes(value)))
@@ -143,10 +143,10 @@ def _is_empty(field: Field[Any], value: Any) -> bool:
 
 
 def batch_line(batch: Batch, file: str) -> str:
-    """The header of a batch as one line with its line end.
+    """Return the header of a batch as one line with its line end.
 
     ``base_offset`` of a compressed message of magic 0 or 1 is ``null``, and so is
-    ``record_count``: it would have to be decompressed.
+    ``record_count``: finding them takes decompression.
     """
     legacy_wrapper = batch.is_wrapper
     return (

@@ -1,4 +1,4 @@
-"""Records and batches for people: one line each, with a line for each file."""
+"""Show records and batches as text: one line each, with a line for each file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from kafkaspec.log.control import ControlRecord
 
 MAX_CHARACTERS = 100
-"""Characters of a key or value that are shown."""
+"""Number of characters of a key or value that are shown."""
 
 
 def bytes_text(data: bytes | memoryview | None, limit: int = MAX_CHARACTERS) -> str:
-    """Bytes in one line: quoted where they are UTF-8, in hex where not, ``null``.
+    """Return bytes in one line: quoted if they are UTF-8, else in hex; ``null`` for None.
 
-    What is longer than ``limit`` is cut, and its size is added.
+    A text longer than ``limit`` is cut, and the size is added.
     """
     if data is None:
         return "null"
@@ -46,7 +46,7 @@ def _escape(character: str) -> str:
 
 
 def headers_text(headers: Headers) -> str:
-    """Headers of a record, with blanks in front."""
+    """Return the headers of a record, with two blanks before them."""
     pairs = (
         f"{bytes_text(key.encode('utf-8', 'surrogateescape'))}: {bytes_text(value)}"
         for key, value in headers
@@ -55,7 +55,7 @@ def headers_text(headers: Headers) -> str:
 
 
 class TextDump:
-    """Makes lines, and remembers which file they were about."""
+    """Maker of lines that remembers the current file."""
 
     def __init__(self) -> None:
         self._file: str | None = None
@@ -68,7 +68,7 @@ class TextDump:
         return f"{blank}{file}\n"
 
     def record_lines(self, records: Sequence[Record], file: str) -> list[str]:
-        """One line a record: offset, time, key, value, headers."""
+        """Return one line for each record: offset, time, key, value, headers."""
         lines = [
             f"{offset:>10}  {iso(timestamp):24}  {bytes_text(key)}  {bytes_text(value)}"
             f"{headers_text(headers) if headers else ''}\n"
@@ -81,7 +81,7 @@ class TextDump:
     def control_lines(
         self, batch: Batch, controls: Sequence[ControlRecord], file: str
     ) -> Iterator[str]:
-        """One line a control record: offset, time, what it says."""
+        """Yield one line for each control record: offset, time, content."""
         producer = f" of producer {batch.producer_id}" if batch.producer_id >= 0 else ""
         for control in controls:
             record = control.record
@@ -91,7 +91,7 @@ class TextDump:
             )
 
     def batch_line(self, batch: Batch, file: str) -> str:
-        """One line a batch."""
+        """Return one line for a batch."""
         words = [
             f"{self._title(file)}{batch.position:>10}  magic {batch.magic_name}",
             f"{batch.size:>8} B",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 CLEAN = 0
-"""All was read, and nothing is wrong."""
+"""Everything was read, and nothing is wrong."""
 FINDINGS = 1
-"""All was read, and something is wrong, or what was looked for is not there."""
+"""Everything was read, and something is wrong or was not found."""
 USAGE = 2
-"""Wrong usage, or something could not be read at all. Outweighs ``FINDINGS``."""
+"""Wrong usage, or something could not be read at all. Takes precedence over ``FINDINGS``."""

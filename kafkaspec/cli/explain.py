@@ -1,4 +1,4 @@
-"""``kafkaspec explain``: the bytes of a batch, each field with its name, value and meaning."""
+"""``kafkaspec explain``: show the bytes of a batch, each field with name, value and meaning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kafkaspec.log.segment import Segment
 
 _EPILOG = """\b
 Output of --format json, one object a field: section, path, start, end, bits
-(null, or the first bit and the one behind the last, from the highest bit of
+(null, or the first bit and the one after the last, from the highest bit of
 the byte at start), hex, value (bytes as {"hex": "..."}), name (of the value,
 where the specification has one), kafka_name, doc, spec, error. Exit codes:
 0 explained, 1 some field cannot be what the specification says (or a codec
@@ -45,7 +45,7 @@ of --codec disagrees), 2 wrong usage or unreadable.
     default=3,
     show_default=True,
     metavar="N",
-    help="Records, or entries of a checkpoint, that are shown; 0 for all.",
+    help="Number of records, or entries of a checkpoint, to show; 0 for all.",
 )
 @click.option(
     "--as",
@@ -65,15 +65,15 @@ of --codec disagrees), 2 wrong usage or unreadable.
     "--size",
     type=click.IntRange(min=0),
     metavar="N",
-    help="With --as: bytes that are read from --position on; all by default.",
+    help="With --as: number of bytes to read from --position on; all by default.",
 )
 @click.option(
     "--codec",
     type=CodecName("all"),
     metavar="NAME",
-    help="With --as: a codec that must read the same, or all.",
+    help="With --as: a codec that must give the same result, or all.",
 )
-@click.option("--full", is_flag=True, help="All bytes of long keys and values.")
+@click.option("--full", is_flag=True, help="Show all bytes of long keys and values.")
 @format_option
 @click.pass_context
 def explain_command(
@@ -136,7 +136,7 @@ def _sections(
         yield from explain_sidecar(file, position or 0)
         return
     if position is None:
-        # Someone who names a position wants to see it whatever it is.
+        # A given position is shown whatever it holds.
         open_log(file, codec="kaitai").close()
     with Segment(file, codec="kaitai") as segment:
         if position is None:

@@ -1,4 +1,4 @@
-"""What ``explain`` shows: positions of fields, as the Kaitai codec reports them, in sections."""
+"""Sections of ``explain``: positions of fields, as the Kaitai codec reports them."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Section:
     """Some bytes and the fields in them.
 
     Attributes:
-        title: what it is.
+        title: title of the section.
         data: the bytes.
-        start: what the positions of the first byte is.
+        start: position of the first byte.
         fields: in the order of the bytes, structures before what is in them.
-        note: a remark for below, "" for none.
+        note: a remark to print after it, "" for none.
     """
 
     title: str
@@ -46,7 +46,7 @@ class Section:
 
 
 def find_position(segment: Segment, offset: int) -> int:
-    """Byte offset of the batch that holds a log offset, passing over entries that are broken.
+    """Return the byte offset of the batch that holds a log offset; skip broken entries.
 
     Raises:
         KafkaSpecError: no batch holds it.
@@ -64,15 +64,15 @@ def find_position(segment: Segment, offset: int) -> int:
 
 
 def explain_batch(segment: Segment, position: int, max_records: int) -> Iterator[Section]:
-    """The entry at a byte offset, and what is in it: stored as it is, or decompressed.
+    """Yield the entry at a byte offset, and its content, decompressed if necessary.
 
     Args:
-        segment: that holds it.
-        position: where the entry begins.
-        max_records: records, or inner messages, that are shown.
+        segment: the segment that holds it.
+        position: byte offset of the entry.
+        max_records: number of records or inner messages to show.
 
     Raises:
-        KafkaSpecError: ``position`` lies outside of the file.
+        KafkaSpecError: ``position`` is outside the file.
     """
     codec = KaitaiCodec()
     framing = segment.format.framing
@@ -88,7 +88,7 @@ def explain_batch(segment: Segment, position: int, max_records: int) -> Iterator
             size = framing.message_size(source.buffer, position)
             end = min(end, position + framing.size + max(size, 0))
         data = bytes(source.buffer[position:end])
-    # What stands behind the entry is not its business, but a cut entry has to be seen as cut.
+    # Bytes after the entry do not belong to it, but a cut entry must be seen as cut.
     origin = Origin(segment.name, position)
     fields = codec.positions(framing.entry, data, origin=origin)
     yield Section(f"entry at byte {position}, {len(data)} bytes", data, position, fields)
@@ -136,7 +136,7 @@ def _content(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Sec
 def _first_records(
     fields: list[FieldPosition], path: str, max_records: int
 ) -> tuple[list[FieldPosition], str]:
-    """Fields of the first records, and a note on how many there are beside them."""
+    """Return the fields of the first records, and a note on the number of the others."""
     depth = path.count("/") + 2
     numbers = {field.path.split("/")[depth] for field in fields if field.path.count("/") >= depth}
     total = sum(number.isdigit() for number in numbers)
@@ -192,7 +192,7 @@ def _control(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Sec
 
 
 def explain_sidecar(path: Path, position: int) -> Iterator[Section]:
-    """An entry of an index, or a whole producer snapshot.
+    """Yield an entry of an index, or a whole producer snapshot.
 
     Raises:
         KafkaSpecError: unreadable, or no entry begins at ``position``.

@@ -1,4 +1,4 @@
-"""Fields and their bytes for people, and as JSON lines."""
+"""Show fields and their bytes as text or as JSON lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BYTES_SHOWN = 64
 
 
 def print_section(section: Section, console: Console, *, full: bool) -> None:
-    """A table of the fields of a section: byte, hex, field, value, meaning."""
+    """Print a table of the fields of a section: byte, hex, field, value, meaning."""
     if section.title:
         console.print(Text(section.title, style="bold"))
     if section.fields:
@@ -87,7 +87,7 @@ def _bits(data: bytes, first: int, end: int) -> str:
 
 
 def value_text(field: FieldPosition) -> str:
-    """The value of a field: numbers with their names or as times, bytes as text or hex."""
+    """Return the value of a field: numbers with their names or as times, bytes as text or hex."""
     value = field.value
     if isinstance(value, bytes | bytearray | memoryview):
         text = bytes_text(bytes(value))
@@ -107,7 +107,7 @@ def value_text(field: FieldPosition) -> str:
 
 @cache
 def enum_name(enum: str, value: Any) -> str:
-    """Name that the specification has for a value of an enumeration, "" for none."""
+    """Return the name of a value of an enumeration, "" for none."""
     if not enum:
         return ""
     spec, _, name = enum.partition(".")
@@ -120,7 +120,7 @@ def enum_name(enum: str, value: Any) -> str:
 
 
 def json_lines(sections: list[Section]) -> Iterator[str]:
-    """One object a field."""
+    """Yield one object for each field."""
     for section in sections:
         for field in section.fields:
             start, end = field.start - section.start, field.end - section.start

@@ -1,4 +1,4 @@
-"""``explain --as``: bytes of a file read as one type of the specification."""
+"""``explain --as``: read bytes of a file as one type of the specification."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafkaspec.files import names
 from kafkaspec.io.local import Source
 
 MOST: Final = 16 << 20
-"""Bytes that are explained at once: every field of them is an object."""
+"""Maximum number of bytes to explain at once: every field is an object."""
 
 _INDEXES: Final = (names.OFFSET_INDEX, names.TIME_INDEX)
 
@@ -65,15 +65,15 @@ def explain_type(
     """Read the bytes of a file as a type.
 
     Args:
-        path: of the file.
-        type_key: of the type.
+        path: path of the file.
+        type_key: key of the type.
         given: its parameters.
-        position: where it begins.
-        size: bytes that it may take, None for all up to the end of the file.
-        codecs: that read the same bytes and must agree.
+        position: byte offset of its first byte.
+        size: number of bytes that it may take, None for all up to the end of the file.
+        codecs: codecs that also read the bytes and must agree.
 
     Returns:
-        What to show, and one line for each codec that disagrees.
+        The section to show, and one line for each codec that disagrees.
 
     Raises:
         UsageError: the parameters are not those of the type, or there are too many bytes.
@@ -114,7 +114,7 @@ def explain_type(
 def _outcome(
     codec: Any, type_key: str, data: bytes, parameters: tuple[int, ...]
 ) -> tuple[Any, Any]:
-    """Return what a codec reads and where that ends, or why it reads nothing."""
+    """Return the value that a codec reads and its end, or the reason of the refusal."""
     try:
         value, end = codec.parse(type_key, data, parameters=parameters)
     except KafkaSpecError as error:
@@ -123,7 +123,7 @@ def _outcome(
 
 
 def _parameters(path: Path, type_key: str, given: Sequence[int]) -> tuple[int, ...]:
-    """Return the parameters of a type, from the name of the file where it says them."""
+    """Return the parameters of a type, taken from the name of the file if possible."""
     wanted = LAYOUTS[type_key].parameters
     structure = next((kind for _, kind in wanted if kind), None)
     if structure is not None:

@@ -1,4 +1,4 @@
-"""``kafkaspec export``: records to a Parquet, Arrow or JSON file."""
+"""``kafkaspec export``: write records to a Parquet, Arrow or JSON file."""
 
 from __future__ import annotations
 
@@ -58,18 +58,16 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     help="The file.",
 )
 @click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in their order.")
-@click.option("--from-offset", type=int, metavar="N", help="First offset that is wanted.")
-@click.option("--until-offset", type=int, metavar="N", help="First offset that is not wanted.")
+@click.option("--from-offset", type=int, metavar="N", help="First offset to export.")
+@click.option("--until-offset", type=int, metavar="N", help="First offset not to export.")
 @click.option(
     "--from-time",
     type=Timestamp(),
     metavar="T",
     help="Smallest timestamp: milliseconds since 1970, or ISO 8601.",
 )
-@click.option(
-    "--until-time", type=Timestamp(), metavar="T", help="First timestamp that is not wanted."
-)
-@click.option("--include-control", is_flag=True, help="Control records too.")
+@click.option("--until-time", type=Timestamp(), metavar="T", help="First timestamp not to export.")
+@click.option("--include-control", is_flag=True, help="Export control records too.")
 @click.option(
     "--header-keys",
     type=click.Choice(["string", "binary"]),
@@ -77,13 +75,13 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     show_default=True,
     help="Type of the keys of headers. A key that is not UTF-8 needs binary.",
 )
-@click.option("--force", is_flag=True, help="Replace OUT if it is there.")
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @click.option(
     "--crc",
     type=click.Choice(["error", "ignore"]),
     default="error",
     show_default=True,
-    help="A batch with a wrong checksum: an error, or do not look.",
+    help="Treat a batch with a wrong checksum as an error, or do not check.",
 )
 @codec_option()
 @click.pass_context
@@ -134,7 +132,7 @@ def export_command(
                 **exact,
             )
         except FileExistsError:
-            raise click.UsageError(f"{output} is there already; --force replaces it") from None
+            raise click.UsageError(f"{output} exists already; --force replaces it") from None
         except OSError as error:
             click.echo(f"kafkaspec: {output}: {error.strerror or error}", err=True)
             ctx.exit(USAGE)
@@ -147,7 +145,7 @@ def export_command(
 
 
 def _size(opened: object) -> int:
-    """Bytes that are read."""
+    """Return the number of bytes to read."""
     if isinstance(opened, Segment):
         return opened.size
     return sum(file.stat().st_size for file in log_files(opened))

@@ -1,4 +1,4 @@
-"""``kafkaspec find``: where an offset or a timestamp is."""
+"""``kafkaspec find``: locate an offset or a timestamp."""
 
 from __future__ import annotations
 
@@ -51,22 +51,20 @@ Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option("--offset", type=int, metavar="N", help="Look for the record with this offset.")
+@click.option("--offset", type=int, metavar="N", help="Find the record with this offset.")
 @click.option(
     "--timestamp",
     type=Timestamp(),
     metavar="T",
-    help="Look for this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
+    help="Find this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
 )
-@click.option(
-    "--max-timestamp", is_flag=True, help="Look for the largest timestamp, as a broker does."
-)
+@click.option("--max-timestamp", is_flag=True, help="Find the largest timestamp, as a broker does.")
 @click.option(
     "--isolation",
     type=click.Choice(["read_uncommitted", "read_committed"]),
     default="read_uncommitted",
     show_default=True,
-    help="By timestamp: whether answers behind the last stable offset count.",
+    help="By timestamp: whether answers after the last stable offset count.",
 )
 @click.option("--plain", is_flag=True, help="By timestamp: the first data record at or after it.")
 @codec_option()
@@ -83,9 +81,9 @@ def find_command(
     codec: str,
     output_format: str,
 ) -> None:
-    """Say which file, which batch and which record has an offset or a timestamp.
+    """Find the file, batch and record of an offset or a timestamp.
 
-    By offset, that is the first batch that ends at or behind it.
+    By offset, that is the first batch that ends at or after it.
 
     By timestamp, the answer is that of a broker, which is not simply the first record at or after
     it: the first segment whose largest timestamp reaches it decides, and later ones are never
@@ -95,7 +93,7 @@ def find_command(
     With --max-timestamp the time index of each segment says what its largest timestamp is, and the
     first segment with the greatest decides; the answer is often a transaction marker.
 
-    --isolation read_committed hides an answer at or behind the last stable offset: the first
+    --isolation read_committed hides an answer at or after the last stable offset: the first
     offset of a transaction that is still open. Records below the log start offset of the log
     directory's checkpoint are no answers by time, but --offset finds them while they are there.
     """
@@ -125,7 +123,7 @@ def find_command(
 
 
 class _Search:
-    """Runs a look-up over paths, and remembers what went wrong."""
+    """A look-up over paths, which records what went wrong."""
 
     def __init__(self, target: dict[str, Any], codec: str) -> None:
         self._target = target
@@ -134,7 +132,7 @@ class _Search:
         self.missed = 0
 
     def run(self, path: Path) -> Iterator[tuple[str, Found]]:
-        """Answers for a segment, a partition, or each partition of a log directory."""
+        """Yield the answers for a segment, a partition, or each partition of a log directory."""
         try:
             with open_log(path, codec=self._codec) as opened:
                 if isinstance(opened, Segment) and "isolation" in self._target:
@@ -247,7 +245,7 @@ def _answer(found: Found) -> list[str]:
         f"magic {batch.magic_name}, {batch.compression_name}"
     ]
     if record is None:
-        return [*lines, "  record  none at or behind it is left in the batch"]
+        return [*lines, "  record  none at or after it is left in the batch"]
     note = " (a control record)" if batch.is_control else ""
     lines.append(
         f"  record  offset {record.offset}, time {record.timestamp} ({iso(record.timestamp)}), "

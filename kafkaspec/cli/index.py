@@ -1,4 +1,4 @@
-"""``kafkaspec index``: the indexes of segments, made anew beside the data."""
+"""``kafkaspec index``: rebuild the indexes of segments in a new directory."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment
 _EPILOG = """\b
 Compared with the file beside the log:
   equal         byte for byte
-  preallocated  byte for byte, with zeros behind it
+  preallocated  byte for byte, with zeros after it
   reordered     the same entries, in the order of a hash map
-  different     with what is known of why
+  different     with the reason if it is known
   missing       there is none
   not_made      there is one, and the log gives no cause for it
 \b
 A broker that recovers a damaged log cuts it, or empties a segment, splits it or
-does not load the log at all; it also keeps entries that kafkaspec refuses. What
-it would do is said.
+does not load the log at all; it also keeps entries that kafkaspec refuses. The
+report says what it would do.
 \b
 Exit codes: 0 all logs are sound, 1 one is damaged: what a broker keeps of it was
 taken, 2 wrong usage or unreadable, and nothing was written.
@@ -43,7 +43,7 @@ taken, 2 wrong usage or unreadable, and nothing was written.
     type=click.Choice(["recovery", "append"]),
     default="recovery",
     show_default=True,
-    help="As a starting broker that does not trust its indexes, or as a leader that appends.",
+    help="Rule: of a starting broker that does not trust its indexes, or of a leader that appends.",
 )
 @profile_option("Version of Kafka whose rules are followed.")
 @click.option(
@@ -65,8 +65,9 @@ def index_command(
     interval: int,
     output_format: str,
 ) -> None:
-    """Make the indexes and producer snapshots of PATH in a new directory, and the leader epoch
-    checkpoints of partitions, and compare them.
+    """Rebuild indexes, producer snapshots and leader epoch checkpoints of PATH, and compare them.
+
+    The files go to a new directory.
 
     PATH is a segment (.log), a partition directory or a whole log directory. Nothing is written
     beside it.

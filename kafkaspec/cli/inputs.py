@@ -1,4 +1,4 @@
-"""Paths of the command line as segments, one open at a time."""
+"""Open the paths of the command line as segments, one at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafkaspec.log.segment import Segment
 
 
 class Inputs:
-    """Goes through paths, and notes and reports what cannot be read.
+    """The inputs of a command; counts and reports those that cannot be read.
 
     Attributes:
         unreadable: number of files and directories that could not be read at all.
@@ -24,7 +24,13 @@ class Inputs:
     """
 
     def __init__(self, paths: Sequence[Path], codec: str, crc: CrcPolicy = "error") -> None:
-        """Args: as the options of the command."""
+        """Prepare to read some paths.
+
+        Args:
+            paths: segments, partition directories or log directories.
+            codec: name of the codec that reads them.
+            crc: policy for wrong checksums.
+        """
         self._paths = paths
         self._codec = codec
         self._crc: CrcPolicy = crc
@@ -32,7 +38,7 @@ class Inputs:
         self.broken = 0
 
     def segments(self) -> Iterator[Segment]:
-        """Each segment, closed when the next one is asked for."""
+        """Yield each segment, closed when the next one is asked for."""
         for path in self._paths:
             for file in self._files(path):
                 try:
@@ -44,7 +50,7 @@ class Inputs:
                     yield segment
 
     def batches(self, from_offset: int | None) -> Iterator[tuple[Batch, str]]:
-        """Each batch that ends at or behind an offset, and the path of its file."""
+        """Yield each batch that ends at or after an offset, and the path of its file."""
         for segment in self.segments():
             for item in segment.scan():
                 if isinstance(item, KafkaSpecError):
@@ -56,12 +62,12 @@ class Inputs:
                 click.echo(f"kafkaspec: {place}: {segment.tail}; the log ends there", err=True)
 
     def cannot_read(self, error: KafkaSpecError) -> None:
-        """Report what could not be opened."""
+        """Report an input that could not be opened."""
         self.unreadable += 1
         click.echo(f"kafkaspec: {error}", err=True)
 
     def cannot_decode(self, error: KafkaSpecError) -> None:
-        """Report an entry that is passed over."""
+        """Report an entry that is skipped."""
         self.broken += 1
         click.echo(f"kafkaspec: {error}", err=True)
 
@@ -75,7 +81,7 @@ class Inputs:
 
 
 def log_files(opened: object) -> list[Path]:
-    """Files with log entries of something that was opened, in order."""
+    """Return the files with log entries of an opened log, in order."""
     if isinstance(opened, Segment):
         return [] if opened.path is None else [opened.path]
     if isinstance(opened, Partition):

@@ -15,20 +15,20 @@ from kafkaspec.extension import StaleExtensionError
 
 _SUMMARIES = {
     "verify": "Check logs: every batch, record, index, snapshot and checkpoint.",
-    "dump": "Write out records, or headers of batches.",
+    "dump": "Print records, or headers of batches.",
     "find": "Find an offset or a timestamp.",
     "explain": "Show the bytes of a batch, field by field.",
     "export": "Write records to Parquet, Arrow or JSON.",
     "convert": "Rewrite logs: magic, compression, offsets, segments.",
     "index": "Rebuild indexes from their logs.",
-    "conform": "Put vectors and real segments to any decoder.",
+    "conform": "Test any decoder with vectors and real segments.",
     "spark": "The same over whole clusters of logs, on Spark.",
 }
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 class _Main(Commands):
-    """Ends with a message and an exit code where a command ends with an exception."""
+    """A group that turns exceptions of a command into a message and an exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -38,8 +38,8 @@ class _Main(Commands):
             click.echo(f"kafkaspec: {error}", err=True)
             ctx.exit(USAGE)
         except BrokenPipeError:
-            # The reader, `head` for one, has what it wants. What is still in the buffer would
-            # raise once more when the interpreter flushes it, so it goes nowhere.
+            # The reader, for example `head`, has closed the pipe. The rest of the buffer would
+            # raise again when the interpreter flushes it, so it is discarded.
             _silence_stdout()
             ctx.exit(0)
         except (OSError, StaleExtensionError) as error:

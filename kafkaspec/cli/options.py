@@ -23,19 +23,19 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def format_option(command: Command) -> Command:
-    """``--format text | json``."""
+    """Add ``--format text | json``."""
     return click.option(
         "--format",
         "output_format",
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="For people, or JSON lines: one object a line.",
+        help="Text, or JSON lines: one object a line.",
     )(command)
 
 
 def output_option(text: str) -> Callable[[Command], Command]:
-    """``-o OUT``, a directory that has to be named."""
+    """Add ``-o OUT``, a required directory."""
 
     def decorate(command: Command) -> Command:
         return click.option(
@@ -51,7 +51,7 @@ def output_option(text: str) -> Callable[[Command], Command]:
 
 
 def profile_option(text: str) -> Callable[[Command], Command]:
-    """``--profile VERSION``, of Kafka."""
+    """Add ``--profile VERSION``, a version of Kafka."""
 
     def decorate(command: Command) -> Command:
         return click.option(
@@ -62,7 +62,7 @@ def profile_option(text: str) -> Callable[[Command], Command]:
 
 
 class CodecName(_Name):
-    """Name of an installed codec."""
+    """Parameter type: name of an installed codec."""
 
     name = "codec"
 
@@ -83,7 +83,7 @@ class CodecName(_Name):
 
 
 def codec_option(*also: str, help: str = "Codec that reads the data.") -> Callable[..., Any]:  # noqa: A002
-    """``--codec NAME``; ``also`` are further names that mean something to the command."""
+    """Add ``--codec NAME``; ``also`` are further names that the command accepts."""
 
     def decorate(command: Command) -> Command:
         return click.option(
@@ -98,7 +98,7 @@ def codec_option(*also: str, help: str = "Codec that reads the data.") -> Callab
 
 
 class Timestamp(_Milliseconds):
-    """Milliseconds since the Unix epoch, or a date and time of ISO 8601."""
+    """Parameter type: milliseconds since the Unix epoch, or a date and time of ISO 8601."""
 
     name = "timestamp"
 
@@ -126,9 +126,9 @@ class Timestamp(_Milliseconds):
 
 
 def iso(timestamp: int | None) -> str:
-    """Milliseconds since the Unix epoch as ISO 8601 in UTC, ``-`` for none.
+    """Return milliseconds since the Unix epoch as ISO 8601 in UTC, ``-`` for none.
 
-    What no calendar of Python's reaches stays a number.
+    A time outside the range of Python's calendar stays a number.
     """
     if timestamp is None or timestamp == -1:
         return "-"

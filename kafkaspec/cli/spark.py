@@ -1,4 +1,4 @@
-"""``kafkaspec spark``: the jobs that run on Spark, each imported when it is run."""
+"""``kafkaspec spark``: jobs on Spark, each imported when it runs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kafkaspec.cli import spark_submit
 from kafkaspec.cli.commands import Commands
 
 _EXTRA = ("pyspark", "py4j", "pyarrow")
-"""What the extra ``spark`` brings."""
+"""Packages of the extra ``spark``."""
 _SUMMARIES = {
     "verify": "Check logs, many segments at a time.",
-    "conformance": "Each batch by several codecs, compared field by field.",
-    "stats": "Bytes, records, codecs, producers, gaps; with plots.",
-    "export": "Records to Parquet by topic and day, and back.",
-    "compact": "What Kafka's cleaner would leave, as new segments.",
+    "conformance": "Compare several codecs batch by batch and field by field.",
+    "stats": "Count bytes, records, codecs, producers, gaps; with plots.",
+    "export": "Write records to Parquet by topic and day, and back.",
+    "compact": "Compact logs as Kafka's cleaner does, into new segments.",
 }
 
 _EPILOG = """\b
@@ -27,7 +27,7 @@ Every worker needs kafkaspec, and sees the files under the same paths.
 
 
 class _Jobs(Commands):
-    """Says how to install PySpark where a job needs it."""
+    """A group that says how to install PySpark if a job needs it."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -73,5 +73,5 @@ def _print_script(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 )
 @click.pass_context
 def spark_command(ctx: click.Context, master: str | None, conf: tuple[str, ...]) -> None:
-    """Jobs over many segments, as Spark tasks (needs the extra "spark" and Java 17)."""
+    """Run jobs over many segments as Spark tasks (needs the extra "spark" and Java 17)."""
     ctx.obj = (master, conf)

@@ -1,4 +1,4 @@
-"""``kafkaspec spark compact``: what Kafka's cleaner would leave."""
+"""``kafkaspec spark compact``: compact logs as Kafka's cleaner does."""
 
 from __future__ import annotations
 
@@ -27,9 +27,13 @@ from kafkaspec.cli.spark_session import session
     show_default=True,
     help="Which segments: all but the last, the active one, as Kafka does; or that too.",
 )
-@click.option("--drop-tombstones", is_flag=True, help="As after delete.retention.ms.")
+@click.option(
+    "--drop-tombstones", is_flag=True, help="Drop tombstones, as after delete.retention.ms."
+)
 @create_time_option
-@click.option("--compression", default="none", show_default=True, help="Of new batches.")
+@click.option(
+    "--compression", default="none", show_default=True, help="Compression of new batches."
+)
 @format_option
 @click.pass_context
 def compact_command(

@@ -1,4 +1,4 @@
-"""``kafkaspec spark conformance``: several codecs read the same segments."""
+"""``kafkaspec spark conformance``: compare several codecs on the same segments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN = 100
     "codecs",
     type=CodecName(),
     multiple=True,
-    help="Give it twice or more; all that are installed by default.",
+    help="Codec; give two or more. All installed ones by default.",
 )
 @split_option
 @tasks_option
@@ -38,16 +38,16 @@ def conformance_command(
     output: str | None,
     output_format: str,
 ) -> None:
-    """Compare what codecs make of the same batches.
+    """Compare the results of several codecs for the same batches.
 
-    Codecs have to agree on every field, every record and every refusal.
+    Codecs must agree on every field, every record and every refusal.
 
     Exit codes: 0 they agree, 1 they do not, 2 wrong usage or something cannot be read.
     """
     from kafkaspec.spark.jobs.conformance import conformance
 
     if len(codecs) == 1:
-        raise click.UsageError("--codec: two at least")
+        raise click.UsageError("--codec: give at least two")
     with session(ctx) as spark:
         found = conformance(
             spark, paths, codecs=codecs or None, split_bytes=split_bytes, tasks=tasks

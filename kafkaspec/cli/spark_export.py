@@ -1,4 +1,4 @@
-"""``kafkaspec spark export``: records to Parquet by topic and day, and back."""
+"""``kafkaspec spark export``: write records to Parquet by topic and day, and back."""
 
 from __future__ import annotations
 
@@ -24,12 +24,18 @@ from kafkaspec.cli.spark_session import session
     "--restore",
     "is_back",
     is_flag=True,
-    help="The other way: PATH is what was exported, OUT gets partition directories.",
+    help="The reverse: PATH is an export, and partition directories are written to OUT.",
 )
-@click.option("--batch-columns", is_flag=True, help="The columns of batches too.")
-@click.option("--committed", is_flag=True, help="As a consumer with read_committed sees them.")
+@click.option("--batch-columns", is_flag=True, help="Export the columns of batches too.")
+@click.option(
+    "--committed",
+    is_flag=True,
+    help="Export only records that a consumer with read_committed sees.",
+)
 @create_time_option
-@click.option("--compression", default="none", show_default=True, help="Of batches (--restore).")
+@click.option(
+    "--compression", default="none", show_default=True, help="Compression of batches (--restore)."
+)
 @click.pass_context
 def export_command(
     ctx: click.Context,

@@ -17,7 +17,7 @@ def _bytes(_: click.Context, __: click.Parameter, value: int) -> int:
 
 
 def split_option(command: Command) -> Command:
-    """``--split MIB``."""
+    """Add ``--split MIB``."""
     return click.option(
         "--split",
         "split_bytes",
@@ -26,22 +26,22 @@ def split_option(command: Command) -> Command:
         show_default=True,
         callback=_bytes,
         metavar="MIB",
-        help="A larger segment is read in parts.",
+        help="Read larger segments in parts.",
     )(command)
 
 
 def tasks_option(command: Command) -> Command:
-    """``--tasks N``."""
+    """Add ``--tasks N``."""
     return click.option(
         "--tasks",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Tasks that the work is dealt out to; three a slot by default.",
+        help="Number of tasks; three for each slot by default.",
     )(command)
 
 
 def output_option(text: str) -> Callable[[Command], Command]:
-    """``-o OUT``."""
+    """Add ``-o OUT``."""
 
     def decorate(command: Command) -> Command:
         return click.option("-o", "--output", metavar="OUT", help=text)(command)
@@ -50,7 +50,7 @@ def output_option(text: str) -> Callable[[Command], Command]:
 
 
 def create_time_option(command: Command) -> Command:
-    """``--as-create-time``."""
+    """Add ``--as-create-time``."""
     return click.option(
         "--as-create-time",
         is_flag=True,

@@ -24,7 +24,7 @@ _LOCAL_SETTINGS: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-"""On one machine nothing has to be reached from outside."""
+"""Settings for one machine: nothing must be reachable from outside."""
 
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit, which then knows the master."""
@@ -32,10 +32,10 @@ _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 
 @contextmanager
 def session(ctx: click.Context) -> Iterator[SparkSession]:
-    """The active session, or one that ends with the command.
+    """Yield the active session, or one that ends with the command.
 
     Args:
-        ctx: of a command below ``kafkaspec spark``.
+        ctx: context of a command of ``kafkaspec spark``.
 
     Raises:
         UsageError: Java is missing, or a setting is not ``NAME=VALUE``.
@@ -44,7 +44,7 @@ def session(ctx: click.Context) -> Iterator[SparkSession]:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    # What it says of pandas is of no concern here: nothing of ours goes through it.
+    # Its warning about pandas does not apply here: this project does not use pandas in Spark.
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -64,7 +64,7 @@ def session(ctx: click.Context) -> Iterator[SparkSession]:
     for text in conf:
         name, equals, value = text.partition("=")
         if not equals:
-            raise click.UsageError(f"--conf {text}: NAME=VALUE is wanted")
+            raise click.UsageError(f"--conf {text}: write NAME=VALUE")
         settings[name] = value
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -1,4 +1,4 @@
-"""``kafkaspec spark stats``: what is in logs, by topic-partition."""
+"""``kafkaspec spark stats``: count the content of logs by topic-partition."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SHOWN = 60
     is_flag=True,
     help="Do not decompress: no ratios, and no records of wrappers of magic 0 and 1.",
 )
-@click.option("--plots", metavar="DIR", help='Pictures as PNG (the extra "plots").')
+@click.option("--plots", metavar="DIR", help='Directory for plots as PNG (the extra "plots").')
 @tasks_option
-@output_option("All tables as Parquet, each in a directory below OUT.")
+@output_option("Directory for all tables as Parquet, each in its own directory.")
 @format_option
 @click.pass_context
 def stats_command(
@@ -41,7 +41,7 @@ def stats_command(
     output: str | None,
     output_format: str,
 ) -> None:
-    """Say what is in logs: from the headers of all batches.
+    """Count what is in logs, from the headers of all batches.
 
     A PATH is a segment, a partition or log directory, a glob or a URL. With --format json each
     line is a row of a table, told apart by "type": partition, codec, size, producer, time, gap.

@@ -1,4 +1,4 @@
-"""What ``spark-submit`` is given: ``kafkaspec spark`` in a session that is there already."""
+"""Script for ``spark-submit``: ``kafkaspec spark`` in an existing session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kafkaspec spark verify``: what ``kafkaspec verify`` says of the same data."""
+"""``kafkaspec spark verify``: the checks of ``kafkaspec verify`` as Spark tasks."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def verify_command(
 ) -> None:
     """Check segments, indexes, snapshots, partitions and log directories.
 
-    Says what "kafkaspec verify" says of the same paths. Segments are verified in Spark's tasks,
-    large ones in parts.
+    Reports the same as "kafkaspec verify" for the same paths. Segments are verified in
+    Spark's tasks, large ones in parts.
 
     Exit codes: 0 clean, 1 errors or warnings, 2 wrong usage or something cannot be read.
     """

@@ -47,19 +47,19 @@ _PARSERS: dict[str, Callable[..., Any]] = {
 _NOT_SHOWN = ("positions", "comments")
 
 _Part = tuple[str, Piece, int, str]
-"""Path, text, depth and meaning of a part of a file."""
+"""A part of a file: path, text, depth and meaning."""
 
 
 # -- dump -------------------------------------------------------------------------------------
 
 
 def dump_lines(paths: Iterable[Path], output_format: str, inputs: Inputs) -> Iterator[str]:
-    """A line for each entry of a checkpoint, and for each other file.
+    """Yield a line for each entry of a checkpoint, and for each other file.
 
     Args:
-        paths: of text files.
+        paths: paths of text files.
         output_format: ``json`` or ``text``.
-        inputs: takes note of files that cannot be read.
+        inputs: counts and reports files that cannot be read.
     """
     for path in paths:
         try:
@@ -103,11 +103,11 @@ def _word(value: Any) -> str:
 
 
 def explain_text(path: Path, most: int) -> Section:
-    """The parts of a text file with their bytes, values and meanings.
+    """Return the parts of a text file with their bytes, values and meanings.
 
     Args:
-        path: of the file.
-        most: entries that are shown, 0 for all.
+        path: path of the file.
+        most: number of entries to show, 0 for all.
 
     Raises:
         KafkaSpecError: ``unreadable``.
@@ -126,7 +126,7 @@ def explain_text(path: Path, most: int) -> Section:
                 left += part[2] == 0
             else:
                 shown.append(_position(*part))
-    except KafkaSpecError as error:  # a line that is no text ends what can be shown
+    except KafkaSpecError as error:  # a line that is not text ends the table
         problem = problem or error
     if problem is not None:
         at = problem.offset or 0
@@ -191,7 +191,7 @@ def _entries(text: Text, columns: Sequence[str], docs: Sequence[str]) -> Iterato
 
 
 def refuse_options(**given: object) -> None:
-    """Options that are for logs only, with a text file.
+    """Refuse options for logs with a text file.
 
     Raises:
         click.UsageError: one was given.

@@ -53,7 +53,7 @@ or a PATH, or a file under it, that cannot be read.
     "--max-output",
     type=click.IntRange(min=1),
     metavar="BYTES",
-    help="Bytes that one batch may decompress to.",
+    help="Maximum number of bytes that one batch may decompress to.",
 )
 @click.option(
     "--one-broker",
@@ -74,10 +74,10 @@ def verify_command(
 
     Every batch, checksum and record is read; offsets and sequences, headers against records,
     indexes against their log, names against contents, and segments against each other. Each
-    finding says what Kafka's reader and a broker that loads the log would do with it.
+    finding says what Kafka's reader and a broker that loads the log would do.
 
-    Checkpoints and other text files are held against the logs: a log directory has to be given as
-    a whole for that, and a leader epoch checkpoint with its partition.
+    Checkpoints and other text files are compared with the logs: this needs the whole log directory,
+    and for a leader epoch checkpoint its partition.
 
     A PATH is a segment (.log, .kafka), an index or snapshot beside one, a KRaft snapshot
     (.checkpoint), a text file (meta.properties ...), a partition directory or a whole log
@@ -94,7 +94,7 @@ def verify_command(
 
 
 class _Run:
-    """One verification of several paths."""
+    """Verification of several paths."""
 
     def __init__(
         self, paths: tuple[Path, ...], codec: str, max_output: int | None, one_broker: bool
@@ -109,11 +109,11 @@ class _Run:
 
     @property
     def size(self) -> int:
-        """Bytes to be read, as far as that can be said."""
+        """Return the number of bytes to read, as far as it is known."""
         return sum(segment_bytes(path) for path in self._paths)
 
     def events(self, progress: Callable[[int, str], None] | None = None) -> Iterator[Event]:
-        """Findings and results; a path that cannot be read becomes a failure."""
+        """Verify the paths; a path that cannot be read becomes a failure."""
         for number, path in enumerate(self._paths):
             try:
                 for event in verify_events(
@@ -159,7 +159,7 @@ def _print_json(run: _Run) -> None:
 
 
 def _tell(run: _Run, told: int) -> int:
-    """Write the failures that came since ``told``."""
+    """Write the failures after the first ``told``."""
     for path, message in run.failures[told:]:
         _line("failure", {"file": str(path), "message": message})
         click.echo(f"kafkaspec: {message}", err=True)

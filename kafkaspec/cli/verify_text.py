@@ -1,4 +1,4 @@
-"""The result of ``verify`` for people: a table, the findings, one line with the totals."""
+"""Show the result of ``verify`` as text: a table, the findings, a line with the totals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafkaspec.cli.console import count_text, size_text
 from kafkaspec.files import names
 
 MAX_SHOWN = 200
-"""Findings that are written out; the rest is counted. JSON has all of them."""
+"""Number of findings to print; the rest is counted. JSON has all of them."""
 
 _MANY_ROWS = 60
 
@@ -24,7 +24,7 @@ _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Table, findings and totals."""
+    """Print the table, findings and totals."""
     if report.files:
         console.print(_table(report.files))
     shown = report.findings[:MAX_SHOWN]
@@ -39,11 +39,11 @@ def print_report(report: Report, console: Console) -> None:
 
 
 def _groups(files: list[FileResult]) -> tuple[str, dict[str, list[FileResult]]]:
-    """Rows of the table: by segment, by partition, or by log directory, whichever is readable."""
+    """Return the rows of the table, by segment, partition or log directory to keep it readable."""
     partitions = {result.partition for result in files}
     if len(partitions) == 1:
         by_segment = _by(files, _segment_row)
-        # A row is named after its segment, unless that is not among the files.
+        # A row has the name of its segment, unless that is not among the files.
         named = {
             name if len(results) > 1 else results[0].file: results
             for name, results in by_segment.items()
