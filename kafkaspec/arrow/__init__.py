@@ -1,6 +1,6 @@
-"""Columns: Arrow record batches from segments, partitions and log directories; files of them.
+"""Arrow record batches from segments, partitions and log directories, and their export to files.
 
-Needs PyArrow, the extra ``arrow``.
+This package needs PyArrow (the extra ``arrow``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from types import ModuleType
 
 
 def provider() -> ModuleType:
-    """What ``to_batches`` and its kin are made by.
+    """Return the module that implements ``to_batches`` and the other methods for columns.
 
     Raises:
         ImportError: PyArrow is not installed.

@@ -1,4 +1,4 @@
-"""Arrow arrays from integers, bytes and buffers: what all ways to read columns share."""
+"""Arrow arrays from integers, bytes and buffers, for all readers of columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafkaspec.model import Record
 
 
 def timestamps(integers: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Milliseconds as timestamps, -1 as null."""
+    """Return milliseconds as timestamps, -1 as null."""
     rows = len(integers)
     present = pc.not_equal(integers, NO_TIMESTAMP)
     nulls = rows - present.true_count
@@ -27,12 +27,12 @@ def timestamps(integers: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def codes(integers: pa.Array, names: Sequence[str]) -> pa.Array:
-    """Numbers as the text that each stands for."""
+    """Return numbers as a dictionary array: each is the index of its name."""
     return pa.DictionaryArray.from_arrays(integers.cast(pa.int8()), pa.array(names, pa.string()))
 
 
 def control_type(record: Record, codec: Codec) -> int:
-    """What a control record says, by its number in ``CONTROL_TYPES``; what is broken is unknown."""
+    """Return the index of a control record's type in ``CONTROL_TYPES``; UNKNOWN if unreadable."""
     try:
         return CONTROL_TYPES.index(decode_control(record, codec=codec).type_name)
     except KafkaSpecError:
@@ -40,7 +40,7 @@ def control_type(record: Record, codec: Codec) -> int:
 
 
 def constant(value: Any, kind: pa.DataType, rows: int, names: Sequence[str] = ()) -> pa.Array:
-    """The same value in all rows; None is null. A dictionary has ``names`` if there are any."""
+    """Return an array of one value; None is null. A dictionary gets ``names`` if there are any."""
     if not pa.types.is_dictionary(kind):
         return pa.nulls(rows, kind) if value is None else pa.repeat(pa.scalar(value, kind), rows)
     names = names or (() if value is None else (value,))
@@ -49,10 +49,10 @@ def constant(value: Any, kind: pa.DataType, rows: int, names: Sequence[str] = ()
 
 
 def header_keys(keys: pa.Array, request: Request, where: str | None) -> pa.Array:
-    """Keys of headers, bytes, in the type that is wanted.
+    """Convert keys of headers from bytes to the requested type.
 
     Raises:
-        CorruptError: one is not UTF-8, and that is an error by the request.
+        CorruptError: a key is not UTF-8, and the request is strict.
     """
     kind = header_key_type(request.layout, request.header_keys)
     if request.header_keys == "binary":
@@ -79,16 +79,16 @@ def _not_text(keys: pa.Array, where: str | None) -> KafkaSpecError:
 def headers(
     offsets: pa.Buffer, rows: int, keys: pa.Array, values: pa.Array, request: Request
 ) -> pa.Array:
-    """Headers from keys and values of all rows, and 32-bit offsets of the rows in them."""
+    """Return headers from the keys and values of all rows and the 32-bit offsets of each row."""
     kind = headers_type(request.layout, request.header_keys)
     pairs = pa.Array.from_buffers(kind.value_type, len(keys), [None], children=[keys, values])
     return pa.Array.from_buffers(kind, rows, [None, offsets], children=[pairs])
 
 
 def choose(batch: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
-    """The rows where ``mask`` is true.
+    """Return the rows where ``mask`` is true.
 
-    Arrow has no ``filter`` for views, so that they go through it as 16 bytes each.
+    Arrow cannot ``filter`` views, so they are filtered as values of 16 bytes.
     """
     kept = pc.sum(mask).as_py() or 0
     if kept == len(mask):
@@ -112,7 +112,7 @@ def _is_view(kind: pa.DataType) -> bool:
 
 
 def _plain(array: pa.Array) -> tuple[pa.Array, list[list[pa.Buffer]]]:
-    """The array with views as bytes of a fixed size, and the buffers that they point into."""
+    """Return the array with views as fixed-size bytes, and the buffers that they point into."""
     kind = array.type
     if _is_view(kind):
         validity, views, *data = array.buffers()

@@ -1,4 +1,4 @@
-"""Columns as Arrow arrays: what a reader gives, in the types of a request."""
+"""Arrow arrays from the columns of a reader, in the types of a request."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "batch_position": (BATCH_POSITION,),
     "batch_base_offset": (BATCH_BASE_OFFSET,),
 }
-"""Columns of the specification that each column is made of."""
+"""Columns of the specification that each column needs."""
 
 
 def allocate(size: int) -> pa.Buffer:
-    """Memory of Arrow's pool."""
+    """Allocate memory from Arrow's pool."""
     return pa.allocate_buffer(size, resizable=True)
 
 
@@ -81,10 +81,10 @@ class Arrays:
     """Makes record batches.
 
     Args:
-        request: what is wanted.
-        place: what the directory says.
+        request: the columns and rows to return.
+        place: topic and partition, from the name of the directory.
         codec: decodes control records.
-        file: where the columns come from, for errors.
+        file: name of the source file, for errors.
     """
 
     def __init__(self, request: Request, place: Place, codec: Codec, file: str | None) -> None:
@@ -103,7 +103,7 @@ class Arrays:
         }
 
     def batch(self, columns: Columns) -> pa.RecordBatch:
-        """The rows that are wanted of some columns."""
+        """Return the wanted rows of some columns."""
         made = [self._array(name, columns) for name in self._request.columns]
         batch = pa.RecordBatch.from_arrays(made, schema=self._schema)
         mask = self._mask(columns)
@@ -154,12 +154,12 @@ class Arrays:
         values = _integers(columns, stored)
         if columns.untimed:
             untimed = pc.is_in(_integers(columns, magic), UNTIMED)
-            untimed = pc.or_(untimed, pc.less(values, 0))  # a kind that has no type at all
+            untimed = pc.or_(untimed, pc.less(values, 0))  # a kind without a timestamp type
             values = pc.if_else(untimed, TIMESTAMP_TYPES.index(NO_TIMESTAMP_TYPE), values)
         return arrays.codes(values, TIMESTAMP_TYPES)
 
     def _control_types(self, columns: Columns) -> pa.Array:
-        """There are few control records: each is decoded by itself."""
+        """Decode control records one by one: there are few."""
         rows = columns.rows
         if not columns.markers or IS_CONTROL not in columns.columns:
             return arrays.constant(None, SIMPLE["control_type"][0], rows, CONTROL_TYPES)
@@ -214,11 +214,11 @@ class Arrays:
 
 
 _COPIED: Final = {pa.binary_view(): pa.binary(), pa.string_view(): pa.string()}
-"""Types whose bytes lie one after the other, for those that point to them."""
+"""Types with contiguous bytes, by the view types that they replace."""
 
 
 def buffer_of(memory: Any) -> pa.Buffer:
-    """The memory as a buffer of Arrow."""
+    """Return the memory as an Arrow buffer."""
     return memory if isinstance(memory, pa.Buffer) else pa.py_buffer(memory)
 
 

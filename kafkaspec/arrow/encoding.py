@@ -1,4 +1,4 @@
-"""Columns to record batches of Kafka: the way back from ``to_batches``."""
+"""Encode Arrow columns as Kafka batches: the reverse of ``to_batches``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kafkaspec.log.encoding import batch_entry, encode
 from kafkaspec.model import Record
 
 COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", "timestamp_type")
-"""What can be written. All but ``value`` may be absent; without ``timestamp_type`` it is
+"""Columns that can be written. All but ``value`` are optional; the default of ``timestamp_type`` is
 CreateTime."""
 
 _HEADERS: Final = pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))
@@ -31,7 +31,7 @@ _HEADERS: Final = pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary(
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Columns of plain types whose buffers begin with their first row."""
+    """Columns of plain types; each buffer begins with the first row."""
 
     offset: pa.Array
     timestamp: pa.Array
@@ -39,10 +39,10 @@ class _Columns:
     value: pa.Array
     headers: pa.Array
     appended: pa.Array | None
-    """Which rows have LogAppendTime; None if none has."""
+    """Whether each row has LogAppendTime; None if none has."""
 
     def append_time(self, row: int) -> bool:
-        """Whether a row has LogAppendTime."""
+        """Return whether a row has LogAppendTime."""
         return self.appended is not None and self.appended[row].as_py()
 
 
@@ -57,25 +57,26 @@ def encode_columns(
     batch_bytes: int,
     leader_epoch: int,
 ) -> Iterator[bytes]:
-    """Entries with the records of an Arrow record batch.
+    """Yield entries with the records of an Arrow record batch.
 
-    An entry has one timestamp type, and with ``LogAppendTime`` one timestamp for all its records:
-    where they change, another entry begins.
+    An entry has one timestamp type, and with ``LogAppendTime`` one timestamp for all its records;
+    a change of either starts a new entry.
 
     Args:
-        batch: the columns of ``COLUMNS``.
-        codec: who writes; one with a core makes no object of a record.
-        magic: of the entries.
-        compression: name of the codec.
-        level: of the compression.
-        first_offset: new offsets go on from there; None keeps those of the column.
-        batch_bytes: of records in an entry, before compression; a larger record has one of its own.
-        leader_epoch: of the entries, where their kind has one.
+        batch: records, in columns of ``COLUMNS``.
+        codec: writes the entries; a codec with a core creates no record objects.
+        magic: magic of the entries.
+        compression: name of the compression.
+        level: level of the compression.
+        first_offset: new offset of the first record; None keeps the offsets of the column.
+        batch_bytes: most bytes of records in an entry, before compression; a larger record gets an
+            entry of its own.
+        leader_epoch: leader epoch of the entries, if their kind has one.
 
     Raises:
-        KafkaSpecError: ``unencodable``: offsets that do not go up; what the magic has no place
-            for, as ``LogAppendTime`` in magic 0.
-        ValueError: a column that cannot be written, or of a type that cannot.
+        KafkaSpecError: ``unencodable``: the offsets do not increase, or the magic cannot express a
+            value, such as ``LogAppendTime`` in magic 0.
+        ValueError: a column is unknown, or its type cannot be written.
     """
     kind = require_kind(magic)
     columns = _plain(batch, first_offset)
@@ -114,7 +115,7 @@ def encode_columns(
 
 
 def _changes_of_time(columns: _Columns) -> Sequence[int]:
-    """The rows that cannot share an entry with the row before them."""
+    """Return the rows that cannot share an entry with the row before them."""
     if columns.appended is None or len(columns.appended) < 2:
         return []
     after, before = columns.appended.slice(1), columns.appended.slice(0, len(columns.appended) - 1)
@@ -133,7 +134,7 @@ def _encode(
     level: int | None,
     leader_epoch: int,
 ) -> bytes | None:
-    """One batch, in C; None if the slow way is to say what does not fit."""
+    """Encode one batch in C; None if it has to go through records, which report what is wrong."""
     packed = CompressionType[compression.upper()]
     base_offset = columns.offset[start].as_py()
     header = {
@@ -155,7 +156,7 @@ def _encode(
 
 
 def _inputs(columns: _Columns, start: int, stop: int) -> dict[str, Any]:
-    """Rows of the columns as a codec takes them."""
+    """Return rows of the columns as a codec takes them."""
     items = columns.headers.values
     key, value = (_octets(items.field(name), 0, len(items)) for name in ("key", "value"))
     return {
@@ -170,7 +171,7 @@ def _inputs(columns: _Columns, start: int, stop: int) -> dict[str, Any]:
 
 
 def _octets(array: pa.Array, start: int, stop: int) -> tuple[Any, Any, Any]:
-    """Validity, offsets and bytes of some rows."""
+    """Return validity, offsets and bytes of some rows."""
     part = array.slice(start, stop - start)
     validity = _aligned(pc.is_valid(part)).buffers()[1] if part.null_count else None
     _, offsets, data = array.buffers()
@@ -185,10 +186,10 @@ def _integers(array: pa.Array) -> memoryview:
 
 
 def _plain(batch: pa.RecordBatch, first_offset: int | None) -> _Columns:
-    """The columns in types that the core knows.
+    """Return the columns in the types that the core takes.
 
     Raises:
-        ValueError: one is unknown, missing, or of another type.
+        ValueError: a column is unknown, missing, or of a type that cannot be converted.
     """
     rows = batch.num_rows
     unknown = [name for name in batch.schema.names if name not in COLUMNS]
@@ -226,10 +227,10 @@ def _plain(batch: pa.RecordBatch, first_offset: int | None) -> _Columns:
 
 
 def _appended(types: pa.Array | None) -> pa.Array | None:
-    """Which rows have LogAppendTime, None if none has.
+    """Return whether each row has LogAppendTime; None if none has.
 
     Raises:
-        ValueError: there is no such timestamp type.
+        ValueError: a timestamp type is unknown.
     """
     if types is None:
         return None
@@ -245,7 +246,7 @@ def _appended(types: pa.Array | None) -> pa.Array | None:
 
 
 def _aligned(array: pa.Array) -> pa.Array:
-    """The same values in buffers that begin with the first of them."""
+    """Return the same values in buffers that begin with the first of them."""
     if not array.offset:
         return array
     return pa.concat_arrays([array, array.slice(0, 0)])

@@ -1,6 +1,7 @@
-"""Records to files: Parquet, Arrow IPC, JSON lines.
+"""Export records to files: Parquet, Arrow IPC, JSON lines.
 
-A file is written beside its place and renamed when it is complete: there is a whole one or none.
+A file is written under a temporary name beside its target and renamed when it is complete, so a
+partial file never appears.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from kafkaspec.arrow.schema import Request, request_of
 Format = Literal["parquet", "arrow", "jsonl"]
 
 FILE_CHUNK: Final = 32 << 20
-"""Bytes of a record batch in a file, and so of a row group of Parquet."""
+"""Bytes of Kafka data in a record batch of a file, and so in a row group of Parquet."""
 
 
 class Writer(Protocol):
-    """Writes record batches to a file that is open."""
+    """Writes record batches to an open file."""
 
     def write_batch(self, batch: pa.RecordBatch) -> None: ...
     def close(self) -> None: ...
@@ -44,28 +45,28 @@ def export(
 ) -> int:
     """Write records to a file.
 
-    Nothing is lost. Where Arrow has no room for it, it is an error and not something else: a key
-    of a header that is not UTF-8 needs ``header_keys="binary"`` (JSON lines take it in any case).
-    Bytes are ``binary`` in Parquet and Arrow, timestamps are in ms and UTC. In JSON lines bytes
-    are strings where they are UTF-8 and ``{"base64": "..."}`` where they are not, timestamps
-    are numbers, and headers are pairs.
+    Nothing is lost: a value that the format cannot express is an error. A header key that is not
+    UTF-8 needs ``header_keys="binary"``, except in JSON lines, which take it in any case. Bytes are
+    ``binary`` in Parquet and Arrow; timestamps are in milliseconds, UTC. In JSON lines, bytes are
+    strings if they are UTF-8 and ``{"base64": "..."}`` otherwise, timestamps are numbers, and
+    headers are pairs.
 
     Args:
-        log: what is read.
-        output: the file.
-        to: its format.
-        columns: as ``Columnar.to_batches`` takes them.
-        replace_existing: whether a file that is there is replaced.
-        progress: told the name of a file that is read and how many bytes of it were done.
+        log: the log to read.
+        output: path of the file to write.
+        to: format of the file.
+        columns: names of columns, as ``Columnar.to_batches`` takes them.
+        replace_existing: whether to replace an existing file.
+        progress: called with the name of a file and the number of bytes just read from it.
         options: ranges, ``include_control`` and ``header_keys`` of ``Columnar.to_batches``.
 
     Returns:
         Number of records.
 
     Raises:
-        KafkaSpecError: something cannot be read; there is no file then.
-        FileExistsError: ``output`` is there.
-        OSError: it cannot be written.
+        KafkaSpecError: the log cannot be read; no file is written.
+        FileExistsError: ``output`` exists.
+        OSError: ``output`` cannot be written.
     """
     exact = "binary" if to == "jsonl" else "strict"
     options = {"header_keys": exact, "max_bytes": FILE_CHUNK} | options
@@ -87,10 +88,10 @@ def export(
 
 
 def writer_of(to: Format, file: IO[bytes], request: Request) -> Writer:
-    """What writes a format.
+    """Return a writer for a format.
 
     Raises:
-        ValueError: there is no such format.
+        ValueError: the format is unknown.
     """
     writer: Writer
     if to == "parquet":
@@ -108,7 +109,7 @@ def writer_of(to: Format, file: IO[bytes], request: Request) -> Writer:
 
 @contextmanager
 def written_aside(path: Path) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of ``path`` when all went well, and else is no more."""
+    """Open a temporary file; rename it to ``path`` on success, remove it on an exception."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with aside.open("xb") as file:
@@ -122,10 +123,14 @@ def written_aside(path: Path) -> Iterator[IO[bytes]]:
 
 
 class JsonLines:
-    """One JSON object a record."""
+    """Writes one JSON object per record.
+
+    Args:
+        file: the open file.
+        request: the request that the columns come from.
+    """
 
     def __init__(self, file: IO[bytes], request: Request) -> None:
-        """Args: where to, and what the columns are."""
         self._file = file
         self._schema = request.schema
 
@@ -140,7 +145,7 @@ class JsonLines:
         self._file.write(("\n".join(lines) + "\n").encode())
 
     def close(self) -> None:
-        """Nothing is left to be written."""
+        """Do nothing: all lines are written already."""
 
     def _values(self, column: pa.Array) -> list[str]:
         kind = column.type

@@ -1,4 +1,4 @@
-"""The headers of all batches as one table, for planning: no payload is read."""
+"""The headers of all batches as one table, for planning, without reading payloads."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ SCHEMA: Final = pa.schema(
         pa.field("crc", pa.uint32(), nullable=False),
     ]
 )
-"""Base offset and number of records of a compressed message of magic 0 or 1 are null: only
-decompression tells them. Null is also a timestamp that is not there."""
+"""Columns of the table. Base offset and number of records are null for a compressed message of
+magic 0 or 1, since only decompression reveals them. A missing timestamp is null."""
 
 PLACE_FIELDS: Final = (
     pa.field("topic", SIMPLE["topic"][0]),
     pa.field("partition", SIMPLE["partition"][0]),
     pa.field("file", pa.dictionary(pa.int32(), pa.string())),
 )
-"""In front of them in the table of a partition or log directory."""
+"""Columns before these in the table of a partition or log directory."""
 
 _ROW: Final[dict[str, Callable[[Batch], Any]]] = {
     "position": lambda batch: batch.position,
@@ -87,22 +87,22 @@ _SCANNED: Final = {
     "transactional": "attributes.is_transactional",
     "control": "attributes.is_control",
 }
-"""Columns that a scan calls otherwise."""
+"""Names in a scan of the columns that have another name there."""
 
 _FOR_NONE: Final = {"transactional": 0, "control": 0}
-"""What entries without such a field have; -1 else."""
+"""Values for entries without such a field; -1 for all other columns."""
 
 _FEW_ROWS: Final = 16
 _ROWS_AT_ONCE: Final = 1 << 14
 
 
 def read_segment_headers(segment: Segment) -> pa.Table:
-    """The headers of a segment; see ``Columnar.batch_table``."""
+    """Return the headers of a segment; see ``Columnar.batch_table``."""
     return pa.Table.from_batches(_batches(segment), SCHEMA)
 
 
 def with_place(table: pa.Table, place: Place, file: str | None) -> pa.Table:
-    """The table with columns that say where it comes from in front."""
+    """Return the table with the columns topic, partition and file before its own."""
     values = (place.topic, place.partition, file)
     for number, (field, value) in enumerate(zip(PLACE_FIELDS, values, strict=True)):
         column = arrays.constant(value, field.type, len(table))
@@ -118,7 +118,7 @@ def _batches(segment: Segment) -> Iterator[pa.RecordBatch]:
             yield _from_scan(table, base)
             position = base + table.position
             most = _FEW_ROWS
-        # What the codec does not scan; behind some of it there may be something that it does.
+        # Entries that the codec does not scan; it may be able to scan those after them.
         rows = []
         for batch in segment.batches(position):
             rows.append(batch)
@@ -182,7 +182,7 @@ def _from_scan(table: HeaderTable, base: int) -> pa.RecordBatch:
 
 
 def _legacy(name: str, column: Callable[[str], pa.Array], magic: pa.Array) -> Any:
-    """A column for messages of magic 0 and 1."""
+    """Return a column for messages of magic 0 and 1."""
     if name == "last_offset":
         return column("offset")
     if name in ("base_offset", "num_records"):

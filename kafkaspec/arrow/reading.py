@@ -24,25 +24,25 @@ Log = Segment | Partition | LogDirectory
 
 
 def default_columns(log: Log) -> tuple[str, ...]:
-    """Columns where nobody names any."""
+    """Return the names of the default columns."""
     if isinstance(log, Segment):
         return DEFAULT_COLUMNS
     return PLACE_COLUMNS + DEFAULT_COLUMNS
 
 
 def schema_of(log: Log) -> pa.Schema:
-    """See ``Columnar.schema``."""
+    """Return the schema of the default columns; see ``Columnar.schema``."""
     return request_of(default_columns(log), None).schema
 
 
 def read(log: Log, *, columns: Any = None, **options: Any) -> pa.RecordBatchReader:
-    """See ``Columnar.to_batches``."""
+    """Return a reader of record batches; see ``Columnar.to_batches``."""
     request = request_of(default_columns(log), columns, **options)
     return pa.RecordBatchReader.from_batches(request.schema, record_batches(log, request))
 
 
 def record_batches(log: Log, request: Request) -> Iterator[pa.RecordBatch]:
-    """The record batches of a request, one at a time."""
+    """Yield the record batches of a request."""
     if isinstance(log, Segment):
         yield from _segment(log, request, place_of(log))
         return
@@ -55,7 +55,7 @@ def record_batches(log: Log, request: Request) -> Iterator[pa.RecordBatch]:
 
 
 def read_headers(log: Log) -> pa.Table:
-    """See ``Columnar.batch_table``."""
+    """Return the headers of all batches; see ``Columnar.batch_table``."""
     if isinstance(log, Segment):
         return read_segment_headers(log)
     tables = [pa.schema([*PLACE_FIELDS, *SCHEMA]).empty_table()]
@@ -67,14 +67,14 @@ def read_headers(log: Log) -> pa.Table:
 
 
 def partitions_of(directory: LogDirectory) -> Iterator[Partition]:
-    """The partitions whose records count: those being deleted, moved or strays do not."""
+    """Yield the partitions of a directory, except those being deleted or moved, and strays."""
     for partition in directory.partitions:
         if not partition.state:
             yield partition
 
 
 def segments_of(partition: Partition, request: Request) -> Iterator[Segment]:
-    """The segments that may hold wanted offsets, one open at a time."""
+    """Yield the segments that may hold wanted offsets, one open at a time."""
     for segment in partition.segments_from(request.start_offset):
         high = request.end_offset
         if high is not None and segment.base_offset is not None and segment.base_offset >= high:
@@ -83,7 +83,7 @@ def segments_of(partition: Partition, request: Request) -> Iterator[Segment]:
 
 
 def place_of(segment: Segment) -> Place:
-    """What the directory of a segment says."""
+    """Return topic and partition of a segment, from the name of its directory."""
     if segment.path is None:
         return Place()
     parsed = names.parse_partition(segment.path.absolute().parent.name)
@@ -105,22 +105,26 @@ def _segment(segment: Segment, request: Request, place: Place) -> Iterator[pa.Re
         del columns
         if batch.num_rows:
             yield batch
-        del batch  # the next one is made while this one may go
+        del batch  # so that its memory can be freed before the next one is made
         progress.at(reader.position)
     progress.at(segment.size)
 
 
 class Progress:
-    """Tells how much of a segment was done."""
+    """Reports how much of a segment was read.
+
+    Args:
+        segment: the segment that is read.
+        request: has the function to report to, if any.
+    """
 
     def __init__(self, segment: Segment, request: Request) -> None:
-        """Args: what is read, and who wants to know."""
         self._tell = request.progress
         self._name = segment.name or ""
         self._last = 0
 
     def at(self, position: int) -> None:
-        """What lies before ``position`` is done."""
+        """Report that everything before ``position`` was read."""
         if self._tell is not None and position > self._last:
             self._tell(self._name, position - self._last)
             self._last = position

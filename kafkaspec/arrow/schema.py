@@ -1,4 +1,4 @@
-"""The columns: their names, their Arrow types, and where each comes from."""
+"""Names and Arrow types of the columns, and requests for them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
 from kafkaspec.log.columnar import CHUNK_BYTES, HeaderKeys, Layout
 
 TIMESTAMP_TYPES: Final = (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE)
-"""The first two by the attribute bit of a batch, the third for magic 0."""
+"""Timestamp types: the first two by the attribute bit of a batch, the third for magic 0."""
 
 UNTIMED: Final = pa.array(
     [kind.magic for kind in KINDS.values() if not kind.has_timestamps], pa.int64()
 )
-"""The magics whose records have no timestamps."""
+"""Magics whose records have no timestamps."""
 
 MESSAGES: Final = pa.array(
     [kind.magic for kind in KINDS.values() if not kind.has_record_sets], pa.int64()
 )
-"""The magics whose entries are one message each, or wrappers."""
+"""Magics whose entries are single messages or wrappers."""
 
 COMPRESSIONS: Final = tuple(
     CompressionType(i).name.lower() if i in list(CompressionType) else f"unknown({i})"
     for i in range(8)
 )
-"""By the id that is stored."""
+"""Names of compression types, by stored id."""
 
 CONTROL_TYPES: Final = (*(kind.name for kind in ControlRecordType), "UNKNOWN")
 
@@ -59,25 +59,25 @@ SIMPLE: Final[dict[str, tuple[pa.DataType, bool]]] = {
     "batch_position": (pa.int64(), False),
     "batch_base_offset": (pa.int64(), False),
 }
-"""Type and whether null occurs, of the columns that are the same in all layouts."""
+"""Type and nullability of the columns that are the same in all layouts."""
 
 COLUMNS: Final = (*DEFAULT_COLUMNS, *(name for name in SIMPLE if name not in DEFAULT_COLUMNS))
 
 
 def bytes_type(layout: Layout) -> pa.DataType:
-    """Of keys and values."""
+    """Return the type of keys and values."""
     return pa.binary_view() if layout == "view" else pa.binary()
 
 
 def header_key_type(layout: Layout, header_keys: HeaderKeys) -> pa.DataType:
-    """Of the keys of headers."""
+    """Return the type of header keys."""
     if header_keys == "binary":
         return bytes_type(layout)
     return pa.string_view() if layout == "view" else pa.string()
 
 
 def headers_type(layout: Layout, header_keys: HeaderKeys) -> pa.DataType:
-    """Of the headers of a record."""
+    """Return the type of the headers of a record."""
     key = pa.field("key", header_key_type(layout, header_keys), nullable=False)
     return pa.list_(
         pa.field("item", pa.struct([key, pa.field("value", bytes_type(layout))]), nullable=False)
@@ -86,12 +86,12 @@ def headers_type(layout: Layout, header_keys: HeaderKeys) -> pa.DataType:
 
 @dataclass(frozen=True)
 class Place:
-    """What the directory of a log says.
+    """Topic and partition of a log, from the name of its directory.
 
     Attributes:
-        topic: None if it says nothing.
-        partition: None if it says nothing.
-        topics: all topics of a log directory, so that all record batches have one dictionary.
+        topic: name of the topic; None if not known.
+        partition: number of the partition; None if not known.
+        topics: all topics of a log directory, so that all record batches share one dictionary.
     """
 
     topic: str | None = None
@@ -104,15 +104,15 @@ _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Request:
-    """What is wanted; see ``Columnar.to_batches``.
+    """Request for columns and rows; see ``Columnar.to_batches``.
 
-    ``progress`` is told the name of a file and how many bytes of it were done.
+    ``progress`` is called with the name of a file and the number of bytes just read from it.
 
-    ``compact`` gives memory that copied bytes do not fill back, which takes another copy of a part:
-    for tables, whose record batches stay.
+    ``compact`` frees the unused part of buffers with copied bytes, at the cost of another copy of
+    some of them. Use it for tables, which keep their record batches.
 
-    ``start_position`` is the byte offset of the entry that a segment is read from: for those who
-    read it in parts.
+    ``start_position`` is the byte position of the first entry to read, for callers that read a
+    segment in parts.
     """
 
     columns: tuple[str, ...]
@@ -129,13 +129,13 @@ class Request:
     progress: Callable[[str, int], None] | None = None
 
     def __post_init__(self) -> None:
-        """Bounds become such as 64 bits hold: a start behind all is an empty range, an end none."""
+        """Clamp bounds to 64 bits: a start above them selects nothing, an end is no bound."""
         for what in ("offset", "timestamp"):
             low, high = getattr(self, f"start_{what}"), getattr(self, f"end_{what}")
             if high is not None and high > _HIGHEST:
                 high = None
                 if low is None and what == "timestamp":
-                    low = _LOWEST  # a bound of any kind leaves records without timestamp out
+                    low = _LOWEST  # any bound excludes records without a timestamp
             if low is not None and low > _HIGHEST:
                 high = _LOWEST
             object.__setattr__(self, f"start_{what}", _clamped(low))
@@ -153,7 +153,7 @@ class Request:
 
     @property
     def wanted(self) -> Wanted:
-        """What a reader of columns has to read."""
+        """The selection for a reader of columns."""
         return Wanted(
             start_offset=self.start_offset,
             end_offset=self.end_offset,
@@ -165,11 +165,11 @@ class Request:
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of what is wanted."""
+        """The schema of the requested columns."""
         return pa.schema([self.field(name) for name in self.columns])
 
     def field(self, name: str) -> pa.Field:
-        """The field of a column."""
+        """Return the field of a column."""
         if name in ("key", "value"):
             return pa.field(name, bytes_type(self.layout))
         if name == "headers":
@@ -179,10 +179,15 @@ class Request:
 
 
 def request_of(default: Sequence[str], columns: Sequence[str] | None, **options: object) -> Request:
-    """A request that can be answered.
+    """Return a valid request.
+
+    Args:
+        default: names of the columns if ``columns`` is None.
+        columns: names of the columns.
+        options: other attributes of the request.
 
     Raises:
-        ValueError: there is no such column or option; a column twice, or none.
+        ValueError: a column or option is invalid, a column is named twice, or none is named.
     """
     if isinstance(columns, str):
         raise ValueError("columns is a list of names")
@@ -209,4 +214,4 @@ def _clamped(bound: int | None) -> int | None:
 
 
 MAX_CHUNK: Final = 1 << 30
-"""Views and offsets of 32 bits reach 2 GiB of a buffer."""
+"""Largest ``max_bytes``: 32-bit offsets and views can address 2 GiB of a buffer."""
