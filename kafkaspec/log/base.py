@@ -1,4 +1,4 @@
-"""What a segment, a partition and a log directory offer alike."""
+"""The common interface of a segment, a partition and a log directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafkaspec.model import Record
 
 
 class Log(Columnar, ABC):
-    """A segment, a partition or a log directory: what ``kafkaspec.open`` returns."""
+    """A segment, a partition or a log directory, as ``kafkaspec.open`` returns it."""
 
     @abstractmethod
     def batches(self, *, start_offset: int | None = None) -> Iterator[Batch]:
@@ -36,7 +36,7 @@ class Log(Columnar, ABC):
         plain: bool = False,
         use_index: bool = True,
     ) -> Found:
-        """Return where an offset or a timestamp is; see ``Segment.find``."""
+        """Find an offset or a timestamp; see ``Segment.find``."""
 
     @abstractmethod
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""One entry of a log, the same to its user whatever its magic is."""
+"""One entry of a log, with the same interface for every magic."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Record
 
 CrcPolicy = Literal["error", "flag", "ignore"]
-"""What a wrong CRC means when records are read: refuse them, deliver them, or do not look."""
+"""Policy for a wrong CRC when records are read: refuse, deliver, or do not check."""
 
 CREATE_TIME: Final = "CreateTime"
 LOG_APPEND_TIME: Final = "LogAppendTime"
 NO_TIMESTAMP_TYPE: Final = "NoTimestampType"
 
 NONE: Final = -1
-"""No producer, no sequence number, no leader epoch."""
+"""Value for no producer, no sequence number, no leader epoch."""
 
 NO_TIMESTAMP: Final = -1
-"""A timestamp that is not there, as Kafka reports it."""
+"""Value of a missing timestamp, as Kafka reports it."""
 
 _CHECKSUMS: Final[dict[str, Callable[[Buffer], int]]] = {"crc32": crc32, "crc32c": crc32c}
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What all batches of one input share.
+    """Settings that all batches of one input share.
 
     Attributes:
-        codec: reads the records.
+        codec: the codec that reads the records.
         file: name of the input for errors.
-        crc: what a wrong CRC means.
-        max_output: bytes that one batch may decompress to.
+        crc: policy for a wrong CRC.
+        max_output: maximum number of bytes that one batch may decompress to.
         check: raises if the input is no longer what it was.
         base_offset: position of the input in its log, for formats whose offsets are positions.
     """
@@ -62,14 +62,14 @@ class Context:
 class Batch(ABC):
     """One log entry: a record batch of magic 2, a message of magic 0 or 1, or a wrapper of those.
 
-    Making one parses the header only. ``records`` decompresses and parses the rest, each time it
-    is called; nothing of that is kept.
+    Making one parses the header only. ``records`` decompresses and parses the rest each time it
+    is called and keeps nothing.
 
     Attributes:
-        kind: what its format has, as the specification says.
+        kind: properties of its format, from the specification.
         position: byte offset of the entry in the file.
         size: bytes of the entry, its offset and size fields included.
-        message: the parsed header, of the typed model.
+        message: the parsed header, an object of the typed model.
     """
 
     __slots__ = ("_bytes", "_context", "_crc_valid", "kind", "message", "position", "size")
@@ -99,7 +99,7 @@ class Batch(ABC):
 
     @property
     def end(self) -> int:
-        """Byte offset behind the entry."""
+        """Byte offset after the entry."""
         return self.position + self.size
 
     @property
@@ -109,7 +109,7 @@ class Batch(ABC):
 
     @property
     def magic(self) -> int:
-        """Number of the format: 0, 1 or 2. What that means is asked of ``kind``."""
+        """Number of the format: 0, 1 or 2. ``kind`` says what the format has."""
         return self.kind.magic
 
     @property
@@ -138,7 +138,7 @@ class Batch(ABC):
 
     @property
     def is_compressed(self) -> bool:
-        """Whether the codec is another than ``none``."""
+        """Whether the codec is not ``none``."""
         return self.compression != CompressionType.NONE
 
     # -- offsets ----------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class Batch(ABC):
     @property
     @abstractmethod
     def last_offset(self) -> int:
-        """Last offset as first written; the next batch begins behind it. Never decompresses."""
+        """Last offset as first written; the next batch begins after it. Never decompresses."""
 
     @property
     def next_offset(self) -> int:
@@ -186,7 +186,7 @@ class Batch(ABC):
     @property
     @abstractmethod
     def num_records(self) -> int | None:
-        """Number of records, None for a legacy wrapper that was not decompressed yet."""
+        """Number of records, None for a legacy wrapper that is not decompressed yet."""
 
     # -- times ------------------------------------------------------------------------------
 
@@ -204,24 +204,24 @@ class Batch(ABC):
 
     @property
     def base_timestamp(self) -> int | None:
-        """What the deltas of magic 2 count from, in ms since the Unix epoch; None below."""
+        """Base of the timestamp deltas of magic 2, in ms since the Unix epoch; None below."""
         return None
 
     @property
     def delete_horizon(self) -> int | None:
-        """When tombstones and markers may go (KIP-534), in ms since the Unix epoch, or None."""
+        """Time when tombstones and markers may go (KIP-534), in ms since the epoch, or None."""
         return None
 
     # -- producer ---------------------------------------------------------------------------
 
     @property
     def partition_leader_epoch(self) -> int:
-        """Epoch of the leader that appended it, -1 unknown and below magic 2."""
+        """Epoch of the leader that appended it, -1 if unknown or below magic 2."""
         return -1
 
     @property
     def producer_id(self) -> int:
-        """Idempotent or transactional producer, -1 for none."""
+        """Id of the idempotent or transactional producer, -1 for none."""
         return -1
 
     @property
@@ -250,7 +250,7 @@ class Batch(ABC):
         return False
 
     def sequence(self, offset: int) -> int:
-        """Sequence number of the record with that offset, -1 for none."""
+        """Return the sequence number of the record with this offset, -1 for none."""
         return -1
 
     # -- checksum ---------------------------------------------------------------------------
@@ -263,25 +263,25 @@ class Batch(ABC):
 
     @property
     def crc_valid(self) -> bool:
-        """Whether the stored checksum is that of the bytes. Computed once, when first asked."""
+        """Whether the stored checksum matches the bytes; computed once, on first use."""
         if self._crc_valid is None:
             self._context.check()
             self._crc_valid = self.computed_crc() == self.crc
         return self._crc_valid
 
     def computed_crc(self) -> int:
-        """The checksum of the bytes as they are."""
+        """Return the checksum of the stored bytes."""
         checksum = self._checksum
         return _CHECKSUMS[checksum.algorithm](self._bytes[self.framing.size + checksum.start :])
 
     @property
     def _checksum(self) -> Checksum:
         checksum = LAYOUTS[self.kind.key].checksum
-        assert checksum is not None  # the linter sees to it
+        assert checksum is not None  # the linter ensures this
         return checksum
 
     def crc_error(self) -> KafkaSpecError:
-        """The error that says that the checksum does not match."""
+        """Return the error for a checksum that does not match."""
         checksum = self._checksum
         return make_error(
             Reason.CHECKSUM_MISMATCH,
@@ -298,17 +298,17 @@ class Batch(ABC):
     @property
     @abstractmethod
     def payload_field(self) -> str:
-        """Id of the field that holds what may be compressed."""
+        """Id of the field that may be compressed."""
 
     @property
     def payload_path(self) -> str:
-        """Path of that field in the data."""
+        """Path of the payload in the data."""
         return f"{self.framing.message_path}/{self.payload_field}"
 
     @property
     @abstractmethod
     def payload(self) -> Buffer | None:
-        """What is compressed, as it is stored: records, or the value of a legacy message."""
+        """The payload as it is stored: records, or the value of a legacy message."""
 
     @property
     @abstractmethod
@@ -316,10 +316,10 @@ class Batch(ABC):
         """Byte offset of ``payload`` in the file."""
 
     def decompressed(self, max_output: int | None = None) -> Buffer:
-        """The payload after decompression; itself if it is not compressed.
+        """Return the payload after decompression; itself if it is not compressed.
 
         Args:
-            max_output: bytes that it may have; that of the segment by default.
+            max_output: maximum number of bytes; that of the segment by default.
 
         Raises:
             UnsupportedError: an id without codec, or one that the magic may not use.
@@ -341,7 +341,7 @@ class Batch(ABC):
 
     @abstractmethod
     def records(self, max_output: int | None = None) -> list[Record]:
-        """All records, control records included, in the order in which they lie there.
+        """Return all records, control records included, in stored order.
 
         Args:
             max_output: bytes that the payload may decompress to; that of the segment by default.
@@ -352,7 +352,7 @@ class Batch(ABC):
         """
 
     def control_records(self, max_output: int | None = None) -> list[ControlRecord]:
-        """The records of a control batch, decoded; [] for any other batch.
+        """Return the records of a control batch, decoded; [] for any other batch.
 
         Raises:
             KafkaSpecError: as ``records``, or a key or value cannot be decoded.
@@ -370,11 +370,11 @@ class Batch(ABC):
 
     @property
     def _origin(self) -> Origin:
-        """Where the payload lies, for what is read from it."""
+        """Return the origin of the payload, for errors about its content."""
         return Origin(self.file, self.payload_position, self.is_compressed, self.payload_path)
 
     def error(self, reason: Reason, detail: str) -> KafkaSpecError:
-        """An error about the payload as a whole."""
+        """Return an error about the payload as a whole."""
         return make_error(
             reason,
             detail,

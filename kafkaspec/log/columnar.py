@@ -1,7 +1,7 @@
-"""What a log offers as columns. Making them is the work of the layer above, which is handed in.
+"""The columns of a log. The layer above makes them and is registered here.
 
-``kafkaspec`` itself, which knows all layers, hands in ``kafkaspec.arrow`` for it. So this layer
-imports nothing from above, and PyArrow is loaded when columns are first asked for.
+``kafkaspec`` itself, which knows all layers, registers ``kafkaspec.arrow``. So this layer imports
+nothing from above, and PyArrow is loaded when columns are first used.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ never copied. ``binary``: they are copied into memory of their own, which all of
 take (``take``, ``filter`` and ``sort`` do not take views yet)."""
 
 HeaderKeys = Literal["string", "strict", "binary"]
-"""Keys of headers that are not UTF-8. ``string``: each malformed sequence becomes U+FFFD, as a
+"""Header keys that are not UTF-8. ``string``: each malformed sequence becomes U+FFFD, as a
 Java consumer shows it. ``strict``: they are an error. ``binary``: keys are bytes, as stored."""
 
 CHUNK_BYTES = 8 << 20
-"""Bytes of a record batch unless the caller says otherwise."""
+"""Default number of bytes of a record batch."""
 
 
 class Provider(Protocol):
-    """What makes columns: the module ``kafkaspec.arrow``."""
+    """The maker of columns: the module ``kafkaspec.arrow``."""
 
     def schema_of(self, log: Any) -> pa.Schema: ...
     def read(self, log: Any, **options: Any) -> pa.RecordBatchReader: ...
@@ -36,11 +36,11 @@ class Provider(Protocol):
 
 
 class Columnar:
-    """Columns of something that holds records.
+    """Columns of records.
 
     Columns:
         * by default ``offset``, ``timestamp``, ``timestamp_type``, ``key``, ``value``, ``headers``,
-          behind ``topic`` and ``partition`` where there may be several of them;
+          after ``topic`` and ``partition`` if there may be several of them;
         * on request ``topic``, ``partition``, ``leader_epoch``, ``magic``, ``compression``,
           ``producer_id``, ``producer_epoch``, ``sequence``, ``transactional``, ``control_type``,
           ``batch_position``, ``batch_base_offset``.
@@ -67,29 +67,29 @@ class Columnar:
         include_control: bool = False,
         header_keys: HeaderKeys = "string",
     ) -> pa.RecordBatchReader:
-        """The records as a stream of record batches, which are made one at a time.
+        """Return the records as a stream of record batches, which are made one at a time.
 
         Memory is bounded: a record batch holds whole Kafka batches of ``max_bytes`` together, after
         decompression; its columns come on top. Only a Kafka batch that is larger by itself makes a
         larger one.
 
         Args:
-            columns: names in the order that is wanted; only they are built.
+            columns: names in the wanted order; only these are built.
             start_offset: smallest offset; found through the offset index.
-            end_offset: first offset that is not wanted. Nothing is read behind the batch that
-                reaches it.
+            end_offset: first offset to leave out. Nothing is read after the batch that reaches
+                it.
             start_timestamp: smallest timestamp in ms since the Unix epoch. Batches whose header
                 says that they end before are not read, as Kafka's own look-up does.
-            end_timestamp: first timestamp that is not wanted. With a range of timestamps, records
+            end_timestamp: first timestamp to leave out. With a range of timestamps, records
                 without a timestamp are left out.
-            layout: of keys and values, see ``Layout``.
-            max_bytes: of Kafka data in a record batch.
-            include_control: whether control records come too, as no consumer sees them.
-                ``control_type`` tells them from data.
+            layout: layout of keys and values, see ``Layout``.
+            max_bytes: bytes of Kafka data in a record batch.
+            include_control: whether to include control records, which no consumer sees.
+                ``control_type`` distinguishes them from data.
             header_keys: see ``HeaderKeys``.
 
         Raises:
-            KafkaSpecError: while reading: what ``records`` raises, behind the same records.
+            KafkaSpecError: while reading: as ``records`` raises it, after the same records.
             ValueError: no such column or option.
             ImportError: PyArrow is not installed.
         """
@@ -107,11 +107,11 @@ class Columnar:
         )
 
     def to_arrow(self, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:
-        """The records as one table; takes what ``to_batches`` takes."""
+        """Return the records as one table; takes what ``to_batches`` takes."""
         return _provider().read(self, columns=columns, compact=True, **options).read_all()
 
     def batch_table(self) -> pa.Table:
-        """The headers of all batches as a table, a row each: for planning.
+        """Return the headers of all batches as a table with one row each, for planning.
 
         Raises:
             KafkaSpecError: an entry that cannot be parsed, as ``batches`` raises it.
@@ -120,7 +120,7 @@ class Columnar:
         return _provider().read_headers(self)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The default columns for DuckDB, Polars, pandas and others; a new stream each time."""
+        """Return the default columns for DuckDB, Polars, pandas ...; a new stream each time."""
         return self.to_batches().__arrow_c_stream__(requested_schema)
 
 

@@ -1,4 +1,4 @@
-"""What control records say: end of a transaction, leader change, KRaft snapshots."""
+"""Decode control records: end of a transaction, leader change, KRaft snapshots."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class ControlRecord:
     """A decoded control record.
 
     Attributes:
-        record: as it is stored.
+        record: the record as it is stored.
         key: version and type.
         body: ``EndTransactionMarker``, ``LeaderChangeMessage``, ``SnapshotHeaderRecord``,
             ``SnapshotFooterRecord``, ``KraftVersionRecord``, ``VotersRecord``, or
-            ``UnknownControlRecord`` with the bytes for a type that is not described. None where
-            an unknown type has no value.
+            ``UnknownControlRecord`` with the bytes for a type that is not described. None if
+                an unknown type has no value.
     """
 
     record: Record
@@ -47,10 +47,10 @@ def decode_control(
     """Decode one record of a batch with the control attribute.
 
     Kafka: ``ControlRecordType.parse``, ``ControlRecordUtils``. Readers skip types that they do
-    not know; so these are no error here.
+    not know, so these are not errors here.
 
     Raises:
-        KafkaSpecError: key or value is null, too short, or of a negative version.
+        KafkaSpecError: key or value is null, too short, or has a negative version.
     """
     reader = codec if isinstance(codec, Codec) else get_codec(codec)
     if record.key is None:

@@ -1,4 +1,4 @@
-"""Entries that hold records of their own: record batches of magic 2, and what follows it."""
+"""Entries that hold records of their own: record batches of magic 2 and later formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DefaultBatch(Batch):
     __slots__ = ()
 
     message: RecordBatch
-    """A later format has a class of its own, with the same fields as far as it has them."""
+    """A later format has its own class, with the same fields as far as it has them."""
 
     @property
     def base_offset(self) -> int:
@@ -104,13 +104,13 @@ class DefaultBatch(Batch):
         return self._context.codec.decode_records(self.message, payload, origin=self._origin)
 
     def record_set(self, max_output: int | None = None) -> Any:
-        """Return the records as the specification has them, with deltas and attributes.
+        """Return the records as objects of the typed model, with deltas and attributes.
 
         Returns:
             A ``RecordSet`` of the typed model, or that of a later format.
 
         Raises:
-            KafkaSpecError: the payload cannot be read. The CRC is not looked at.
+            KafkaSpecError: the payload cannot be read. The CRC is not checked.
         """
         if self.message.num_records == 0:
             classes = record_classes(self.message)

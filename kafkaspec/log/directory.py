@@ -20,7 +20,7 @@ from kafkaspec.model import Record
 
 
 class LogDirectory(Log):
-    """What ``log.dirs`` of a broker names.
+    """A directory of ``log.dirs`` of a broker.
 
     Attributes:
         path: of the directory.
@@ -59,7 +59,7 @@ class LogDirectory(Log):
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
-        """What the broker has noted: high watermarks, log start offsets, cluster, node ..."""
+        """The broker's checkpoints: high watermarks, log start offsets, cluster, node ..."""
         return Checkpoints(self.path)
 
     def batches(self, *, start_offset: int | None = None) -> Iterator[Batch]:
@@ -77,7 +77,7 @@ class LogDirectory(Log):
     def records(
         self, start_offset: int | None = None, *, control: bool = False
     ) -> Iterator[Record]:
-        """The records of all partitions, one partition behind the other.
+        """Yield the records of all partitions, one partition after the other.
 
         Partitions come by topic and number, those that are being deleted or moved too; within one
         the order is that of its log. One segment is open at a time, and one batch decompressed. A
@@ -85,8 +85,8 @@ class LogDirectory(Log):
         ``to_batches`` for the columns ``topic`` and ``partition``.
 
         Args:
-            start_offset: smallest offset of each partition that is wanted.
-            control: whether control records, which no consumer sees, come too.
+            start_offset: smallest wanted offset of each partition.
+            control: whether to include control records, which no consumer sees.
 
         Raises:
             KafkaSpecError: a batch cannot be read.

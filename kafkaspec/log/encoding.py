@@ -1,4 +1,4 @@
-"""Records to the bytes of log entries, and back."""
+"""Encode records as log entries, and decode them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kafkaspec.model import Record
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What ``encode`` was told, but the records."""
+    """The arguments of ``encode``, without the records."""
 
     codec: Codec
     kind: EntryKind
@@ -38,7 +38,7 @@ class Options:
     max_timestamp: int
     delete_horizon: int | None
     header: Mapping[str, Any]
-    """Fields of the header that are not their default, by name."""
+    """Fields of the header that do not have their default, by name."""
     fields: Sequence[Mapping[str, Any]] | None
 
 
@@ -69,25 +69,25 @@ def encode(
     Unix epoch.
 
     Args:
-        records: what to write, in the order in which they shall lie there.
+        records: the records, in the order in which they are stored.
         magic: one of ``kafkaspec.layout.kinds.MAGICS``: 0, 1 or 2.
         compression: one of ``kafkaspec.compression.NAMES``: ``none``, ``gzip`` and so on.
-        level: of the compression (KIP-390); Kafka's default if None.
-        base_offset: what offsets of the batch count from; the offset of the first record if None.
+        level: level of the compression (KIP-390); Kafka's default if None.
+        base_offset: base of the offsets of the batch; the offset of the first record if None.
             A batch without records needs it.
         last_offset: last offset of the batch; that of the last record if None. Compaction keeps it
             when it removes that record.
         timestamp_type: ``CreateTime``, or ``LogAppendTime``: then every record is read back with
             ``max_timestamp``, and in magic 2 its own timestamp stays in the bytes unseen.
-        max_timestamp: largest timestamp in the header. None: that of the records; with
-            ``LogAppendTime`` they must all have the same then.
-        producer_id: idempotent or transactional producer, -1 for none.
+        max_timestamp: largest timestamp in the header. None: that of the records, which with
+            ``LogAppendTime`` must all have the same.
+        producer_id: id of the idempotent or transactional producer, -1 for none.
         producer_epoch: its epoch.
         base_sequence: sequence number of the first record.
         transactional: whether the records belong to a transaction.
         control: whether they are control records.
-        partition_leader_epoch: epoch of the leader, -1 unknown.
-        delete_horizon: when tombstones and markers may be removed (KIP-534).
+        partition_leader_epoch: epoch of the leader, -1 if unknown.
+        delete_horizon: time when tombstones and markers may be removed (KIP-534).
         header: values for fields of the header that no other argument sets, by their dotted name
             in the specification, such as ``attributes.reserved``.
         fields: for each record, values for fields that ``Record`` does not have, such as
@@ -153,7 +153,7 @@ def decode(
     crc: CrcPolicy = "error",
     max_output: int = DEFAULT_MAX_OUTPUT,
 ) -> list[Record]:
-    """All records in a buffer of whole log entries, control records included.
+    """Return all records in a buffer of whole log entries, control records included.
 
     Args:
         data: entries of any magic; all of it must be entries.
@@ -193,13 +193,13 @@ def _batch(records: Sequence[Record], options: Options) -> bytes:
 
 
 def batch_entry(batch: Any, records: bytes, codec: Codec, level: int | None) -> bytes:
-    """Return the entry of a batch.
+    """Return the entry that holds a batch.
 
     Args:
-        batch: its header, of the typed model, with the compression that the records shall have.
+        batch: its header, an object of the typed model, with the compression of the records.
         records: its records, not compressed.
-        codec: that writes.
-        level: of the compression, None for Kafka's default.
+        codec: the codec that writes.
+        level: level of the compression, None for Kafka's default.
 
     Raises:
         KafkaSpecError: ``unencodable``: a field does not fit.
@@ -232,7 +232,7 @@ def _wrapper(records: Sequence[Record], options: Options) -> bytes:
     base = options.base_offset if relative else 0
     if relative and base < 0:
         raise _refuse(f"record {records[0].offset}: relative offsets need a base of 0 or more")
-    # Brokers stamp the wrapper in place and leave what is in it as the producer wrote it.
+    # Brokers stamp the wrapper in place and leave its content as the producer wrote it.
     template = _template(options, TimestampType.CREATE_TIME, CompressionType.NONE)
     inner = b"".join(
         _message(template, options, record.offset - base, record.timestamp, record)
@@ -249,7 +249,7 @@ def _wrapper(records: Sequence[Record], options: Options) -> bytes:
 def _template(
     options: Options, timestamp_type: TimestampType, compression: CompressionType
 ) -> LegacyMessage:
-    """Return a message that lacks what each record has."""
+    """Return a message without the fields of each record."""
     message: LegacyMessage = new_message(
         options.kind,
         {
@@ -293,7 +293,7 @@ def _largest(records: Sequence[Record], append_time: bool) -> int:
 def _refuse_what_messages_lack(
     records: Sequence[Record], options: Options, last_offset: int | None
 ) -> None:
-    """Refuse what one message has no place for, and say so of the option and not of a record."""
+    """Refuse options that a message has no place for; the error names the option."""
     kind = options.kind
     foreign = [name for name in options.header if name not in kind.header]
     lacking = {

@@ -27,7 +27,7 @@ from kafkaspec.log.formats import FORMATS, FormatName, format_of
 from kafkaspec.model import Buffer
 
 TailPolicy = Literal["stop", "error"]
-"""What a cut entry or zeros at the end mean: the end of the log, or an error."""
+"""Policy for a cut entry or zeros at the end: the end of the log, or an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Tail:
     """Bytes at the end of a segment that are no entry.
 
     Attributes:
-        position: byte offset where they begin: where the log ends.
-        size: how many there are.
+        position: byte offset of the first one: the end of the log.
+        size: number of bytes.
         reason: ``short``, fewer bytes than reach up to a magic byte; ``torn``, an entry that
             reaches beyond the end; ``zeros``, preallocated; ``corrupt``, a size that no entry can
-            have, so that nothing behind it can be found.
+            have, so that nothing after it can be found.
     """
 
     position: int
@@ -57,19 +57,19 @@ class Tail:
 
 
 class Entries(FilesBeside):
-    """The entries of a segment, and the files beside it: what ``Segment`` is built on.
+    """The entries of a segment, and the files beside it: the base of ``Segment``.
 
     Attributes:
-        path: of the file, None for a buffer.
-        name: of the file as errors give it, None for a buffer without a name.
-        base_offset: from the file name, None if that says none. Nothing else ties the entries to
+        path: path of the file, None for a buffer.
+        name: name of the file in errors, None for a buffer without a name.
+        base_offset: offset in the file name, None if it has none. Nothing else ties the entries to
             it: the first one may have a larger offset.
-        size: bytes.
+        size: number of bytes.
         modified: modification time of the file in ms since the Unix epoch, None for a buffer.
         format: what the entries are.
-        codec: what parses.
-        tail: what ended the last pass of ``batches`` or ``scan`` over the file, None if the last
-            entry ended where the file does, or if no pass has reached the end yet.
+        codec: the codec that parses.
+        tail: the bytes that ended the last pass of ``batches`` or ``scan`` over the file, None if
+            the last entry ended where the file does, or if no pass has reached the end yet.
     """
 
     def __init__(
@@ -88,15 +88,15 @@ class Entries(FilesBeside):
         """Map a file, or take a buffer. Nothing is parsed yet.
 
         Args:
-            path_or_buffer: a path, a URL, or bytes, or what reads them in parts.
+            path_or_buffer: a path, a URL, bytes, or an object that reads them in parts.
             codec: name or instance; the default codec if None.
             crc: ``error``, reading records of a batch with a wrong CRC fails; ``flag``, it does
                 not, and ``Batch.crc_valid`` says it; ``ignore``, the same, and nothing is
-                computed unless asked for. ``batches`` never looks at a CRC.
+                    computed unless needed. ``batches`` never checks a CRC.
             tail: ``stop``, as Kafka's reader; ``error``, what is no entry at the end is an error.
-            max_output: bytes that the payload of one batch may decompress to.
-            base_offset: instead of that in the file name.
-            name: of a buffer, for errors.
+            max_output: maximum number of bytes that the payload of one batch may decompress to.
+            base_offset: base offset that replaces the one in the file name.
+            name: name of a buffer, for errors.
             log_format: ``0.7`` for entries of Kafka 0.7 under another name than theirs
                 (``.kafka``); a name of theirs says it.
             mapped: False reads the file in parts and never maps it: slower, but a file that
@@ -137,7 +137,7 @@ class Entries(FilesBeside):
     # -- entries ----------------------------------------------------------------------------
 
     def entries(self, position: int = 0) -> Iterator[Batch]:
-        """Yield the entries from a byte offset on. Only headers are read.
+        """Yield the entries from a byte offset on, reading only headers.
 
         Raises:
             KafkaSpecError: an entry that cannot be parsed; with ``tail="error"`` also bytes at
@@ -149,11 +149,11 @@ class Entries(FilesBeside):
             yield item
 
     def scan(self, start_position: int = 0) -> Iterator[Batch | KafkaSpecError]:
-        """The batches in order, and in their place the error of each that cannot be parsed.
+        """Return the batches in order, with the error of each one that cannot be parsed.
 
-        It goes on behind a broken entry as long as the size of that is sound, and ends where it
-        is not (``tail`` is ``corrupt`` then). What ends the log is in ``tail``, whatever the
-        ``tail`` option says. Checksums are not looked at.
+        It continues after a broken entry as long as the size of the entry is sound, and ends if it
+        is not (``tail`` is then ``corrupt``). ``tail`` says how the log ends, whatever the ``tail``
+        option is. Checksums are not checked.
 
         Raises:
             CorruptError: ``changed``, the file became shorter.
@@ -161,11 +161,11 @@ class Entries(FilesBeside):
         return self._scan(start_position, stop=True)
 
     def batch_at(self, position: int, cursor: Cursor | None = None) -> Batch:
-        """The batch that starts at a byte offset.
+        """Return the batch that starts at a byte offset.
 
         Args:
             position: the byte offset.
-            cursor: of a pass that is under way.
+            cursor: the cursor of the current pass.
 
         Raises:
             KafkaSpecError: there is none; a cut one is an error here.
@@ -181,28 +181,28 @@ class Entries(FilesBeside):
 
     @property
     def crc(self) -> CrcPolicy:
-        """What a wrong CRC means when records are read."""
+        """Policy for a wrong CRC when records are read."""
         return self._context.crc
 
     @property
     def max_output(self) -> int:
-        """Bytes that the payload of one batch may decompress to."""
+        """Maximum number of bytes that the payload of one batch may decompress to."""
         return self._context.max_output
 
     def cursor(
         self, allocate: Allocate = bytearray, most: int = MOST_AHEAD, *, sparse: bool = False
     ) -> Cursor:
-        """The bytes of the segment for one pass.
+        """Return the bytes of the segment for one pass.
 
         Args:
-            allocate: where memory for windows of a file that is not mapped comes from.
-            most: bytes of a window.
-            sparse: the pass only wants headers: windows begin small and leave out large batches.
+            allocate: function that allocates memory for windows of a file that is not mapped.
+            most: maximum number of bytes of a window.
+            sparse: the pass reads only headers: windows begin small and leave out large batches.
         """
         return self._source.cursor(allocate, most, sparse=sparse)
 
     def around(self, cursor: Cursor, position: int) -> tuple[memoryview, int]:
-        """A buffer with all of the entry at ``position`` that the input has, and its position."""
+        """Return a buffer with the bytes of the entry at ``position``, and its position."""
         framing = self.format.framing
         buffer, start = cursor.at(position, framing.up_to_magic)
         if start + len(buffer) < self.size and self.size - position >= framing.size:
@@ -211,7 +211,7 @@ class Entries(FilesBeside):
         return buffer, start
 
     def check(self) -> None:
-        """Make sure that the file is as long as it was when it was opened.
+        """Check that the file is as long as when it was opened.
 
         Raises:
             CorruptError: ``changed``.
@@ -219,7 +219,7 @@ class Entries(FilesBeside):
         self._source.check()
 
     def close(self) -> None:
-        """Give the mapping back as soon as nothing that was handed out needs it."""
+        """Release the mapping as soon as no object needs it."""
         self._source.close()
         self.close_indexes()
 
@@ -242,7 +242,7 @@ class Entries(FilesBeside):
     def _read(
         self, cursor: Cursor, position: int, *, stop: bool
     ) -> tuple[Batch | KafkaSpecError | Tail, int | None]:
-        """The entry at ``position``, and the position of the next one if that can be known."""
+        """Return the entry at ``position``, and the position of the next one if it is known."""
         framing = self.format.framing
         left = self.size - position
         if stop and left <= framing.up_to_magic:
@@ -267,7 +267,7 @@ class Entries(FilesBeside):
         return batch, start + end
 
     def _is_zero(self, cursor: Cursor, position: int) -> bool:
-        """Whether nothing but zeros follows."""
+        """Return whether only zeros follow."""
         while position < self.size:
             buffer, start = cursor.at(position, 1)
             if not is_zero(buffer[position - start :]):

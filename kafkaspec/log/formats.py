@@ -21,7 +21,7 @@ FormatName = Literal["0.7"]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What a log is a sequence of.
+    """A format of a log: its entries, and the classes that read them.
 
     Attributes:
         framing: how entries lie one after the other.

@@ -1,6 +1,6 @@
-"""The headers of a segment by columns, and what can be passed over because of them.
+"""Read the headers of a segment by columns, and skip batches because of them.
 
-Of an input that is read in parts only the headers are read where batches are large: see
+If an input is read in parts and batches are large, only the headers are read: see
 ``Reading.request_bytes``.
 """
 
@@ -15,24 +15,24 @@ from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.entries import Entries
 
 _FIRST: Final = 64
-"""Headers of the first table where few may be enough. Each one that follows has twice as many."""
+"""Number of headers of the first table if few may be enough; each next one has twice as many."""
 _MOST: Final = (1 << 16) - 8
-"""No power of two: columns that lie so far apart would share a few lines of the cache."""
+"""Not a power of two: columns that far apart would share a few lines of the cache."""
 
 
 def header_tables(
     segment: Entries, position: int = 0, *, few: bool = False
 ) -> Iterator[tuple[HeaderTable, int]]:
-    """Tables of headers from an entry on, as long as entries are regular.
+    """Yield tables of headers from an entry on, as long as entries are regular.
 
     Args:
-        segment: whose codec reads them.
+        segment: the segment; its codec reads the headers.
         position: byte offset of an entry.
-        few: whether the caller may have enough of it soon.
+        few: whether the caller may stop soon.
 
     Yields:
-        A table, and the byte offset that its positions count from. The entry behind the last table
-        is one that the codec does not scan, whatever is wrong with it, or the end.
+        A table, and the byte offset that its positions count from. After the last table comes
+        an entry that the codec does not scan, whatever is wrong with it, or the end.
 
     Raises:
         KafkaSpecError: ``changed``, ``unreadable``.
@@ -55,16 +55,16 @@ def header_tables(
 
 
 def skip(segment: Entries, position: int, offset: int) -> tuple[int, int]:
-    """Pass over entries that end below an offset. Only their headers are looked at.
+    """Skip entries that end below an offset. Only their headers are read.
 
     Args:
-        segment: where.
+        segment: the segment.
         position: byte offset of the entry to begin with.
-        offset: the first one that is wanted.
+        offset: first wanted offset.
 
     Returns:
-        The byte offset of an entry, and how many in front of it were passed over. It is the first
-        one that ends at or behind ``offset``, or one in front of that which is not regular.
+        The byte offset of an entry, and the number of skipped entries before it. It is the first
+        one that ends at or after ``offset``, or an earlier one that is not regular.
 
     Raises:
         KafkaSpecError: ``changed``, ``unreadable``.
@@ -73,7 +73,7 @@ def skip(segment: Entries, position: int, offset: int) -> tuple[int, int]:
 
 
 def skip_older(segment: Entries, position: int, timestamp: int) -> tuple[int, int]:
-    """Pass over entries whose largest timestamp, by their headers, is below one. See ``skip``."""
+    """Skip entries whose largest timestamp, by their headers, is below one. See ``skip``."""
     return _skip(segment, position, timestamp, _largest_timestamps)
 
 

@@ -2,15 +2,15 @@
 
 The rules are those of Kafka's own iterator (``AbstractLegacyRecordBatch.DeepRecordsIterator``):
 
-* Exactly one level: a compressed message inside of a wrapper is refused.
+* Exactly one level: a compressed message inside a wrapper is refused.
 * Offsets follow the magic of the wrapper. In magic 0 inner offsets are absolute. In magic 1 they
   are relative, and the wrapper has the absolute offset of the last one; a wrapper with offset 0
   leaves them as they are, since old librdkafka wrote absolute ones there.
 * The layout and the timestamp follow the magic of each inner message, which need not be that of
   the wrapper (KAFKA-4298, quirk Q21). With LogAppendTime the time of the wrapper is that of every
-  inner message that has one; what inner attributes say of the time is not looked at.
-* An inner entry that is cut or reaches beyond the end is dropped in silence, and what was in front
-  of it becomes the last one (quirk Q13).
+  inner message that has one; inner attributes do not matter for the time.
+* An inner entry that is cut or reaches beyond the end is dropped silently, and the one before it
+  becomes the last one (quirk Q13).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LAYOUT: Final = LAYOUTS[LEGACY_MESSAGE]
 
 
 def has_relative_offsets(kind: EntryKind) -> bool:
-    """Tell whether offsets inside of a wrapper count from the wrapper.
+    """Return whether offsets inside a wrapper are relative to the wrapper.
 
     They do in formats with timestamps: 0.10 brought both (KIP-31 and KIP-32).
     """
@@ -55,12 +55,12 @@ def has_relative_offsets(kind: EntryKind) -> bool:
 
 
 class InnerMessage(NamedTuple):
-    """A message inside of a wrapper.
+    """A message inside a wrapper.
 
     Attributes:
         offset: absolute offset.
-        message: as it is stored; ``message.offset`` is relative in magic 1.
-        position: of its entry in the decompressed payload.
+        message: the message as it is stored; ``message.offset`` is relative in magic 1.
+        position: byte offset of its entry in the decompressed payload.
         data: the bytes of its entry.
     """
 
@@ -71,13 +71,13 @@ class InnerMessage(NamedTuple):
 
     @property
     def computed_crc(self) -> int:
-        """CRC-32 of the bytes as they are."""
+        """CRC-32 of the stored bytes."""
         assert _LAYOUT.checksum is not None
         return crc32(self.data[FRAMING + _LAYOUT.checksum.start :])
 
     @property
     def crc_valid(self) -> bool:
-        """Whether the stored checksum is that of the bytes."""
+        """Whether the stored checksum matches the bytes."""
         return self.computed_crc == self.message.crc
 
 
@@ -165,10 +165,11 @@ class LegacyBatch(Batch):
         return records
 
     def inner_messages(self, max_output: int | None = None) -> list[InnerMessage]:
-        """The messages inside of a wrapper; their checksums are not looked at.
+        """Return the messages inside a wrapper, without checking their checksums.
 
         Args:
-            max_output: bytes that the payload may decompress to; that of the segment by default.
+            max_output: maximum number of bytes of the decompressed payload; by default that of the
+                segment.
 
         Returns:
             At least one message for a wrapper, none for an entry that is not compressed.
@@ -186,7 +187,7 @@ class LegacyBatch(Batch):
                 entry, after = self._context.codec.parse(
                     ENTRY, payload, position, origin=self._origin
                 )
-            except TruncatedError:  # dropped in silence, as Kafka does (Q13)
+            except TruncatedError:  # dropped silently, as Kafka does (Q13)
                 break
             if KINDS[entry.message.magic].has_record_sets:
                 raise self._foreign_magic(entry.message.magic, position)
@@ -205,7 +206,7 @@ class LegacyBatch(Batch):
         return found
 
     def _shift(self, last_inner: int) -> int:
-        """What is added to each stored inner offset."""
+        """Return the number to add to each stored inner offset."""
         if not has_relative_offsets(self.kind) or self.last_offset == 0:
             return 0
         if self.last_offset < last_inner:
@@ -232,7 +233,7 @@ class LegacyBatch(Batch):
     def _foreign_magic(self, magic: int, position: int) -> KafkaSpecError:
         return make_error(
             Reason.INVALID_VALUE,
-            f"a message of magic {magic} inside of a wrapper of magic {self.magic}",
+            f"a message of magic {magic} inside a wrapper of magic {self.magic}",
             file=self.file,
             offset=self.payload_position,
             inner_offset=position + FRAMING + field_position(_LAYOUT, "magic"),

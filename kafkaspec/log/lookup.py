@@ -1,4 +1,4 @@
-"""Where an offset or a timestamp is.
+"""Find offsets and timestamps.
 
 By offset there is one answer. By timestamp there are two: that of a broker (the
 first segment whose largest timestamp reaches the wanted one decides, and later ones are never
@@ -31,7 +31,7 @@ from kafkaspec.model import Record
 
 @dataclass(frozen=True, slots=True)
 class LargestTimestamp:
-    """What a broker takes for the largest timestamp of a segment.
+    """The largest timestamp of a segment, as a broker sees it.
 
     Attributes:
         value: ms since the Unix epoch; -1 for a buffer without any timestamp.
@@ -45,7 +45,7 @@ class LargestTimestamp:
 
 
 How = Literal["offset", "broker", "plain", "max_timestamp"]
-"""How an answer was looked for; see ``Found``."""
+"""Kind of a look-up; see ``Found``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +54,18 @@ class Found:
 
     Attributes:
         how: ``offset``; for a timestamp ``broker`` or ``plain``; ``max_timestamp``.
-        target: what was looked for, an offset or ms since the Unix epoch; -1 where there is no
+        target: the wanted offset, or ms since the Unix epoch; -1 if there is no
             timestamp.
-        path: segment that decided, even if it has no answer; None if none was tried.
-        batch: where the answer is, None if there is none.
+        path: path of the segment that decided, even if it has no answer; None if none was tried.
+        batch: batch of the answer, None if there is none.
         record: the first record of the batch that qualifies. None by offset if the batch has no
-            record at or behind it any more: compaction removed it.
+            record at or after it any more: compaction removed it.
         index_answer: entry of the offset index that the scan started from, None for none.
         time_index_answer: entry of the time index that led to it, None for none.
         index_rejected: an index gave an entry that cannot be right, so the scan started at 0.
-        scanned_batches: batches whose header was read in all.
-        decided_by: what the broker knew the largest timestamp of the deciding segment from; None
-            where that was not asked.
+        scanned_batches: number of batches whose header was read.
+        decided_by: the largest timestamp of the deciding segment and its source; None if it was
+            not needed.
         last_stable_offset: with ``read_committed``, None otherwise.
         hidden_offset: offset of the answer that ``read_committed`` hides, None for none.
     """
@@ -105,13 +105,13 @@ class Found:
 
 
 Isolation = Literal["read_uncommitted", "read_committed"]
-"""What a consumer asks for: all records, or none of transactions that are still open."""
+"""A consumer's isolation level: all records, or none of transactions that are still open."""
 
 
 def below(found: Found, last_stable_offset: int) -> Found:
-    """The answer under ``read_committed``: none at or behind the last stable offset.
+    """Return the answer under ``read_committed``: none at or after the last stable offset.
 
-    A broker does not look for another one then, even if there is an earlier one.
+    A broker then does not look for another one, even if there is an earlier one.
     """
     found = replace(found, last_stable_offset=last_stable_offset)
     if found.offset is None or found.offset < last_stable_offset:
@@ -120,11 +120,11 @@ def below(found: Found, last_stable_offset: int) -> Found:
 
 
 def start_position(segment: Entries, offset: int) -> tuple[int, OffsetIndexEntry | None, bool]:
-    """Where a scan for ``offset`` starts.
+    """Return the place where a scan for ``offset`` starts.
 
     Returns:
         The byte position, the index entry that says so (None for the start of the segment), and
-        whether an entry was not followed since it cannot be right.
+        whether an entry was ignored because it cannot be right.
     """
     index = segment.offset_index
     if index is None:
@@ -138,9 +138,9 @@ def start_position(segment: Entries, offset: int) -> tuple[int, OffsetIndexEntry
 
 
 def _plausible(segment: Entries, entry: OffsetIndexEntry) -> bool:
-    """Whether a batch starts where the entry says, and not behind the offset that it says.
+    """Return whether a batch starts where the entry says, and not after the entry's offset.
 
-    A broker does not ask. But a reader for damaged logs that follows a wrong entry would hide
+    A broker does not check. But a reader for damaged logs that follows a wrong entry would hide
     records that are there.
     """
     if not 0 <= entry.position < segment.size:
@@ -228,13 +228,13 @@ def largest_timestamp(segment: Entries) -> LargestTimestamp:
 
 
 class MaxTimestamp(NamedTuple):
-    """What a broker that loads a segment takes for its largest timestamp and where that is.
+    """The largest timestamp of a segment and its place, as a broker that loads it sees them.
 
     Attributes:
         timestamp: ms since the Unix epoch, -1 for none.
-        offset: of the batch or record that has it; where the search begins.
-        source: what says so.
-        entry: of the time index, None for none.
+        offset: offset of the batch or record that has it; the search begins there.
+        source: source of the timestamp.
+        entry: entry of the time index, None for none.
     """
 
     timestamp: int
@@ -244,7 +244,7 @@ class MaxTimestamp(NamedTuple):
 
 
 def max_timestamp_so_far(segment: Entries) -> MaxTimestamp:
-    """What the time index says; without an offset index the batches, which a broker reads then.
+    """Return it from the time index; without an offset index from the batches, as a broker does.
 
     Unlike for look-ups by timestamp, the modification time of the file does not count.
     """
@@ -270,8 +270,8 @@ def find_max_timestamp(
     """See ``Segment.find``.
 
     Args:
-        segment: to be searched.
-        known: what ``max_timestamp_so_far`` said of it.
+        segment: the segment to search.
+        known: the result of ``max_timestamp_so_far`` for it.
         use_index: whether the offset index is used to get there.
     """
     wanted = max_timestamp_so_far(segment) if known is None else known

@@ -8,7 +8,7 @@ here. No key, no null, no timestamp exists.
 The rules of a set are those of Kafka's own iterator (``ByteBufferMessageSet.internalIterator``):
 
 * Sets may lie in sets, to any depth; the iterator gives the messages in order.
-* A message that is cut, and fewer than 4 bytes at the end, are dropped in silence; but a set
+* A message that is cut, and fewer than 4 bytes at the end, are dropped silently; but a set
   whose first message is cut is refused.
 * A set may be empty.
 """
@@ -36,11 +36,11 @@ _CODECS: Final = {int(codec): codec.name.lower() for codec in CompressionCodec}
 
 
 class InnerMessage(NamedTuple):
-    """A message inside of a compressed set.
+    """A message inside a compressed set.
 
     Attributes:
-        message: as it is stored.
-        position: of its entry in the decompressed payload that it lies in.
+        message: the message as it is stored.
+        position: byte offset of its entry in the decompressed payload that holds it.
         data: the bytes of its entry.
     """
 
@@ -50,12 +50,12 @@ class InnerMessage(NamedTuple):
 
     @property
     def computed_crc(self) -> int:
-        """CRC-32 of the bytes as they are."""
+        """CRC-32 of the stored bytes."""
         return crc32(self.message.payload)
 
     @property
     def crc_valid(self) -> bool:
-        """Whether the stored checksum is that of the bytes."""
+        """Whether the stored checksum matches the bytes."""
         return self.computed_crc == self.message.crc
 
 
@@ -154,7 +154,7 @@ class MessageSetBatch(Batch):
         return records
 
     def inner_messages(self, max_output: int | None = None) -> Iterator[InnerMessage]:
-        """Yield the messages inside of a compressed set, sets in it before what is in them.
+        """Yield the messages inside a compressed set, sets in it before their messages.
 
         Args:
             max_output: bytes that the set, and all sets in it together, may decompress to; that
@@ -241,7 +241,7 @@ class MessageSetCodec(Codec):
     name = "message_set"
 
     def __init__(self, codec: Codec) -> None:
-        """Args: what parses."""
+        """Make it for a codec."""
         self._codec = codec
 
     def _parse(

@@ -1,4 +1,4 @@
-"""From a path to what it is."""
+"""Open the log at a path."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ def open_log(
         path: a ``.log``, ``.checkpoint`` or, of Kafka 0.7, ``.kafka`` file (also one under another
             name, if it starts with a log entry), a directory of them, or a directory of partition
             directories. A URL of any of these too: it is read in ranges.
-        filesystem: of fsspec or ``pyarrow.fs``, for a path in it or a URL that needs credentials.
+        filesystem: a filesystem of fsspec or ``pyarrow.fs``, for a path in it or a URL that
+            needs credentials.
         options: ``codec``, ``crc``, ``tail``, ``max_output``, ``mapped``, ``log_format``, as
             ``Segment`` takes them.
 
     Raises:
-        KafkaSpecError: ``unreadable``: there is nothing, or it is none of these.
+        KafkaSpecError: ``unreadable``: the path does not exist, or is none of these.
     """
     text = os.fspath(path)
     place = as_path(path) if filesystem is None else cast(Path, remote_path(text, filesystem))

@@ -1,4 +1,4 @@
-"""The directory of one partition: its segments in order and what lies beside them."""
+"""The directory of one partition: its segments in order, and the files beside them."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class Partition(Log):
         self.partition = parsed.partition if parsed else None
         self.state = parsed.state if parsed else ""
         try:
-            # What is no directory: a link that leads nowhere must show when it is opened.
+            # Not a directory: a broken link must show when it is opened.
             self.files = sorted(item for item in self.path.iterdir() if not item.is_dir())
         except OSError as error:
             raise unreadable(str(path), error.strerror or str(error)) from None
 
     @cached_property
     def segment_paths(self) -> list[Path]:
-        """The segments in the order of their offsets; those being deleted or written not.
+        """The segments in the order of their offsets; without those being deleted or written.
 
         They are ``.log`` files or, where there is none, those of Kafka 0.7, ``.kafka``.
         """
@@ -103,12 +103,12 @@ class Partition(Log):
 
     @cached_property
     def log_start_offset(self) -> int | None:
-        """The first offset that a broker delivers; None without a segment.
+        """First offset that a broker delivers; None without a segment.
 
         From ``log-start-offset-checkpoint`` in the directory above, else the name of the first
         segment: without that file records that were deleted come back, and so they do here and
-        on a broker if it cannot be read. ``batches`` and ``records`` begin with the first that is
-        there all the same; only look-ups by timestamp leave out what lies below.
+        on a broker if it cannot be read. ``batches`` and ``records`` still begin with the first
+        offset present; only look-ups by timestamp leave out lower ones.
         """
         if not self.segment_paths:
             return None
@@ -133,9 +133,9 @@ class Partition(Log):
     def last_stable_offset(self) -> int:
         """The first offset of a transaction that no marker has ended, or the end of the log.
 
-        What a consumer with ``read_committed`` sees ends here. As a broker does, it begins with
-        the newest sound producer snapshot and reads the headers of the batches after it. All is
-        taken for replicated: a high watermark below is not looked at. Kafka:
+        A consumer with ``read_committed`` reads up to here. As a broker does, it begins with
+        the newest sound producer snapshot and reads the headers of the batches after it. All
+        records count as replicated: a lower high watermark does not matter. Kafka:
         ``ProducerStateManager.firstUnstableOffset``, ``UnifiedLog.lastStableOffset``; KIP-98.
 
         Raises:
@@ -154,7 +154,7 @@ class Partition(Log):
 
     @property
     def log_end_offset(self) -> int:
-        """The offset after the last batch; the name of the last segment where that has none.
+        """The offset after the last batch; the number of the last segment if it has none.
 
         Raises:
             KafkaSpecError: a segment cannot be read.
@@ -228,14 +228,14 @@ class Partition(Log):
         return partition_metadata.read(path).topic_id if path.exists() else None
 
     def batches(self, *, start_offset: int | None = None) -> Iterator[Batch]:
-        """The batches of all segments in order; see ``Segment.batches``."""
+        """Yield the batches of all segments in order; see ``Segment.batches``."""
         for segment in self.segments_from(start_offset):
             yield from segment.batches(start_offset=start_offset)
 
     def records(
         self, start_offset: int | None = None, *, control: bool = False
     ) -> Iterator[Record]:
-        """The records of all segments in order; see ``Segment.records``."""
+        """Yield the records of all segments in order; see ``Segment.records``."""
         for segment in self.segments_from(start_offset):
             yield from segment.records(start_offset, control=control)
 
@@ -249,20 +249,20 @@ class Partition(Log):
         isolation: lookup.Isolation = "read_uncommitted",
         use_index: bool = True,
     ) -> lookup.Found:
-        """Where an offset or a timestamp is. Give exactly one, or ``max_timestamp``.
+        """Find an offset or a timestamp. Give exactly one, or ``max_timestamp``.
 
         Args:
-            offset: the first batch that ends at or behind it.
+            offset: finds the first batch that ends at or after it.
             timestamp: in ms since the Unix epoch. As a broker answers: the first segment whose
                 largest timestamp reaches it decides, control records count, and records below
                 ``log_start_offset`` do not.
             max_timestamp: the largest timestamp, as a broker answers; see
                 ``kafkaspec.log.lookup``.
             plain: with ``timestamp``: the first data record of any segment instead.
-            isolation: by timestamp; with ``read_committed`` an answer at or behind
-                ``last_stable_offset`` is none, as a broker has it.
-            use_index: whether the indexes are used to get there. What a broker takes for the
-                largest timestamp of a segment always comes from its time index.
+            isolation: by timestamp; with ``read_committed`` an answer at or after
+                ``last_stable_offset`` is hidden, as by a broker.
+            use_index: whether the indexes are used to get there. The largest timestamp
+                of a segment always comes from its time index, as for a broker.
 
         Raises:
             KafkaSpecError: a batch on the way cannot be read.
@@ -341,7 +341,7 @@ class Partition(Log):
         return next(filter(None, map(self._named, names.SEGMENTS)), [])
 
     def _named(self, kind: str) -> list[tuple[int, Path]]:
-        """Base offset and path of the files of a kind in order; those going or coming not."""
+        """Return base offset and path of the files of a kind in order, without temporary ones."""
         parsed = ((names.parse_segment(path.name), path) for path in self.files)
         return sorted(
             (name.base_offset, path)
@@ -350,9 +350,9 @@ class Partition(Log):
         )
 
     def segments_from(self, offset: int | None) -> Iterator[Segment]:
-        """From the last segment on whose name is not above ``offset``, each opened in its turn.
+        """Yield each segment, from the last one whose name is not above ``offset`` on.
 
-        Nothing here keeps a segment: with the last batch of it the mapping goes.
+        Nothing here keeps a segment: its mapping goes with its last batch.
         """
         start = 0
         if offset is not None:

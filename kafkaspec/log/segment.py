@@ -24,15 +24,15 @@ class Segment(Entries, Log):
     def batches(
         self, start_position: int = 0, *, start_offset: int | None = None, use_index: bool = True
     ) -> Iterator[Batch]:
-        """The batches in order. Only headers are read.
+        """Yield the batches in order. Only headers are read.
 
         Args:
             start_position: byte offset of an entry to start at.
             start_offset: skip batches that end below this offset. The offset index leads close to
-                it; without one, the headers in front of it are passed over, and nothing else of
-                those batches is read (behind a URL: where that is less than reading on).
+                it; without one, only the headers of the batches before it are read
+                    (for a URL: if that is less than reading on).
             use_index: whether ``start_offset`` may be looked up in the offset index. The batches
-                are the same; an entry that cannot be right is not followed.
+                are the same; an entry that cannot be right is ignored.
 
         Raises:
             KafkaSpecError: an entry that cannot be parsed; with ``tail="error"`` also bytes at
@@ -64,11 +64,11 @@ class Segment(Entries, Log):
     def records(
         self, start_offset: int | None = None, *, control: bool = False
     ) -> Iterator[Record]:
-        """The records in order, one batch decompressed at a time.
+        """Return the records in order, one batch decompressed at a time.
 
         Args:
-            start_offset: smallest offset that is wanted; found through the index.
-            control: whether control records, which no consumer sees, come too.
+            start_offset: smallest wanted offset; found through the index.
+            control: whether to include control records, which no consumer sees.
 
         Raises:
             KafkaSpecError: a batch cannot be read.
@@ -87,11 +87,11 @@ class Segment(Entries, Log):
         start_offset: int | None = None,
         use_index: bool = True,
     ) -> lookup.Found:
-        """Where an offset or a timestamp is. Give exactly one, or ``max_timestamp``.
+        """Find an offset or a timestamp. Give exactly one, or ``max_timestamp``.
 
         Args:
-            offset: the first batch that ends at or behind it, and in it the first record at or
-                behind it. Kafka: ``LogSegment.translateOffset``.
+            offset: finds the first batch that ends at or after it, and in it the first record at
+                or after it. Kafka: ``LogSegment.translateOffset``.
             timestamp: in ms since the Unix epoch; the first record, control records included,
                 at or after it, as ``LogSegment.findOffsetByTimestamp`` says.
             max_timestamp: the largest one; see ``kafkaspec.log.lookup``.
@@ -115,7 +115,7 @@ class Segment(Entries, Log):
 
     @cached_property
     def largest_timestamp(self) -> lookup.LargestTimestamp:
-        """What a broker takes for the largest timestamp of this segment, and from where."""
+        """Return the largest timestamp of this segment, as a broker sees it, and its source."""
         return lookup.largest_timestamp(self)
 
     def __repr__(self) -> str:
@@ -124,12 +124,12 @@ class Segment(Entries, Log):
     def _runs(
         self, check: Callable[[], None] | None, start_offset: int | None, control: bool
     ) -> Iterator[Iterable[Record]]:
-        """The records of a batch, or of many: what is iterated without running any Python.
+        """Yield the records of one batch or of many, which iterate without running Python code.
 
         Args:
             check: see ``Codec.plain_records``.
-            start_offset: smallest offset that is wanted.
-            control: whether control records come too.
+            start_offset: smallest wanted offset.
+            control: whether to include control records.
 
         Raises:
             KafkaSpecError: a batch cannot be read.
@@ -154,7 +154,7 @@ class Segment(Entries, Log):
                 position = batch.end
                 if not batch.is_control or control:
                     records = batch.records()
-                    if start_offset is not None:  # offsets may go back: each is looked at
+                    if start_offset is not None:  # offsets may go back: check each
                         records = [record for record in records if record.offset >= start_offset]
                     yield records
                 if batch.is_control and plain is not None:
