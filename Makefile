@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 LOGS ?= tests/golden
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-kafka compatibility check generate format bench bench-spark fuzz sanitize conformance golden clean
+.PHONY: help run quick test test-kafka compatibility check generate format bench bench-spark fuzz sanitize conformance golden clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -12,6 +12,15 @@ help:  ## Show this list
 run:  ## Set up and verify segments of real Kafka (LOGS=/path/to/kafka-logs: your own)
 	@tools/setup/venv.sh $(VENV) construct
 	@$(BIN)/kafkaspec verify --codec all $(if $(filter tests/golden,$(LOGS)),tests/golden/*/logs,$(LOGS))
+
+quick:  ## Before each commit, in under a minute: ruff, mypy, quick tests; no Java
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/python tools/codegen.py --check-hash
+	@$(BIN)/mypy & types=$$!; \
+	  $(BIN)/python -m pytest --quick -n 2; tests=$$?; \
+	  wait $$types && exit $$tests
 
 test:  ## Set up and run all tests
 	@tools/setup/venv.sh $(VENV) construct,test

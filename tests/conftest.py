@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from kafkaspec.codecs import Codec, codec_names, get_codec
+from tests import extent
 
 if TYPE_CHECKING:
     from xdist.scheduler import LoadFileScheduling
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
 # No test depends on how fast the machine is, under a sanitizer for instance.
 settings.register_profile("kafkaspec", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kafkaspec")
+settings.register_profile("quick", settings.get_profile("kafkaspec"), max_examples=15)
+
+
+SLOW_FOLDERS = [Path(__file__).parent / name for name in ("kafka", "spark")]
+SLOW_CODECS = {"kaitai", "construct"}
+"""Those that ``--quick`` leaves to other runs."""
 
 
 @pytest.fixture(params=codec_names())
@@ -49,8 +57,40 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
     return Scheduling(config, log)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="the newest release and one for each magic, two codecs, nothing slow (make quick)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    extent.quick = config.getoption("quick")
+    if extent.quick:
+        settings.load_profile("quick")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Folders of which ``--quick`` takes nothing are not even read."""
+    return True if extent.quick and collection_path in SLOW_FOLDERS else None
+
+
+def is_quick(item: pytest.Item) -> bool:
+    """Whether ``--quick`` takes a test: each one, unless it is marked or asks for a third codec."""
+    if any(item.get_closest_marker(name) for name in ("slow", "spark")):
+        return False
+    callspec = getattr(item, "callspec", None)
+    values = [] if callspec is None else callspec.params.values()
+    return not any(isinstance(value, str) and value in SLOW_CODECS for value in values)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Long ones first where there are workers; the order stays as it is where there are none."""
+    if extent.quick:
+        left_out = [item for item in items if not is_quick(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if is_quick(item)]
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: [not item.nodeid.startswith(place) for place in LONG])
 

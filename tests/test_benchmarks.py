@@ -23,6 +23,8 @@ from kafkaspec.compression import CompressionType
 from kafkaspec.log.segment import Segment
 from tools.golden.maven import cache_root
 
+pytestmark = pytest.mark.slow
+
 CASES = {case.name: case for case in all_cases()}
 HAVE_JARS = (cache_root() / "brokers" / java.KAFKA.name / "jars").is_dir()
 

@@ -23,6 +23,8 @@ from kafkaspec.analysis.areas import BrokerAction
 from tests.pages import LINKED, PAGES, README, ROOT, Block, blocks, name
 from tools import api
 
+pytestmark = pytest.mark.slow
+
 _LATE = "failed to connect back"
 _STARTS = 5
 """Spark gives the planner of a stream ten seconds to start, which a busy machine may not keep."""

@@ -17,6 +17,8 @@ from tests.arrow import forge
 
 pytest.importorskip("pyarrow")
 
+pytestmark = pytest.mark.slow
+
 MEBIBYTE = 1 << 20
 # 48 MiB are needed, each time, with the settings of the allocator; without them 50 to 110 or more.
 ROOM = 112 * MEBIBYTE

@@ -11,7 +11,7 @@ from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import FULL, GOLDEN
 
-LOGS = [GOLDEN / version / "logs" for version in FULL]
+LOGS = [GOLDEN / version / "logs" for version in (FULL[0], FULL[-1])]
 
 
 @pytest.fixture
@@ -20,12 +20,12 @@ def partition(tmp_path: Path) -> Path:
     return Path(shutil.copytree(golden("3.9.2", "segments-0"), tmp_path / "segments-0"))
 
 
-def test_golden_logs_of_all_versions(tmp_path: Path) -> None:
+def test_golden_logs_of_two_versions(tmp_path: Path) -> None:
     result = run("verify", "--codec", "all", *LOGS)
     assert result.exit_code == 0
     assert result.stderr == ""
-    for version in FULL:
-        assert f"{version}/logs" in result.stdout
+    for place in LOGS:
+        assert f"{place.parent.name}/logs" in result.stdout
     last = result.stdout.splitlines()[-1]
     assert last.startswith("clean: ")
     assert f"codecs {', '.join(codec_names())} agree" in last

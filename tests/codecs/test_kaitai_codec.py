@@ -41,6 +41,8 @@ from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.compression import decompress
 from kafkaspec.errors import KafkaSpecError, Reason
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 CODEC = KaitaiCodec()
 

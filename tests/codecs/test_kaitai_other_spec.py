@@ -15,6 +15,8 @@ from kafkaspec.errors import KafkaSpecError, Reason
 from tools.specgen import driver
 from tools.specgen.kaitai import emit as emit_kaitai
 
+pytestmark = pytest.mark.slow
+
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 
 SHAPE = """\

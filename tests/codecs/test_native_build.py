@@ -13,6 +13,8 @@ import pytest
 
 from tools.native.build import NoCompilerError, build
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -21,10 +21,10 @@ CANARY: Final = 0xA5
 def _text(size: int, seed: int = 1) -> bytes:
     chance = random.Random(seed)
     words = [chance.randbytes(chance.randrange(1, 9)) for _ in range(50)]
-    parts: list[bytes] = []
-    while sum(map(len, parts)) < size:
-        parts.append(chance.choice(words))
-    return b"".join(parts)[:size]
+    data = bytearray()
+    while len(data) < size:
+        data += chance.choice(words)
+    return bytes(data[:size])
 
 
 def _into(codec: int, payload: bytes, room: int, magic: int = 2) -> bytes | None:

@@ -14,6 +14,8 @@ import pytest
 import kafkaspec as ks
 from tests.arrow import forge
 
+pytestmark = pytest.mark.slow
+
 MEBIBYTE = 1 << 20
 
 # RssAnon counts memory in use that is no page of a file; it is looked at whenever the conversion

@@ -35,6 +35,8 @@ from tools.specgen.kaitai.emit import CompilerMissing
 from tools.specgen.lint.rules import lint
 from tools.specgen.loader import load
 
+pytestmark = pytest.mark.slow
+
 WARNINGS = ["-std=gnu99", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
 
 

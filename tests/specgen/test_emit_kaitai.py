@@ -13,6 +13,8 @@ from tools.specgen.kaitai import emit as emit_kaitai
 from tools.specgen.loader import SpecError, load
 from tools.specgen.output import Output
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "spec"
 

@@ -15,6 +15,8 @@ from tests.specgen.edits import Edit, Files, insert
 from tests.specgen.public import install, run
 from tools.native.build import NoCompilerError
 
+pytestmark = pytest.mark.slow
+
 UUID = bytes(range(16))
 
 IN_PLACE: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
