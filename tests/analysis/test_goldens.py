@@ -65,6 +65,7 @@ def base_of(path: Path) -> int:
     return int(path.stem)
 
 
+@pytest.mark.slow
 def test_every_kind_of_file_was_among_them() -> None:
     kinds = {
         result.kind for version in VERSIONS for result in verify(GOLDEN / version / "logs").files
@@ -72,6 +73,7 @@ def test_every_kind_of_file_was_among_them() -> None:
     assert kinds == set(FileKind) - {FileKind.LEFTOVER, FileKind.UNKNOWN, FileKind.LOCK}
 
 
+@pytest.mark.slow
 def test_what_the_golden_logs_hold_exercises_the_index_checks() -> None:
     entries: Counter[FileKind] = Counter()
     for version in VERSIONS:

@@ -62,6 +62,7 @@ MUTATED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crc", ["error", "ignore"])
 @pytest.mark.parametrize("tail", ["stop", "error"])
 @pytest.mark.parametrize("name", MUTATED)
@@ -168,6 +169,7 @@ def test_shrinking_at_any_moment_is_no_fault_where_nothing_is_mapped(
         assert done.stdout.strip() == "changed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize("codec", CODECS)
 def test_many_threads_over_one_segment(tmp_path: Path, codec: str, mapped: bool) -> None:

@@ -144,6 +144,7 @@ def test_what_is_in_a_wrapper(name: str, layout: str, by_python: list[int]) -> N
         assert by_python == [len(BEFORE)]
 
 
+@pytest.mark.slow
 def test_golden_wrappers_need_no_record_objects(by_python: list[int]) -> None:
     read = 0
     for golden in goldens.files(".log"):
@@ -200,6 +201,7 @@ bounds = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     parts=st.lists(st.one_of(ordered, ordered, wrappers, messages, batches), max_size=6),
@@ -238,6 +240,7 @@ def test_any_entries_ranges_and_columns(
     check(b"".join(parts), options, crc)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crc", ["error", "ignore"])
 @pytest.mark.parametrize("magic", [0, 1])
 def test_hostile_messages_inside(magic: int, crc: str) -> None:

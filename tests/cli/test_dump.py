@@ -88,6 +88,7 @@ def test_records_are_those_that_producers_sent(version: str, form: str) -> None:
             assert found.get(partition, []) == expected, partition
 
 
+@pytest.mark.slow
 @each(
     "log",
     [item for item in files(".log") if item.version in ("2.8.2", "3.9.2", "4.3.1")],

@@ -6,6 +6,8 @@ import random
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.cli.helpers import fingerprint, run
 from tests.goldens import VERSIONS, partitions
 from tests.loops import each
@@ -41,6 +43,7 @@ def damage(data: bytearray, chance: random.Random) -> bytearray:
     return data
 
 
+@pytest.mark.slow
 @each("seed", range(60))
 def test_damaged_partitions(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)

@@ -121,6 +121,7 @@ def test_help_names_the_commands() -> None:
         assert f"\n  {name} " in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["größe-0", "a b-0", "emoji\N{GRINNING FACE}-0"])
 def test_names_of_all_kinds(tmp_path: Path, name: str) -> None:
     directory = tmp_path / name

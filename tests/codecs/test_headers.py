@@ -64,6 +64,7 @@ def check(data: bytes) -> int:
     return found
 
 
+@pytest.mark.slow
 def test_goldens_give_what_the_native_scan_gives() -> None:
     assert sum(check(golden.path.read_bytes()) for golden in SEGMENTS) > 500
 

@@ -125,6 +125,7 @@ def _broken(chance: random.Random, payload: bytes) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_broken_payloads(seed: int) -> None:
     chance = random.Random(seed)
@@ -190,6 +191,7 @@ def made_record(draw: st.DrawFn) -> bytes:
     return _varint(size) + body
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(
     st.lists(made_record(), max_size=4),

@@ -121,6 +121,7 @@ def expected(
     return len(table), chosen, facts
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(
     table=st.lists(entries, max_size=8),

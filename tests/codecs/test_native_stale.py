@@ -99,6 +99,7 @@ def test_an_extension_of_other_c(checkout: Path) -> None:
     assert run(checkout, "-c", USE, KAFKASPEC_CODEC="python").stdout == f"{0:016x}\n"
 
 
+@pytest.mark.slow
 def test_generating_rebuilds_the_extension(checkout: Path) -> None:
     need_a_compiler()
     append(checkout / "spec" / "varint.ksy", "# edited\n")
@@ -135,6 +136,7 @@ EDITABLE = "from setuptools.build_meta import build_editable; build_editable('.'
 WHEEL = "from setuptools.build_meta import build_wheel; build_wheel('.')"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("build", "variables", "fails"),
     [

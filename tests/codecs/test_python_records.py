@@ -117,6 +117,7 @@ def odd_records(draw: st.DrawFn) -> bytes:
     return draw(sized(b"".join(parts)))
 
 
+@pytest.mark.slow
 @given(st.lists(odd_records(), min_size=1, max_size=3), st.data())
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 def test_loop_accepts_nothing_that_the_parser_refuses(records: list[bytes], data: Any) -> None:

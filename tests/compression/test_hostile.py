@@ -47,6 +47,7 @@ def test_random_bytes(codec: int, beginning: bytes, rest: bytes) -> None:
     accepts_or_refuses(codec, beginning + rest)
 
 
+@pytest.mark.slow
 @every_codec
 @given(
     data=st.binary(max_size=300),

@@ -17,6 +17,7 @@ def test_the_page_is_made_from_the_stored_results() -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.render(page.load()), "make conformance"
 
 
+@pytest.mark.slow
 def test_the_versions_are_there() -> None:
     assert set(VERSIONS) <= set(GOLDEN_VERSIONS)
 

@@ -38,12 +38,14 @@ def test_our_codecs_pass_all_cases(codec: str) -> None:
     assert set(run.by_category()) == set(CATEGORIES)
 
 
+@pytest.mark.slow
 def test_ids_are_unique_and_begin_with_a_category() -> None:
     cases = [*VECTORS, *golden_cases(GOLDEN)]
     assert max(Counter(case.id for case in cases).values()) == 1
     assert {case.category for case in cases} == set(CATEGORIES)
 
 
+@pytest.mark.slow
 def test_every_golden_file_is_a_case() -> None:
     found = Counter(case.category for case in golden_cases(GOLDEN))
     untold = [file for file in files(".checkpoint") if release(file.version) < _DUMPS_SNAPSHOTS]

@@ -219,6 +219,7 @@ SMALL = [golden for golden in files(".log") if golden.path.stat().st_size < 4000
 SOME = SMALL[:: max(1, len(SMALL) // 60)]
 
 
+@pytest.mark.slow
 @each("golden", SOME)
 def test_golden_logs_with_flipped_bits(golden: Any) -> None:
     data = golden.path.read_bytes()

@@ -41,6 +41,7 @@ def one_log(version: str, partition: str) -> bytes:
     return b"".join(path.read_bytes() for path in paths)
 
 
+@pytest.mark.slow
 @each("golden", LOGS)
 def test_every_golden_keeps_its_records_in_every_magic_and_compression(golden: Golden) -> None:
     data = golden.path.read_bytes()

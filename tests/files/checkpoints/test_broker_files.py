@@ -246,6 +246,7 @@ def test_quorum_states_that_are_not_written(state: QuorumState) -> None:
 # -- hostile bytes ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "parse"), PARSERS, ids=[name for name, _ in PARSERS])
 @given(noise=st.binary(max_size=60), data=st.data())
 def test_hostile_bytes_raise_our_error_or_nothing(
