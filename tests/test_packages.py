@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 _BUILD = "import sys; from setuptools import build_meta; getattr(build_meta, sys.argv[1])('.')"
 _USE = """

@@ -13,6 +13,8 @@ import pytest
 
 from tests.pages import PAGES, ROOT, blocks
 
+pytestmark = pytest.mark.slow
+
 _WRONG = """
 import kafkaspec as ks
 ks.no_such_name

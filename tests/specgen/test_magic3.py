@@ -39,6 +39,8 @@ from tools.specgen.kaitai.emit import CompilerMissing
 from tools.specgen.lint.rules import lint
 from tools.specgen.loader import load
 
+pytestmark = pytest.mark.slow
+
 DRAFTS = {
     "instead": Edit("magic_3_instead", changes.magic_3_instead),
     "beside": Edit("magic_3_beside", changes.magic_3_beside),

@@ -8,6 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.specgen.edits import FAST, SPEC
@@ -16,6 +17,8 @@ from tools.specgen import driver
 from tools.specgen.lint.rules import lint
 from tools.specgen.loader import SpecError, join, read_spec
 from tools.specgen.model import Spec
+
+pytestmark = pytest.mark.slow
 
 ROUNDS = 1_500
 GOOD = Path(__file__).parent / "good"
