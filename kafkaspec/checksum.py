@@ -20,7 +20,7 @@ _castagnoli = _crc32.iscsi
 
 
 def crc32(data: Buffer) -> int:
-    """CRC-32 (IEEE 802.3, as in zlib and gzip) of ``data``: 0 to 2**32 - 1.
+    """Return the CRC-32 (IEEE 802.3, as in zlib and gzip) of ``data``: 0 to 2**32 - 1.
 
     Messages of magic 0 and 1 carry it. Kafka: ``LegacyRecord.computeChecksum`` with
     ``java.util.zip.CRC32``.
@@ -29,7 +29,7 @@ def crc32(data: Buffer) -> int:
 
 
 def crc32c(data: Buffer) -> int:
-    """CRC-32C (Castagnoli, as in iSCSI) of ``data``: 0 to 2**32 - 1.
+    """Return the CRC-32C (Castagnoli, as in iSCSI) of ``data``: 0 to 2**32 - 1.
 
     Record batches of magic 2 and producer snapshots carry it. Kafka: ``Crc32C``, KIP-98.
     """

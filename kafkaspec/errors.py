@@ -12,14 +12,14 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why data was refused. The list is closed: tests compare codecs by it."""
+    """Reasons for which data is refused. The list is closed: tests compare codecs by it."""
 
     TRUNCATED = "truncated"
     """The input ends inside the field."""
     OVERRUN = "overrun"
     """The field reaches beyond the end of the sized structure that holds it."""
     TRAILING_BYTES = "trailing_bytes"
-    """Bytes are left in a sized structure behind its last field."""
+    """Bytes are left in a sized structure after its last field."""
     INVALID_VALUE = "invalid_value"
     """The value is outside what the specification's ``valid:`` allows."""
     VARINT_TOO_LONG = "varint_too_long"
@@ -59,7 +59,7 @@ class KafkaSpecError(ValueError):
         file: path or name of the input, None for a bare buffer.
         offset: absolute byte offset in the file or buffer at which the failing field begins; for
             decompressed data, that of the compressed payload. None when nothing was read.
-        inner_offset: for decompressed data, the byte offset inside of the decompressed bytes.
+        inner_offset: for decompressed data, the byte offset inside the decompressed bytes.
         path: path of the field in the data, ids of the specification joined by ``/``.
         spec: file and path in the specification, ``recordbatch.ksy#/types/record/seq/3``.
     """
@@ -121,7 +121,7 @@ class ChecksumError(CorruptError):
 
 
 class UnsupportedError(KafkaSpecError):
-    """Well-formed as far as it can be seen, but outside of what is described here."""
+    """Well-formed as far as it can be seen, but not described here."""
 
 
 _CLASSES: dict[Reason, type[KafkaSpecError]] = {
@@ -144,7 +144,7 @@ def make_error(
     path: str = "",
     spec: str = "",
 ) -> KafkaSpecError:
-    """The error of the class that belongs to ``reason`` (``CorruptError`` unless listed)."""
+    """Return the error of the class that belongs to ``reason`` (``CorruptError`` unless listed)."""
     cls = _CLASSES.get(reason, CorruptError)
     return cls(
         detail,

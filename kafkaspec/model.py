@@ -1,11 +1,11 @@
-"""The record as users see it, the same for every magic, and what goes into ``encode``."""
+"""The record of the public API, the same for every magic, also for ``encode``."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 Buffer = bytes | bytearray | memoryview
-"""What holds bytes to read."""
+"""An object that holds bytes to read."""
 
 Headers = tuple[tuple[str, bytes | None], ...]
 """Headers in order, each a key and a value. A key that is not UTF-8 keeps its bytes as

@@ -1,4 +1,4 @@
-"""Who makes columns: handed from above to the layer of logs, which imports nothing from above."""
+"""The maker of columns, which an upper layer registers for the layer of logs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ _makers: list[Callable[[], Any]] = []
 
 
 def hand_in(maker: Callable[[], Any]) -> None:
-    """Say what makes columns; nothing is imported before somebody wants some."""
+    """Register the maker of columns; it is imported on first use."""
     _makers[:] = [maker]
 
 
 def provider() -> Any:
-    """What makes columns.
+    """Return the maker of columns.
 
     Raises:
         ImportError: it needs something that is not installed.
     """
-    if not _makers:  # the package itself hands one in
+    if not _makers:  # the package itself registers one
         raise ImportError("nothing here makes columns")
     return _makers[0]()

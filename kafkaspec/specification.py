@@ -1,4 +1,4 @@
-"""Where the specification lies, and the version of what reads it."""
+"""The place of the specification, and the version of the library."""
 
 from __future__ import annotations
 

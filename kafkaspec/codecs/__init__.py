@@ -1,4 +1,4 @@
-"""Codecs generated from the specification, behind one protocol."""
+"""Codecs generated from the specification, with one protocol."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _CODECS = {
 }
 
 ENVIRONMENT = "KAFKASPEC_CODEC"
-"""The environment variable that names the codec to use where nobody names one."""
+"""The environment variable that names the default codec."""
 
 
 def default_codec() -> str:
-    """What ``get_codec`` gives without a name: what the environment says, else the fastest."""
+    """Return the default codec: from the environment, else the fastest."""
     return os.environ.get(ENVIRONMENT) or ("native" if _is_there("native") else "python")
 
 
@@ -49,13 +49,13 @@ __all__ = [
 
 
 def codec_names() -> tuple[str, ...]:
-    """Names of the codecs whose packages are installed, the default first."""
+    """Return names of the codecs whose packages are installed, the default first."""
     return tuple(name for name in _CODECS if _is_there(name))
 
 
 @cache
 def get_codec(name: str | None = None) -> Codec:
-    """The codec of that name.
+    """Return the codec of that name.
 
     Raises:
         ValueError: there is no codec of that name, or what it needs is not installed; the text

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a buffer comes from; errors speak in these terms.
+    """The origin of a buffer, for errors.
 
     Attributes:
         file: path or name of the file, None for a bare buffer.
@@ -37,11 +37,11 @@ class Origin:
     path: str = ""
 
     def under(self, path: str) -> Origin:
-        """The same place with ``path`` appended to the path."""
+        """Return the same place with ``path`` appended to the path."""
         return replace(self, path=self.path + path)
 
     def locate(self, error: KafkaSpecError) -> KafkaSpecError:
-        """Turn an error that counts from the start of the buffer into one that counts from here."""
+        """Make the offset of an error, relative to the start of the buffer, relative to here."""
         if error.offset is not None:
             if self.decompressed:
                 error.inner_offset = error.offset
@@ -57,7 +57,7 @@ NOWHERE = Origin()
 
 
 def bounded(buffer: Buffer, start: int, end: int | None) -> tuple[Buffer, int]:
-    """Return the buffer as a sequence of single bytes, and the end of what may be read of it.
+    """Return the buffer as a sequence of single bytes, and the end of its readable part.
 
     Raises:
         ValueError: the buffer has no bytes ``start`` to ``end``.
@@ -74,7 +74,7 @@ class PlainRecords(Protocol):
     """Records of some batches, one at a time.
 
     Attributes:
-        end: where the last of these batches ends, as far as that has come.
+        end: end of the last of these batches, so far.
     """
 
     @property
@@ -116,7 +116,7 @@ class Codec(ABC):
 
         Returns:
             The value, an object of the typed model (or int, bytes, None for a scalar), and the
-            position behind it.
+            position after it.
 
         Raises:
             KafkaSpecError: and nothing else, whatever the bytes are. ``offset`` is where the
@@ -162,7 +162,7 @@ class Codec(ABC):
         limit: int | None = None,
         capacity: int | None = None,
     ) -> HeaderTable | None:
-        """Headers of the entries from ``start`` on, by columns, as far as they are regular.
+        """Return the headers of the entries from ``start`` on by columns, while they are regular.
 
         For planning: whatever is odd about an entry ends it, and is left to ``parse``, which finds
         the exact result or error. A codec need not know all kinds of entries here, or any.
@@ -172,7 +172,7 @@ class Codec(ABC):
             start: where the first one begins.
             limit: where the input ends that the buffer is the beginning of. Then headers are
                 enough: an entry may reach beyond the buffer.
-            capacity: entries at most.
+            capacity: maximum number of entries.
 
         Returns:
             None if there is no such entry at ``start``.
@@ -182,7 +182,7 @@ class Codec(ABC):
     def plain_records(
         self, buffer: Buffer, start: int, verify: bool, check: Callable[[], object] | None = None
     ) -> PlainRecords | None:
-        """Records of the batches from ``start`` on that need nothing but decoding.
+        """Return the records of batches from ``start`` on that need only decoding.
 
         For readers in a hurry, who must be able to do without: whatever is odd about an entry, it
         is left to the way that looks at one after the other. None of a codec means always.
@@ -203,7 +203,7 @@ class Codec(ABC):
     def encode_columns(
         self, message: Any, rows: int, columns: Mapping[str, Any], *, whole: bool = False
     ) -> bytes | None:
-        """Return what ``encode_records`` does, of records that lie in columns.
+        """Return the same as ``encode_records``, for records in columns.
 
         For writers in a hurry, who must be able to do without: ``encode_records`` writes the same,
         and says what does not fit. None of a codec means always.
@@ -225,12 +225,12 @@ class Codec(ABC):
     def decode_records(
         self, batch: Any, payload: Buffer, *, origin: Origin = NOWHERE
     ) -> list[Record]:
-        """All records of a magic 2 batch as users see them.
+        """Return all records of a magic 2 batch as users see them.
 
         Args:
             batch: ``RecordBatch`` of the typed model.
             payload: its records after decompression.
-            origin: of the payload.
+            origin: origin of the payload.
 
         Raises:
             KafkaSpecError: as ``parse`` of ``recordbatch.record_set``.
@@ -263,7 +263,7 @@ class Codec(ABC):
         Args:
             batch: header of the typed model, with the number of the records. What offsets and
                 timestamps count from is taken from it.
-            records: what to write, in the order in which they shall lie there.
+            records: the records, in the order in which they are stored.
             fields: of each record, the fields that ``Record`` does not have, by their ids. What
                 is not given has the default of the specification. ``headers`` of the typed model
                 take the place of those of the record, for a format that has more in them.

@@ -12,26 +12,26 @@ from kafkaspec.layout import HeaderBits, HeaderColumns, HeaderInteger
 _WIDTH: Final = 8
 """Bytes of a value in a column, a signed 64-bit integer of this machine."""
 _SIGNS: Final = bytes(128) + b"\xff" * 128
-"""What stands above the highest byte of a number, by that byte."""
+"""Sign extension of a number, by its highest byte."""
 
 
 class HeaderTable(Protocol):
-    """Headers of entries that lie one behind the other, as a codec reads them.
+    """Headers of entries that come one after the other, as a codec reads them.
 
     Attributes:
         count: number of entries.
-        position: byte behind the last one.
+        position: byte offset after the last one.
     """
 
     count: int
     position: int
 
     def column(self, name: str) -> Sequence[int]:
-        """A column, signed 64-bit integers: ``position`` or ``size`` of the entry, or dotted ids
-        of the specification. What an entry does not have is undefined."""
+        """Return a column of signed 64-bit integers: ``position``, ``size`` or dotted ids of the
+        specification. Values that an entry does not have are undefined."""
 
     def has(self, name: str, entry: int) -> bool:
-        """Whether the entry has that column."""
+        """Return whether the entry has that column."""
 
 
 class Headers:
@@ -77,7 +77,7 @@ class Headers:
         return layout.made[name](self.column)
 
     def _integers(self, field: HeaderInteger) -> memoryview:
-        """One byte after the other, each of all rows; the input is big-endian."""
+        """Return one byte after the other, each of all rows; the input is big-endian."""
         column = bytearray(_WIDTH * self.count)
         for index in range(field.size):
             column[_byte(field.size - 1 - index) :: _WIDTH] = self._bytes(field.position + index)
@@ -88,7 +88,7 @@ class Headers:
         return memoryview(column).cast("q")
 
     def _bits(self, field: HeaderBits) -> memoryview:
-        """Each byte of the value is the upper part of a stored one and the lower of the next."""
+        """Return a column of bits; each of its bytes joins parts of two neighbouring stored bytes."""
         column = bytearray(_WIDTH * self.count)
         last = field.position + field.size - 1
         place, shift = divmod(field.shift, 8)
@@ -113,6 +113,6 @@ def _byte(index: int) -> int:
 
 
 def _either(one: bytes, other: bytes) -> bytes:
-    """The bits of both."""
+    """Return the bits of both."""
     both = int.from_bytes(one, "big") | int.from_bytes(other, "big")
     return both.to_bytes(len(one), "big")

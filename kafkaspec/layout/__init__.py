@@ -1,4 +1,4 @@
-"""What the specification says of each type, as data that codecs and ``explain`` can walk.
+"""The types of the specification as data that codecs and ``explain`` can walk.
 
 The classes are written by hand, the tables (``LAYOUTS``) are generated from the specification.
 """
@@ -27,7 +27,7 @@ class Form(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a field holds."""
+    """Kind of the content of a field."""
 
     INTEGER = "integer"
     BITS = "bits"
@@ -234,7 +234,7 @@ class HeaderBits(NamedTuple):
 
 
 Column = Callable[[str], Sequence[int]]
-"""Gives a column by its name."""
+"""Function that returns a column by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,9 +244,9 @@ class HeaderColumns:
     Attributes:
         key: of the type.
         size: bytes of the header, framing included.
-        hop: called with a buffer, a position, the end of the input, which may lie behind that of
+        hop: called with a buffer, a position, the end of the input, which may be after that of
             the buffer, and how many entries are wanted at most; gives where regular entries of
-            the kind begin, one behind the other, with the end of the last one, and their headers.
+            the kind begin, one after the other, with the end of the last one, and their headers.
         integers: columns that are stored.
         bits: columns that are stored in parts of integers.
         made: columns that follow from others.

@@ -27,7 +27,7 @@ def field_of(type_key: str, field: str) -> FieldLayout:
 
 
 def fixed_size(type_key: str) -> int:
-    """Bytes of a type that always has the same size."""
+    """Return bytes of a type that always has the same size."""
     size = LAYOUTS[type_key].fixed_size
     if size is None:
         raise TypeError(f"{type_key} has no fixed size")
@@ -35,7 +35,7 @@ def fixed_size(type_key: str) -> int:
 
 
 def field_position(layout: TypeLayout, field: str) -> int:
-    """Bytes in front of ``field``, all of them integers."""
+    """Return the number of bytes before ``field``, all of them integers."""
     return sum(item.size for item in takewhile(lambda item: item.id != field, layout.fields))
 
 
@@ -98,7 +98,7 @@ BODY: Final = LAYOUTS[ENTRY].fields[-1].id
 """Id of the field of an entry that holds its message."""
 
 FRAMING: Final = LOG_FRAMING.size
-"""Bytes of an entry in front of its message (Kafka: ``Records.LOG_OVERHEAD``)."""
+"""Bytes of an entry before its message (Kafka: ``Records.LOG_OVERHEAD``)."""
 
 MINIMUM_MESSAGE: Final = LOG_FRAMING.minimum_message
 """Fewest bytes of a message of any magic (Kafka: ``LegacyRecord.RECORD_OVERHEAD_V0``)."""
@@ -110,7 +110,7 @@ LARGEST_HEADER: Final = LOG_FRAMING.largest_header
 """Bytes with which an entry has said what it is, but for strings of a legacy message."""
 
 MESSAGE_PATH: Final = LOG_FRAMING.message_path
-"""Path of the structure behind the framing."""
+"""Path of the structure after the framing."""
 
 RECORDS_PATH: Final = f"{MESSAGE_PATH}/{LAYOUTS[RECORD_BATCH].fields[-1].id}"
 """Path of the payload of a record batch; a record set is reported under it."""

@@ -27,7 +27,7 @@ CURRENT: Final = 2 if 2 in KINDS else MAGICS[-1]
 
 
 def require_kind(magic: int) -> EntryKind:
-    """Return the kind of a magic that a caller chose.
+    """Return the kind of entry with this magic.
 
     Raises:
         ValueError: there is none.

@@ -63,7 +63,7 @@ class NativeCodec(Codec):
         return self.reference.serialize(type_key, value, parameters=parameters, raw=raw)
 
     def kind_of(self, message: Any) -> Kind:
-        """The kind of entry that an object of the typed model is."""
+        """Return the kind of entry that an object of the typed model is."""
         return self.core.kind_of(message)
 
     def scan(
@@ -128,7 +128,7 @@ class NativeCodec(Codec):
         *,
         whole: bool = False,
     ) -> bytes:
-        """The bytes of records behind a header.
+        """Return the bytes of records after a header.
 
         Args:
             batch: header of the typed model. Offsets and timestamps of the records count from it.
@@ -178,7 +178,7 @@ class NativeCodec(Codec):
         return self.core.encode(message, rows, columns, whole=whole and kind.is_batch)
 
     def _framed(self, batch: Any, payload: bytes) -> bytes:
-        """An entry whose header only the Python codec can write."""
+        """Return an entry whose header only the Python codec can write."""
         model = import_module(type(batch).__module__)
         message = replace(batch, records=payload)
         entry = model.Entry(base_offset=batch.base_offset, message=message)
@@ -187,7 +187,7 @@ class NativeCodec(Codec):
     def _unencodable(
         self, batch: Any, kind: Kind, records: Sequence[Record], whole: bool
     ) -> KafkaSpecError:
-        """What does not fit: found by writing record by record."""
+        """Return the error for a value that does not fit, found by writing record by record."""
         core = self.core
         for record in records:
             data = core.module.encode_objects(

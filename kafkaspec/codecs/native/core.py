@@ -26,7 +26,7 @@ class Column:
     """A column that the core can fill.
 
     Attributes:
-        name: dotted ids of the specification; ``batch.`` in front of what a header says.
+        name: dotted ids of the specification; with the prefix ``batch.`` for fields of a header.
         number: place in the table of columns.
         kind: INTEGER, BYTES, NULLABLE_BYTES or LIST of the extension.
         index: place among the columns of that kind, both kinds of bytes counted together.
@@ -51,7 +51,7 @@ class Kind:
         used: a bit for each of them that records are decoded with.
         is_batch: whether its records lie in a payload of their own.
         record_size: bytes that a record of a batch has at least.
-        header_size: bytes in front of that payload, 0 where the core cannot write them.
+        header_size: bytes before that payload, 0 if the core cannot write them.
     """
 
     key: str
@@ -72,7 +72,7 @@ class Kind:
         return attrgetter(*(self.names[number] for number in chosen)), tuple(chosen)
 
     def used_header(self, message: Any) -> tuple[int, ...]:
-        """What decoding needs of a header of the typed model; zeros for all else."""
+        """Return the numbers of a header that decoding needs; zeros for the others."""
         getter, chosen = self._getter
         values = getter(message)
         header = [0] * len(self.names)
@@ -81,7 +81,7 @@ class Kind:
         return tuple(header)
 
     def header(self, message: Any) -> tuple[int, ...]:
-        """What a header of the typed model holds, as far as it is numbers; zeros for all else."""
+        """Return the numbers of a header of the typed model; zeros for everything else."""
         getter = self._getters.get(type(message))
         if getter is None:
             chosen = [name for name in self.names if _is_number(message, name)]
@@ -94,7 +94,7 @@ class Kind:
 
 
 def _is_number(message: Any, name: str) -> bool:
-    """Whether the name means a field that may hold a number, and not a computed value."""
+    """Return whether the name means a field that may hold a number, and not a computed value."""
     for part in name.split("."):
         if not hasattr(message, part) or isinstance(getattr(type(message), part, None), property):
             return False
@@ -174,7 +174,7 @@ class Core:
         return text
 
     def children(self, column: Column) -> list[Column]:
-        """The columns inside of a list."""
+        """Return the columns inside of a list."""
         return [child for child in self.columns.values() if child.list == column.index]
 
 
@@ -183,13 +183,13 @@ def _module_name(package: str) -> str:
 
 
 def is_built(package: str = DEFAULT_PACKAGE) -> bool:
-    """Whether the extension for that generated code is there."""
+    """Return whether the extension for that generated code is there."""
     return find_spec(_module_name(package)) is not None
 
 
 @cache
 def load_core(package: str = DEFAULT_PACKAGE) -> Core:
-    """The extension for that generated code.
+    """Return the extension for that generated code.
 
     Raises:
         ImportError: it was not built; the installation found no C compiler.

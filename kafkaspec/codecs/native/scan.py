@@ -24,11 +24,11 @@ class End(IntEnum):
     COMPLETE = 0
     """At the end of the bytes."""
     IRREGULAR = 1
-    """What follows is no entry, or none that can be read."""
+    """The next bytes are no entry, or none that can be read."""
     FULL = 3
     """There was no room for more."""
     SHORT = 4
-    """What follows is less than an entry."""
+    """The next bytes are less than an entry."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class EntryTable:
             entry first.
         count: number of entries.
         end: why there are no more of them.
-        position: byte behind the last one.
+        position: byte offset after the last one.
         values: column k of entry i at ``k * capacity + i``.
         present: a bit for each column that the entry has, by entry.
         capacity: entries that there is room for.
@@ -55,19 +55,19 @@ class EntryTable:
     capacity: int
 
     def column(self, name: str) -> memoryview:
-        """A column: signed 64-bit integers. What an entry does not have is undefined."""
+        """Return a column: signed 64-bit integers. What an entry does not have is undefined."""
         start = self.names.index(name) * self.capacity
         return self.values[start : start + self.count]
 
     def has(self, name: str, entry: int) -> bool:
-        """Whether the entry has that column."""
+        """Return whether the entry has that column."""
         return bool(self.present[entry] >> self.names.index(name) & 1)
 
 
 def scan(
     core: Core, buffer: Buffer, start: int = 0, end: int | None = None, capacity: int | None = None
 ) -> EntryTable:
-    """The headers of the entries between two positions.
+    """Return the headers of the entries between two positions.
 
     Args:
         core: the extension.

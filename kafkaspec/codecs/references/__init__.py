@@ -1,1 +1,1 @@
-"""Codecs that others wrote the engine of: second opinions on what our own codecs read."""
+"""Codecs with engines of others: second opinions on the results of our own codecs."""

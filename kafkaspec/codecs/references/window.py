@@ -1,4 +1,4 @@
-"""What the engines of others read from."""
+"""The input of the engines of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What generated definitions use besides Construct's own classes.
+"""Classes that generated definitions use besides Construct's own.
 
 Construct reads and writes. Here is what it has no word for: varints with an end, null, arrays up
 to the exact end, fields that writers compute, checks against other fields, and parameters.
@@ -216,7 +216,7 @@ class Instance(construct.Computed):  # type: ignore[misc]
 
 
 def Ahead(position: int, subcon: Any, of: Any = None) -> Any:  # noqa: N802
-    """A field that is read before its turn, ``position`` bytes from the start of the structure.
+    """Return a field that is read ahead, ``position`` bytes from the start of the structure.
 
     It takes no bytes, and a writer writes none for it: the value is that of the field ``of``.
     """
@@ -261,7 +261,7 @@ def bit_group(first: str) -> str:
 
 
 _INHERITED = ("_params", "_parsing", "_building", "_sizing", "_root", "_index")
-"""What Construct hands down from a context to the next."""
+"""Names that Construct passes from one context to the next."""
 
 
 class With(construct.Subconstruct):  # type: ignore[misc]
@@ -331,7 +331,7 @@ class Structure(construct.Struct):  # type: ignore[misc]
 
 
 def Count(name: str, plus: int = 0) -> Callable[[Any], int]:  # noqa: N802
-    """The number of items of an array, or of bytes, plus a constant."""
+    """Return the number of items of an array, or of bytes, plus a constant."""
     return lambda context: len(context.get(name) or ()) + plus
 
 
@@ -355,7 +355,7 @@ class Span:
 
 
 def Length(first: str, last: str | EllipsisType | None = None, plus: int = 0) -> Span:  # noqa: N802
-    """Size in bytes, plus a constant."""
+    """Return the size in bytes, plus a constant."""
     return Span(lambda data: len(data) + plus, first, last)
 
 

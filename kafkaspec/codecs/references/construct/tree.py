@@ -176,5 +176,5 @@ def _fields(layout: TypeLayout) -> list[FieldLayout]:
 
 
 def _settled(field: FieldLayout) -> bool:
-    """Whether constructors of the model leave the field out."""
+    """Return whether constructors of the model leave the field out."""
     return field.constant is not None or (bool(field.derive) and not field.opaque_count)

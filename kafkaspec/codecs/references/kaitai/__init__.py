@@ -1,4 +1,4 @@
-"""The reference codec: classes of the official Kaitai Struct compiler behind the common protocol.
+"""The reference codec: classes of the official Kaitai Struct compiler with the common protocol.
 
 ``positions`` of the codec says where each field of a value lies, which no other codec does.
 """

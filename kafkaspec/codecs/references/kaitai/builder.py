@@ -32,17 +32,17 @@ class Place:
     location: str
 
     def field(self, table: TypeTable, layout: FieldLayout) -> Place:
-        """The place of a field; what is inside of a scalar stands where the scalar stands."""
+        """Return the place of a field; fields inside a scalar have the place of the scalar."""
         if table.layout.form is Form.SCALAR:
             return self
         return Place(f"{self.path}/{layout.id}", layout.location)
 
     def item(self, index: int) -> Place:
-        """The place of an item of an array."""
+        """Return the place of an item of an array."""
         return Place(f"{self.path}/{index}", self.location)
 
     def error(self, detail: str) -> KafkaSpecError:
-        """The error that this value cannot be written."""
+        """Return the error that this value cannot be written."""
         return make_error(Reason.UNENCODABLE, detail, path=self.path, spec=self.location)
 
 
@@ -56,7 +56,7 @@ class TreeBuilder:
     def build(
         self, table: TypeTable, value: Any, arguments: Sequence[Any], parent: Any, place: Place
     ) -> Any:
-        """The tree of a value, with everything below.
+        """Return the tree of a value, with everything below.
 
         Raises:
             KafkaSpecError: reason ``unencodable``, with the path of the field.
@@ -137,7 +137,7 @@ class TreeBuilder:
     def _chosen(
         self, owner: TypeTable, field: FieldTable, tree: Any, value: Any, place: Place
     ) -> TypeTable:
-        """The type of a choice: that of the value, and what chooses must agree with it.
+        """Return the type of a choice: that of the value, and what chooses must agree with it.
 
         A parameter or another field chooses, or a peek: then the value's own field of that name
         says what the reader will see.
@@ -188,7 +188,7 @@ class TreeBuilder:
         setattr(tree, layout.id, self._item(owner, field, tree, number, place))
 
     def _stored(self, owner: TypeTable, layout: FieldLayout, value: Any) -> Any:
-        """The derived value that was parsed, None unless it is to be kept."""
+        """Return the derived value that was parsed, None unless it is to be kept."""
         if not self._raw or owner.layout.form is not Form.STRUCTURE:
             return None
         return getattr(value, layout.id)
@@ -244,12 +244,12 @@ class TreeBuilder:
 
 
 def owner_field(owner: TypeTable, field_id: str) -> FieldTable:
-    """The field of that id."""
+    """Return the field of that id."""
     return next(field for field in owner.fields if field.layout.id == field_id)
 
 
 def _wanted(tree: Any, field_id: str) -> bool:
-    """Whether Kaitai writes a field: then it fails without it."""
+    """Return whether Kaitai writes a field: then it fails without it."""
     taken = vars(tree).pop(field_id)
     try:
         written(tree)
@@ -263,7 +263,7 @@ def _wanted(tree: Any, field_id: str) -> bool:
 
 
 def unwritable(error: Exception, table: TypeTable, place: Place) -> KafkaSpecError:
-    """The error for an exception of Kaitai's runtime that was raised for an object."""
+    """Return the error for an exception of Kaitai's runtime that was raised for an object."""
     if isinstance(error, AttributeError) and hasattr(error.obj, "_place"):
         # A field that the specification's condition asks for, and the value does not have.
         table, place = error.obj._place

@@ -119,7 +119,7 @@ class KaitaiCodec(Codec):
     def _own_arguments(
         self, table: TypeTable, value: Any, parameters: Sequence[Any]
     ) -> Sequence[Any]:
-        """Arguments for the outermost object: those given, else those that the value has."""
+        """Return arguments for the outermost object: those given, else those that the value has."""
         names = [name for name, _ in table.layout.parameters]
         if not parameters:
             parameters = [getattr(value, name, None) for name in names]

@@ -79,7 +79,7 @@ def locate(
 def _missing_choice(
     tables: Tables, table: TypeTable, tree: Any, base: int, path: str
 ) -> KafkaSpecError | None:
-    """Return the error for the first switch without a case, which Kaitai passes over and reads on."""
+    """Return the error for the first switch without a case, which Kaitai skips."""
     if not tables.may_miss_a_choice(table.layout.key):
         return None
     for field in table.fields:
@@ -161,7 +161,7 @@ def _first_of_run(table: TypeTable, field: FieldTable) -> int:
 def _failed_peek(
     table: TypeTable, tree: Any, field: FieldTable, cause: Exception
 ) -> PeekLayout | None:
-    """Return the peek that failed while ``field`` was about to be read, None if it was not a peek."""
+    """Return the peek that failed right before ``field``, None if it was not a peek."""
     if hasattr(tree, field.layout.id):
         return None
     for peek in table.layout.peeks:
@@ -185,14 +185,14 @@ def _explain(
     if not hasattr(cause, "actual"):
         return Reason.INVALID_VALUE, "the size is negative"
     if table.varint is not None:
-        return Reason.VARINT_TOO_LONG, "the varint goes on behind its last possible byte"
+        return Reason.VARINT_TOO_LONG, "the varint goes on after its last possible byte"
     if stop.field is not None and stop.field.layout.kind is Kind.GUARD:
         return Reason.TRAILING_BYTES, "bytes are left after the last field"
     return Reason.INVALID_VALUE, refusal(cause)
 
 
 def refusal(cause: Exception) -> str:
-    """What a failed validation of Kaitai's runtime says, without its positions."""
+    """Return the text of a failed validation of Kaitai's runtime, without its positions."""
     details = vars(cause)
     actual = details.get("actual")
     shown = getattr(actual, "value", actual)

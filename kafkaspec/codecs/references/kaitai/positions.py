@@ -1,4 +1,4 @@
-"""Where each field of a value lies in the bytes: what ``kafkaspec explain`` shows."""
+"""Positions of the fields of a value, as ``kafkaspec explain`` shows them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class FieldPosition:
         path: path in the data, as in errors: ``/message/content/crc``.
         start: absolute byte offset of its first byte; inside of decompressed data, the offset in
             the decompressed bytes.
-        end: offset behind its last byte; of what could not be read, the last offset that is known.
+        end: offset after its last byte; if it could not be read, the last known offset.
         value: host value of a field, None for structures and arrays (and for null).
         location: place in the specification.
         type: key of its type, "" for integers, bits and bytes.
         original_id: Kafka's name, "" where it has none.
         doc: meaning.
         depth: 0 for fields of the outermost structure.
-        bits: for bit fields, the first bit and the one behind the last, counted from the highest
+        bits: for bit fields, the first bit and the one after the last, counted from the highest
             bit of the byte at ``start``; None for all others.
         enum: key of the enumeration that names the value, "" for none.
         error: why reading stopped here, None where it did not. Only the last field of a broken
@@ -62,7 +62,7 @@ class PositionReader:
     def walk(
         self, table: TypeTable, tree: Any, base: int, path: str = "", depth: int = 0
     ) -> Iterator[FieldPosition]:
-        """Positions of all fields of a tree, each structure before what is in it."""
+        """Yield positions of all fields of a tree, each structure before what is in it."""
         for field in table.fields:
             place = tree._debug.get(field.layout.id, {})
             if "start" not in place or field.layout.kind is Kind.GUARD:
@@ -77,7 +77,7 @@ class PositionReader:
                 yield from self._one(table, field, tree, found, place, base, own, depth)
 
     def scalar(self, table: TypeTable, tree: Any, base: int, path: str) -> FieldPosition:
-        """The position of a tree that is one value as a whole."""
+        """Return the position of a tree that is one value as a whole."""
         layout = table.layout
         return FieldPosition(
             path,
@@ -111,7 +111,7 @@ class PositionReader:
         path: str,
         depth: int,
     ) -> Iterator[FieldPosition]:
-        """A field or an item of an array, with everything inside."""
+        """Yield a field or an item of an array, with everything inside."""
         if field.layout.kind not in (Kind.SCALAR, Kind.TYPE, Kind.CHOICE):
             if "end" in place:
                 yield self._leaf(owner, field, found, place, base, path, depth)
@@ -142,7 +142,7 @@ class PositionReader:
         layout = field.layout
         start, end, bits = base + place["start"], base + place["end"], None
         if layout.kind is Kind.BITS:
-            # Kaitai's positions lie behind the bytes that a run has taken so far: the bit that
+            # Kaitai's positions are after the bytes that a run has taken so far: the bit that
             # ends this field is the end of the field, rounded up to a byte.
             last = field.first_bit + layout.width
             start = end - (last + 7) // 8 + field.first_bit // 8
@@ -194,7 +194,7 @@ class PositionReader:
 def with_error(
     positions: list[FieldPosition], error: KafkaSpecError, origin: Origin
 ) -> list[FieldPosition]:
-    """The positions with the error at its field, which is added if it is not there.
+    """Return the positions with the error at its field, which is added if it is not there.
 
     ``error`` counts from the start of the buffer; what is in the list counts from ``origin``.
     """
@@ -205,7 +205,7 @@ def with_error(
         if position.path == error.path:
             return [*before, replace(position, error=error)]
         around = error.path.startswith(f"{position.path}/")
-        # Behind a switch without a case Kaitai reads on, but what it reads has no meaning.
+        # After a switch without a case Kaitai reads on, but the result has no meaning.
         if around or position.end <= offset:
             before.append(position)
     depth = max(error.path.count("/") - 1, 0)

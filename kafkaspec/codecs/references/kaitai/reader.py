@@ -21,7 +21,7 @@ from kafkaspec.model import Buffer
 def new_tree(
     tables: Tables, key: str, buffer: Buffer, start: int, end: int, parameters: Sequence[Any]
 ) -> Any:
-    """An object that is ready for ``_read``, on the bytes from ``start`` to ``end`` alone."""
+    """Return an object that is ready for ``_read`` on the bytes from ``start`` to ``end``."""
     stream_class = import_module("kaitaistruct").KaitaiStream
     stream = stream_class(Window(memoryview(buffer)[start:end]))
     table = tables.type(key)
@@ -40,7 +40,7 @@ class ModelReader:
         self._buffer = buffer
 
     def convert(self, table: TypeTable, tree: Any, base: int) -> Any:
-        """The value of a tree.
+        """Return the value of a tree.
 
         Args:
             table: of the tree's type.
@@ -72,7 +72,7 @@ class ModelReader:
         return value
 
     def field(self, owner: TypeTable, field: FieldTable, tree: Any, base: int) -> Any:
-        """The value of one field of a tree, None if it is absent."""
+        """Return the value of one field of a tree, None if it is absent."""
         layout = field.layout
         found = getattr(tree, layout.id, None)
         if found is None:
@@ -104,5 +104,5 @@ class ModelReader:
 
 
 def is_scalar(table: TypeTable) -> bool:
-    """Whether errors inside of the type belong to the field that has it."""
+    """Return whether errors inside of the type belong to the field that has it."""
     return table.layout.form is Form.SCALAR

@@ -1,4 +1,4 @@
-"""What the generated tables say of a type, joined with the classes of Kaitai and of the model."""
+"""The generated tables of types, joined with the classes of Kaitai and of the model."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Tables:
         self._arguments: dict[tuple[str, str, str], tuple[int | str, ...]] = self._extra.ARGUMENTS
 
     def type(self, key: str) -> TypeTable:
-        """The table of a type.
+        """Return the table of a type.
 
         Raises:
             KeyError: there is no type of that key.
@@ -83,7 +83,7 @@ class Tables:
         return table
 
     def type_of_field(self, field: FieldTable, tree: Any) -> TypeTable:
-        """The table of a structure that was read into a field, by its class where that varies."""
+        """Return the table of a structure in a field, by its class if that varies."""
         if not field.switch:
             return self.type(field.layout.type)
         return next(
@@ -93,7 +93,7 @@ class Tables:
         )
 
     def may_miss_a_choice(self, key: str) -> bool:
-        """Whether a value of the type can hold a switch for which there is no case."""
+        """Return whether a value of the type can hold a switch for which there is no case."""
         known = self._may_miss.get(key)
         if known is None:
             known = self._may_miss[key] = any(
@@ -104,7 +104,7 @@ class Tables:
         return known
 
     def arguments(self, owner: TypeTable, field: FieldTable, key: str, tree: Any) -> list[Any]:
-        """Arguments for the type of a field, as the specification computes them in ``tree``."""
+        """Return the arguments for the type of a field, computed from ``tree``."""
         names = self._arguments.get((owner.layout.key, field.layout.id, key), ())
         return [name if isinstance(name, int) else attrgetter(name)(tree) for name in names]
 
@@ -151,7 +151,7 @@ def _types_of(field: FieldLayout) -> list[str]:
 class Argument:
     """A structure of the model in the place of a parameter, seen as Kaitai's expressions see it.
 
-    They write ``.value`` behind a field of a scalar type; in the model such a field is the value.
+    They write ``.value`` after a field of a scalar type; in the model such a field is the value.
     """
 
     __slots__ = ("_layout", "_tables", "model")
@@ -182,7 +182,7 @@ class _Scalar:
 
 
 def wrap_arguments(tables: Tables, layout: TypeLayout, arguments: Any) -> list[Any]:
-    """Arguments from outside, structures of the model wrapped for Kaitai's expressions."""
+    """Return arguments from outside, structures of the model wrapped for Kaitai's expressions."""
     return [
         Argument(tables, tables.layouts[key], argument) if key else argument
         for (_, key), argument in zip(layout.parameters, arguments, strict=True)
@@ -190,5 +190,5 @@ def wrap_arguments(tables: Tables, layout: TypeLayout, arguments: Any) -> list[A
 
 
 def unwrap(argument: Any) -> Any:
-    """The argument as it was given."""
+    """Return the argument as it was given."""
     return argument.model if isinstance(argument, Argument) else argument

@@ -15,7 +15,7 @@ def _runtime() -> Any:
 
 @cache
 def _growing_stream() -> Any:
-    """A stream without an end, to find out how long something is; Kaitai knows only fixed ones."""
+    """Return a stream without an end, to measure a size; Kaitai has only fixed streams."""
 
     class GrowingStream(_runtime().KaitaiStream):  # type: ignore[misc]
         def _ensure_bytes_left_to_write(self, n: int, pos: int) -> None:
@@ -33,7 +33,7 @@ def _growing_stream() -> Any:
 
 
 def written(tree: Any) -> bytes:
-    """The bytes of a checked tree whose size is not known yet."""
+    """Return the bytes of a checked tree whose size is not known yet."""
     stream = _growing_stream()(BytesIO())
     try:
         tree._write__seq(stream)
@@ -47,7 +47,7 @@ def written(tree: Any) -> bytes:
 
 
 def write(tree: Any) -> bytes:
-    """The bytes of a checked tree, by a stream of exactly their size."""
+    """Return the bytes of a checked tree, by a stream of exactly their size."""
     size = len(written(tree))
     stream = _runtime().KaitaiStream(BytesIO(bytearray(size)))
     tree._write__seq(stream)
