@@ -88,7 +88,7 @@ class Headers:
         return memoryview(column).cast("q")
 
     def _bits(self, field: HeaderBits) -> memoryview:
-        """Return a column of bits; each of its bytes joins parts of two neighbouring stored bytes."""
+        """Return a column of bits; each of its bytes joins parts of two stored bytes."""
         column = bytearray(_WIDTH * self.count)
         last = field.position + field.size - 1
         place, shift = divmod(field.shift, 8)
