@@ -31,7 +31,7 @@ _WORDS = 400
 
 @dataclass(frozen=True)
 class Shape:
-    """What the records of a segment look like, and the batches that hold them.
+    """The shape of the records of a segment, and of the batches that hold them.
 
     Attributes:
         value: bytes of a value, +-25 %.
@@ -47,7 +47,7 @@ class Shape:
 
     @property
     def name(self) -> str:
-        """What a table calls it; what is usual is left out."""
+        """The name in a table, without usual properties."""
         size = f"{self.value // KIB} KB" if self.value >= KIB else f"{self.value} B"
         parts = [size]
         if self.headers:

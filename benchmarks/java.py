@@ -41,7 +41,7 @@ def jars() -> Path:
 
 
 def java_version() -> str:
-    """What ``java -version`` says first; "none" without Java."""
+    """Return the first line of ``java -version``; "none" without Java."""
     try:
         done = subprocess.run([java_tool("java"), "-version"], capture_output=True, text=True)
     except ToolError:

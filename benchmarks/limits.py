@@ -1,4 +1,4 @@
-"""What no reader can beat: one copy of the bytes, and one checksum of them."""
+"""The limits of every reader: one copy of the bytes, and one checksum of them."""
 
 from __future__ import annotations
 

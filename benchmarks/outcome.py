@@ -1,4 +1,4 @@
-"""What a case found, and what it had to reach."""
+"""The result of a case, and its gates."""
 
 from __future__ import annotations
 

@@ -71,12 +71,12 @@ def read_parts(data: bytes, codec: str) -> int:
 
 
 def records_aiokafka(data: bytes) -> list[Record]:
-    """What aiokafka reads, to compare."""
+    """Return the records that aiokafka reads, to compare."""
     return _collect(AioRecords(data))
 
 
 def records_kafka_python(data: bytes) -> list[Record]:
-    """What kafka-python reads, to compare."""
+    """Return the records that kafka-python reads, to compare."""
     return _collect(MemoryRecords(data))
 
 

@@ -38,7 +38,7 @@ BASE_TIMESTAMP = 1_700_000_000_000
 
 @dataclass(frozen=True)
 class Shape:
-    """What the records of a data set look like."""
+    """The shape of the records of a data set."""
 
     name: str
     value_bytes: int

@@ -70,7 +70,7 @@ def markdown(table: Table) -> str:
 
 
 def machine() -> str:
-    """What it runs on, and how busy that is."""
+    """Return the machine and its load."""
     name = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

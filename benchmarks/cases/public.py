@@ -16,7 +16,7 @@ _WHAT = "public API (file to record batches) ÷ columns"
 
 
 def run(settings: Settings) -> Outcome:
-    """Views and copies; the file is mapped anew on both sides."""
+    """Views and copies; the file is mapped again on both sides."""
     table = Table(
         "File to record batches, ns a record",
         ("records", "layout", "columns", "`to_batches`", "ratio"),

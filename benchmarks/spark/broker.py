@@ -1,4 +1,4 @@
-"""The same partition behind a real broker on the loopback, for Spark's own Kafka source."""
+"""The same partition on a real broker on the loopback, for Spark's own Kafka source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is timed: a query on one source, wall time, all sources of a query in turns."""
+"""The timed queries: a query on one source, wall time, all sources of a query in turns."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def to_parquet(target: Path) -> Query:
 
 @dataclass
 class Timed:
-    """A query on a source, which is opened anew each time.
+    """A query on a source, which is opened again each time.
 
     Attributes:
         source: makes the DataFrame.

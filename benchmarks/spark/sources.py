@@ -92,7 +92,7 @@ def make(shape: Shape, root: Path, size: int) -> Rows:
 
 
 def decode(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """What a user writes who has our library and no data source."""
+    """The code of a user who has our library and no data source."""
     for frame in frames:
         for content in frame["content"]:
             with ks.Segment(content) as found:
@@ -115,7 +115,7 @@ class PreparedSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` takes."""
+        """The argument of ``format``."""
         return "prepared"
 
     def schema(self) -> StructType:
