@@ -28,7 +28,7 @@ CATEGORIES: Final = {
     "snapshot": "producer snapshots that brokers wrote",
     "checksum": "the same files with one bit changed",
 }
-"""What the first part of the id of a case stands for."""
+"""Categories of cases by the first part of their ids."""
 
 _SHORT: Final = frozenset({Reason.TRUNCATED, Reason.OVERRUN})
 """The difference between these two is where the input ends, which moves when a case is wrapped."""
@@ -49,7 +49,7 @@ class Refusal:
     position: int | None = None
 
     def failure(self, answer: dict[str, Any], kind: Kind) -> tuple[Failure, str] | None:
-        """Why the answer is not what is expected, None if it is."""
+        """Return how the answer differs from the expected one, None if it does not."""
         if "error" not in answer:
             found = answer[ANSWERS[kind]]
             return Failure.ACCEPTED, f"decoded, to {str(found)[:200]}"
@@ -76,7 +76,7 @@ class Items:
     items: Sequence[dict[str, Any]] | None
 
     def failure(self, answer: dict[str, Any], kind: Kind) -> tuple[Failure, str] | None:
-        """Why the answer is not what is expected, None if it is."""
+        """Return how the answer differs from the expected one, None if it does not."""
         if "error" in answer:
             return Failure.REFUSED, answer["error"][:300]
         found = answer[ANSWERS[kind]]
@@ -106,7 +106,7 @@ class Value:
     members: dict[str, Any]
 
     def failure(self, answer: dict[str, Any], kind: Kind) -> tuple[Failure, str] | None:
-        """Why the answer is not what is expected, None if it is."""
+        """Return how the answer differs from the expected one, None if it does not."""
         if "error" in answer:
             return Failure.REFUSED, answer["error"][:300]
         if answer.get("end") != self.end:
@@ -151,7 +151,7 @@ class Case:
         return self.id.split("/", 1)[0]
 
     def request(self, hello: Hello) -> dict[str, Any]:
-        """The request to a testee that can do what it said."""
+        """Return the request to a testee with the abilities that it reported."""
         request: dict[str, Any] = {
             "id": self.id,
             "kind": self.kind.value,
@@ -165,7 +165,7 @@ class Case:
 
 
 def decompressed(data: bytes, codecs: frozenset[str]) -> list[str | None]:
-    """The payload of each entry that a testee cannot decompress, in base64; None for the others."""
+    """Return in base64 the payloads that a testee cannot decompress; None for other entries."""
     if codecs >= set(compression.NAMES):
         return []
     given: list[str | None] = []
@@ -179,12 +179,12 @@ def decompressed(data: bytes, codecs: frozenset[str]) -> list[str | None]:
 
 
 def reasons_of(reason: str) -> frozenset[str]:
-    """The reasons that may be given for this one when its bytes lie inside of others."""
+    """Return the reasons that are also right for this one if its bytes are inside others."""
     return frozenset(_SHORT) if reason in _SHORT else frozenset({reason})
 
 
 def same(name: str, found: Any, wanted: Any) -> bool:
-    """Whether a value is the one that is wanted.
+    """Return whether a value is the expected one.
 
     No timestamp is -1 or null. A header key may be the bytes, or the text that a Java consumer
     shows for bytes that are no UTF-8.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-# A record's line starts with its offset, since 2.2 behind a bar; the line of a batch without one.
+# A record's line starts with its offset, since 2.2 after a bar; a batch's line has no bar.
 _START = re.compile(r"(\| )?(baseOffset|offset): -?\d+ ")
 # What the tool complains about comes last.
 _COMPLAINT = re.compile(
@@ -38,12 +38,12 @@ class Line:
 
 
 def has_bars(dump: str) -> bool:
-    """Whether the version prints lines about batches, and those of records behind a bar."""
+    """Return whether the version prints lines about batches, and a bar before those of records."""
     return "\n| " in dump
 
 
 def batch_lines(dump: str, *, bars: bool) -> list[Line]:
-    """The lines about batches and records in the dump of a segment.
+    """Return the lines about batches and records in the dump of a segment.
 
     Args:
         dump: the text.
@@ -64,7 +64,7 @@ def batch_lines(dump: str, *, bars: bool) -> list[Line]:
 
 
 def index_lines(dump: str) -> list[dict[str, int]]:
-    """The entries in the dump of an index, a transaction index: numbers by name."""
+    """Return the entries in the dump of an index, a transaction index: numbers by name."""
     found = []
     for line in dump.split("\n"):
         if _COMPLAINT.match(line):
@@ -76,17 +76,17 @@ def index_lines(dump: str) -> list[dict[str, int]]:
 
 
 def snapshot_lines(dump: str) -> list[dict[str, str]]:
-    """The producers in the dump of a snapshot: values by name, as text."""
+    """Return the producers in the dump of a snapshot: values by name, as text."""
     return [dict(_PAIR.findall(line)) for line in dump.split("\n") if line.startswith("producerId")]
 
 
 def shown(data: bytes) -> str:
-    """Bytes as the tool shows them: as UTF-8, what is none as one replacement character."""
+    """Decode bytes like the tool: as UTF-8, with one replacement character for invalid ones."""
     return unify(data.decode("utf-8", "replace"))
 
 
 def unify(text: str) -> str:
-    """Java and Python do not agree how many replacement characters bytes that are no text give."""
+    """Join replacement characters, since Java and Python make different numbers of them."""
     return _REPLACED.sub("\ufffd", text)
 
 

@@ -35,7 +35,7 @@ class ExpectedFailure:
     line: int = 0
 
     def matches(self, case_id: str) -> bool:
-        """Whether the case is one of those."""
+        """Return whether the case is one of those."""
         return fnmatchcase(case_id, self.pattern)
 
 
@@ -44,7 +44,7 @@ class ExpectedFailuresError(Exception):
 
 
 def parse_expected(lines: Iterable[str]) -> list[ExpectedFailure]:
-    """The lines of a list; empty ones and those with ``#`` in front are comments.
+    """Return the lines of a list; empty ones and those with ``#`` in front are comments.
 
     Raises:
         ExpectedFailuresError: a line is none of a list.
@@ -64,7 +64,7 @@ def parse_expected(lines: Iterable[str]) -> list[ExpectedFailure]:
 
 
 def read_expected(path: Path) -> list[ExpectedFailure]:
-    """The list in a file.
+    """Return the list in a file.
 
     Raises:
         ExpectedFailuresError: a line is none of a list, or it is no text.

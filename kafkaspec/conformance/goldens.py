@@ -30,7 +30,7 @@ from kafkaspec.log.batch import (
 )
 
 _TIMESTAMPS: Final = (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE)
-"""Names of what the tool prints a timestamp behind."""
+"""Names before timestamps in the output of the tool."""
 
 _ENTRY_NAMES: Final = {
     "offset": "offset",
@@ -51,7 +51,7 @@ _ENTRY_NAMES: Final = {
 """Names of the dump tool, and those of the specification."""
 
 _ABSENT: Final = frozenset({"None", "OptionalLong.empty"})
-"""What Scala and Java print for a number that is not there, which the file has as -1."""
+"""The text of Scala and Java for a missing number, which is -1 in the file."""
 
 
 MAX_EVIDENCE: Final = 1 << 28
@@ -68,7 +68,7 @@ class GoldenError(Exception):
 
 @dataclass(frozen=True)
 class _Line:
-    """What the dump tool says about a record."""
+    """A record in the output of the dump tool."""
 
     offset: int
     timestamp: int | None
@@ -78,7 +78,7 @@ class _Line:
 
 
 def golden_cases(folder: Path) -> Iterator[Case]:
-    """All cases of a folder of versions, or of the folder of one version.
+    """Yield all cases of a folder of versions, or of the folder of one version.
 
     Raises:
         GoldenError: the folder holds no log directory of a broker with its texts.
@@ -113,7 +113,7 @@ class _Version:
         }
 
     def cases(self) -> Iterator[Case]:
-        """The cases of every file, in order."""
+        """Yield the cases of every file, in order."""
         damaged: set[tuple[Path, str]] = set()
         for path in sorted(self._logs.rglob("*")):
             maker = self._makers.get(path.suffix)
@@ -130,7 +130,7 @@ class _Version:
                     yield self._damaged(case, path)
 
     def _is_untold(self, path: Path) -> bool:
-        """Whether it is a KRaft snapshot of a release whose dump tool does not read them."""
+        """Return whether it is a KRaft snapshot of a release whose dump tool does not read them."""
         return path.suffix == ".checkpoint" and self._text_name(path) not in self._texts
 
     def _is_first(self, path: Path, damaged: set[tuple[Path, str]]) -> bool:
@@ -165,7 +165,7 @@ class _Version:
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        """What the dump tool says, by path below ``logs``."""
+        """Output of the dump tool by path below ``logs``."""
         path = self._folder / _DUMP
         found: dict[str, str] = {}
         left = MAX_EVIDENCE
@@ -214,7 +214,7 @@ class _Version:
         if controls:
             yield Case(f"control/{name}", Kind.CONTROL_RECORDS, data, Items(controls))
 
-    # -- what lies beside them ---------------------------------------------------------------
+    # -- indexes and snapshots ---------------------------------------------------------------
 
     def _index(self, path: Path) -> Iterator[Case]:
         data = path.read_bytes()
@@ -247,7 +247,7 @@ _CHECKED: Final = frozenset({Kind.LOG, Kind.PRODUCER_SNAPSHOT})
 
 
 def _sent(item: dict[str, Any]) -> dict[str, Any]:
-    """An acknowledged record as an answer holds it."""
+    """Return an acknowledged record as an answer holds it."""
     timestamp = item["timestamp"]
     return record(
         item["offset"],
@@ -259,7 +259,7 @@ def _sent(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expected(line: _Line, sent: dict[str, Any] | None) -> dict[str, Any]:
-    """What is known of a record: of those of internal topics little."""
+    """Return the known values of a record; for internal topics there are few."""
     known: dict[str, Any] = {"offset": line.offset} if sent is None else dict(sent)
     if line.timestamp is None:  # 0.10.0 prints none, and its client does not tell append times
         known.pop("timestamp", None)
@@ -273,7 +273,7 @@ def _has_items(case: Case) -> bool:
 
 
 def _record_lines(text: str) -> list[_Line]:
-    """The records in the dump of a segment."""
+    """Return the records in the dump of a segment."""
     found = []
     bars = dump_text.has_bars(text)
     control = False
@@ -307,7 +307,7 @@ def _control(line: _Line) -> dict[str, Any]:
 
 
 def _entry(values: Mapping[str, int | str]) -> dict[str, Any]:
-    """An entry of an index or snapshot, by the names of the specification."""
+    """Return an entry of an index or snapshot, by the names of the specification."""
     return {
         _ENTRY_NAMES[name]: value if isinstance(value, int) else _number(value)
         for name, value in values.items()

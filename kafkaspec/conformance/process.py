@@ -79,7 +79,7 @@ class Testee:
 
     @property
     def hello(self) -> Hello:
-        """What it says of itself, from its first start.
+        """The description that it gave at its first start.
 
         Raises:
             StartError: it does not start, or says nothing that can be understood.
@@ -90,7 +90,7 @@ class Testee:
         return self._hello
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a request.
+        """Return the answer to a request.
 
         Raises:
             BreakdownError: there is none, or none that can be used. The testee has been ended.
@@ -135,7 +135,7 @@ class Testee:
         return answer
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """End the process if there is one."""
         if self._conversation is not None:
             self._conversation.end()
             self._conversation = None
@@ -174,7 +174,7 @@ class _Conversation:
             thread.start()
 
     def exchange(self, request: bytes, timeout: float) -> bytes:
-        """The line that answers a line."""
+        """Return the line that answers a line."""
         self._requests.put(request)
         try:
             answer = self._answers.get(timeout=timeout)
@@ -188,7 +188,7 @@ class _Conversation:
         return answer
 
     def end(self) -> None:
-        """Kill the process and what it has started, and wait for it."""
+        """Kill the process and its children, and wait for it."""
         self._kill()
         self._process.wait()
         self._requests.put(None)

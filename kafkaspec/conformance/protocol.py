@@ -1,4 +1,4 @@
-"""What runner and testee say to each other: one JSON object a line, described in
+"""The messages between runner and testee: one JSON object in each line, described in
 ``docs/conformance-protocol.md``. Bytes are base64, everywhere."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HELLO: Final = "hello"
 
 
 class Kind(StrEnum):
-    """What the bytes of a request are."""
+    """The kind of the bytes of a request."""
 
     LOG = "log"
     """Log entries: a segment, or a part of one. The answer has the records of data."""
@@ -49,9 +49,9 @@ class Failure(StrEnum):
     """How a case failed. The list is closed: expected failures are told apart by it."""
 
     ACCEPTED = "accepted"
-    """What had to be refused was decoded."""
+    """The testee decoded bytes that it had to refuse."""
     REFUSED = "refused"
-    """What had to be decoded was refused."""
+    """The testee refused bytes that it had to decode."""
     WRONG = "wrong"
     """Decoded, and something else came out."""
     WRONG_REASON = "wrong_reason"
@@ -70,7 +70,7 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True)
 class Hello:
-    """What a testee says of itself.
+    """The description that a testee gives of itself.
 
     Attributes:
         name: of the decoder.
@@ -93,12 +93,12 @@ class ProtocolError(Exception):
 
 
 def encode_bytes(data: bytes | bytearray | memoryview | None) -> str | None:
-    """Base64, None for null."""
+    """Return bytes in base64, None for null."""
     return None if data is None else base64.b64encode(data).decode("ascii")
 
 
 def decode_bytes(text: object) -> bytes | None:
-    """The reverse of ``encode_bytes``.
+    """Return the reverse of ``encode_bytes``.
 
     Raises:
         ProtocolError: it is neither null nor base64.
@@ -114,12 +114,12 @@ def decode_bytes(text: object) -> bytes | None:
 
 
 def line(message: dict[str, Any]) -> bytes:
-    """A message as it is sent."""
+    """Return a message as it is sent."""
     return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def parse_line(data: bytes) -> dict[str, Any]:
-    """A line as a message.
+    """Return a line as a message.
 
     Raises:
         ProtocolError: it is no JSON object.
@@ -134,7 +134,7 @@ def parse_line(data: bytes) -> dict[str, Any]:
 
 
 def parse_hello(message: dict[str, Any]) -> Hello:
-    """The answer to the first request.
+    """Return the answer to the first request.
 
     Raises:
         ProtocolError: it is no such answer, or speaks another version.
@@ -192,7 +192,7 @@ def record(
     value: bytes | None,
     headers: Iterable[tuple[bytes, bytes | None]] = (),
 ) -> dict[str, Any]:
-    """A record as an answer holds it."""
+    """Return a record as an answer holds it."""
     return {
         "offset": offset,
         "timestamp": timestamp,

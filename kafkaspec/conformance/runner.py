@@ -18,7 +18,7 @@ MAX_BREAKDOWNS: Final = 100
 
 
 class Outcome(StrEnum):
-    """What became of a case."""
+    """The outcome of a case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -30,7 +30,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one case.
+    """The result of one case.
 
     Attributes:
         case: the case.
@@ -130,14 +130,14 @@ class Run:
         )
 
     def by_category(self) -> dict[str, Counter[str]]:
-        """Numbers of results by outcome, for each category, in the order of the cases."""
+        """Count results by outcome for each category, in the order of the cases."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for result in self.results:
             counts[result.case.category][result.outcome] += 1
         return dict(counts)
 
     def summary(self) -> dict[str, Any]:
-        """The sums, as ``--format json`` prints them last."""
+        """Return the sums, as ``--format json`` prints them last."""
         hello = self.hello
         return {
             "type": "summary",

@@ -81,7 +81,7 @@ def _answer(request: dict[str, Any], handlers: Mapping[Kind, Handler]) -> dict[s
 
 
 def _refusal(error: Exception) -> dict[str, Any]:
-    """The error, with reason and place where it is one of ours."""
+    """Return the error, with reason and place where it is one of ours."""
     found: dict[str, Any] = {"error": f"{type(error).__name__}: {error}"}
     for member, attribute in (("reason", "reason"), ("path", "path"), ("position", "offset")):
         value = getattr(error, attribute, None)

@@ -120,7 +120,7 @@ def _parameter(codec: Codec, item: Any) -> Any:
 
 
 def _tree(value: Any) -> Any:
-    """A value as JSON has it: structures as objects, by the names of the specification."""
+    """Return a value as JSON has it: structures as objects, by the names of the specification."""
     if isinstance(value, bytes | bytearray | memoryview):
         return encode_bytes(value)
     if isinstance(value, list | tuple):

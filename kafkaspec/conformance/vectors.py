@@ -41,7 +41,7 @@ _CODEC: Final = get_codec("python")
 
 
 def vector_cases() -> Iterator[Case]:
-    """All cases that the vectors give, in their order."""
+    """Yield all cases that the vectors give, in their order."""
     vectors = _vectors()
     for vector in vectors:
         yield _structure(vector)
@@ -86,7 +86,7 @@ def _structure(vector: dict[str, Any]) -> Case:
 
 
 def _plain(vector: dict[str, Any]) -> int | str | None:
-    """The value of the field; vectors have bytes in hexadecimal, the protocol in base64."""
+    """Return the value of the field; vectors have bytes in hexadecimal, the protocol in base64."""
     value: int | str | None = vector["value"]
     return encode_bytes(bytes.fromhex(value)) if isinstance(value, str) else value
 
@@ -105,7 +105,7 @@ def _parameter(item: Any) -> Any:
 
 
 def _wrapped(vector: dict[str, Any], header: dict[str, Any]) -> Case | None:
-    """The vector in a log, None where it says nothing about logs."""
+    """Return the vector in a log, None where it says nothing about logs."""
     data = bytes.fromhex(vector["hex"])
     if vector["verdict"] == "accept" and vector["end"] not in (len(data), 0):
         return None  # what follows is part of the same log, and would be refused there
@@ -141,13 +141,13 @@ def _wrapped(vector: dict[str, Any], header: dict[str, Any]) -> Case | None:
 
 
 def _also(vector: dict[str, Any]) -> frozenset[str]:
-    """Other reasons, for bytes that break another rule too when they lie in a record."""
+    """Return other reasons, for bytes that also break another rule inside a record."""
     short = vector["reason"] == Reason.TRUNCATED
     return frozenset({Reason.INVALID_VALUE}) if short and vector["type"] == _HEADER else frozenset()
 
 
 def _sound(vector: dict[str, Any], data: bytes) -> bool:
-    """Whether a legacy message is one for every reader: not compressed, with a right checksum."""
+    """Return whether all readers accept a legacy message: not compressed, right checksum."""
     if len(data) < MINIMUM_MESSAGE or "compression" in vector["name"]:
         return False
     if vector["path"] == "/magic":  # then it is another layout
@@ -163,7 +163,7 @@ def _members(vector: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _framing(size: int) -> bytes:
-    """What an entry has in front of its message."""
+    """Return the bytes of an entry before its message."""
     offset, length = (item for item in LAYOUTS[ENTRY].fields if item.kind is FieldKind.INTEGER)
     return _OFFSET.to_bytes(offset.size, "big", signed=offset.signed) + size.to_bytes(
         length.size, "big", signed=length.signed
@@ -171,7 +171,7 @@ def _framing(size: int) -> bytes:
 
 
 def _batch(parameter: dict[str, Any]) -> RecordBatch:
-    """The header that belongs to the records of a vector."""
+    """Return the header that belongs to the records of a vector."""
     data = bytes.fromhex(parameter["hex"])
     batch, _ = _CODEC.parse(RECORD_BATCH, data, parameters=parameter["parameters"])
     assert isinstance(batch, RecordBatch)
@@ -179,14 +179,14 @@ def _batch(parameter: dict[str, Any]) -> RecordBatch:
 
 
 def _log(batch: RecordBatch, records: bytes) -> bytes:
-    """A log of one batch with these records, checksum and sizes as they should be."""
+    """Return a log of one batch with these records, checksum and sizes as they should be."""
     batch.records = records
     entry = Entry(base_offset=batch.base_offset, message=batch)
     return _CODEC.serialize(ENTRY, entry)
 
 
 def _record_up_to_headers(header: dict[str, Any]) -> bytes:
-    """A record without the number of its headers and all that follows."""
+    """Return a record without the number of its headers and all that follows."""
     batch = _batch(header)
     record = RecordStructure(batch=batch, timestamp_delta=0, offset_delta=0)
     return _CODEC.serialize(_RECORD, record, parameters=(batch,))[: -len(_varint(0))]

@@ -28,7 +28,7 @@ def read(
     columns: Sequence[str] | None = None,
     **options: Any,
 ) -> DataFrame:
-    """The records of segments.
+    """Return the records of segments.
 
     Args:
         spark: a session.
@@ -64,7 +64,7 @@ def read(
 def write(
     rows: DataFrame, path: str, *, mode: str = "append", tasks: int | None = None, **options: Any
 ) -> None:
-    """Rows as segments in partition directories.
+    """Write rows as segments in partition directories.
 
     Rows with a column ``offset`` are brought into the order of their offsets first, each task with
     a range of them, so that one large partition keeps all tasks busy. Others are written as they

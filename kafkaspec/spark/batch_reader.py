@@ -16,14 +16,14 @@ from kafkaspec.spark.schema import Output
 
 
 def wanted_of(output: Output, options: ReadOptions) -> Wanted:
-    """What a task needs to know beside its pieces."""
+    """Return the settings that a task needs in addition to its pieces."""
     return Wanted(
         output, options.mode, options.control, options.fail_on_data_loss, options.check_crcs
     )
 
 
 def read_task(task: InputPartition, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """The record batches of a task. Nothing planned is a task without pieces."""
+    """Yield the record batches of a task. Nothing planned is a task without pieces."""
     pieces = task.pieces if isinstance(task, SegmentTask) else ()
     first = True
     for piece in pieces:
@@ -39,13 +39,18 @@ class SegmentReader(DataSourceReader):
     """Reads segments as a batch."""
 
     def __init__(self, options: ReadOptions, output: Output) -> None:
-        """Args: what is wanted, and which columns."""
+        """Make a reader.
+
+        Args:
+            options: options of the read.
+            output: columns to read.
+        """
         self._options = options
         self._narrow: Narrowed | None = None
         self._wanted = wanted_of(output, options)
 
     def partitions(self) -> list[InputPartition]:
-        """The tasks.
+        """Return the tasks.
 
         Raises:
             KafkaSpecError: see ``kafkaspec.spark.planning``.
@@ -54,7 +59,7 @@ class SegmentReader(DataSourceReader):
         return list(plan(self._options, self._narrow))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The record batches of a task.
+        """Return the record batches of a task.
 
         Raises:
             KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.

@@ -33,14 +33,19 @@ class Columns:
     """
 
     def __init__(self, piece: Piece, output: Output) -> None:
-        """Args: what is read, and the columns that are wanted."""
+        """Make the columns of a piece.
+
+        Args:
+            piece: piece that is read.
+            output: columns to make.
+        """
         self._piece = piece
         self._output = output
         self._schema = output.schema
         self._repeated: dict[tuple[str, Any], pa.Array] = {}
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The columns as Spark takes them.
+        """Return the columns as Spark takes them.
 
         Raises:
             CorruptError: ``invalid_value``, a timestamp that Spark has no room for.
@@ -72,7 +77,7 @@ class Columns:
         return _TYPE_IDS.take(numbers)
 
     def _constant(self, field: pa.Field, value: Any, rows: int) -> pa.Array:
-        """The same value in all rows."""
+        """Return a column with the same value in all rows."""
         found = self._repeated.get((field.name, value))
         if found is None or len(found) < rows:
             room = rows + rows // _SPARE
@@ -92,7 +97,7 @@ _SPARE: Final = 8
 def finding(
     text: str, piece: Piece, offset: int | None, position: int | None, output: Output
 ) -> Any:
-    """A row that says what could not be read, as a record batch."""
+    """Return a row that says what could not be read, as a record batch."""
     known: dict[str, Any] = {
         "topic": piece.topic,
         "partition": piece.partition,
@@ -109,7 +114,7 @@ def finding(
 
 
 def _timestamps(values: pa.Array, piece: Piece) -> pa.Array:
-    """In microseconds; what Kafka has for none, -1, is a time of its own in Spark's source."""
+    """Return timestamps in µs; Kafka's -1 for none is a time as in Spark's source."""
     numbers = values.view(pa.int64())
     if numbers.null_count:
         numbers = numbers.fill_null(NO_TIMESTAMP)
@@ -122,7 +127,7 @@ def _timestamps(values: pa.Array, piece: Piece) -> pa.Array:
 
 
 def _headers(values: pa.Array, piece: Piece) -> pa.Array:
-    """No headers are null, as in Spark's source."""
+    """Return headers; as in Spark's source, a record without any has null."""
     pairs = values.values
     fields = [HEADERS.value_type.field(i) for i in range(HEADERS.value_type.num_fields)]
     children = pairs.flatten()

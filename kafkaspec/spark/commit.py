@@ -1,8 +1,8 @@
-"""What tasks have written gets its final names: all of it, or nothing.
+"""Commit the files of tasks by renaming all of them, or none.
 
 Everything is checked and put together in the staging directory first. Then a plan, the list of the
 renames that are left, is forced to disk, and carried out. A commit that dies before leaves the
-directory as it was; one that dies behind it is finished by the next.
+directory as it was; one that dies after it is finished by the next.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Plan:
     def carry_out(
         self, root: Path, *, sync: bool, taken_back: Callable[[], None] | None = None
     ) -> None:
-        """Do what is left to do.
+        """Do the remaining steps.
 
         Args:
             root: the directory that is written to.
@@ -91,7 +91,7 @@ class Plan:
 
 
 def load_plan(file: Path) -> Plan | None:
-    """A plan that was kept, None if there is none.
+    """Return a plan that was kept, None if there is none.
 
     Raises:
         KafkaSpecError: ``unreadable``, ``invalid_value``.
@@ -112,7 +112,7 @@ def load_plan(file: Path) -> Plan | None:
 
 
 def _inside(name: object) -> str:
-    """A relative name that does not lead out of the directory."""
+    """Return a relative name that does not lead out of the directory."""
     if not isinstance(name, str) or os.path.isabs(name) or ".." in Path(name).parts:
         raise ValueError(f"{name!r} lies outside")
     return name
@@ -149,10 +149,10 @@ def publish(
 def publish_batch(
     options: WriteOptions, staging: Staging, runs: Iterable[Run], *, keep: bool, overwrite: bool
 ) -> None:
-    """The same for a micro-batch of a streaming query, once, however often it is called.
+    """Commit a micro-batch of a streaming query once, however often it is called.
 
-    What was published last is in a file beside the partitions, ``.kafkasegment-<query>.json``. A
-    micro-batch that Spark repeats is found there, and what its tasks have made anew is dropped.
+    The last published micro-batch is noted in ``.kafkasegment-<query>.json`` in the directory. A
+    micro-batch that Spark repeats is found there, and the new files of its tasks are dropped.
     """
     root = Path(options.path)
     with locked(root):
@@ -176,7 +176,7 @@ def publish_batch(
 
 
 def _take_back(last: Plan | None, state: Path, *, sync: bool) -> None:
-    """Nothing of a micro-batch was published after all."""
+    """Note that a micro-batch was not published after all."""
     if last is None:
         state.unlink()
     else:
@@ -184,7 +184,7 @@ def _take_back(last: Plan | None, state: Path, *, sync: bool) -> None:
 
 
 def finish_plan(root: Path, staging: Path, *, sync: bool) -> None:
-    """Finish a commit that died while it was giving names."""
+    """Finish a commit that died while it renamed files."""
     plan = load_plan(staging / PLAN)
     if plan is not None:
         plan.carry_out(root, sync=sync)
@@ -246,7 +246,7 @@ def _renames(
 
 
 def _partitions(root: Path) -> Sequence[Path]:
-    """The partition directories in a directory."""
+    """Return the partition directories in a directory."""
     found = []
     for path in sorted(root.iterdir()):
         name = names.parse_partition(path.name)

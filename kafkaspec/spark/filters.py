@@ -28,7 +28,7 @@ _ALL: Final = Span()
 
 @dataclass(frozen=True)
 class Narrowed:
-    """What filters leave of logs and offsets; None for no limit.
+    """Limits of logs and offsets that filters set; None for no limit.
 
     Attributes:
         topics, partitions: that are wanted.
@@ -42,7 +42,7 @@ class Narrowed:
     span: Span = _ALL
 
     def selects(self, topic: str | None, partition: int | None) -> bool:
-        """Whether a log can have rows that are wanted."""
+        """Return whether a log can have rows that are wanted."""
         return (
             (self.topics is None or topic in self.topics)
             and (self.partitions is None or partition in self.partitions)
@@ -50,14 +50,14 @@ class Narrowed:
         )
 
     def cut(self, span: Span) -> Span:
-        """The offsets of both."""
+        """Return the offsets of both."""
         starts = [item for item in (span.start, self.span.start) if item is not None]
         ends = [item for item in (span.end, self.span.end) if item is not None]
         return Span(max(starts, default=None), min(ends, default=None))
 
 
 def narrowed(filters: Iterable[Any]) -> Narrowed:
-    """What filters, all of which must hold, leave. Those of other columns leave all."""
+    """Return the limits of filters that must all hold. Filters on other columns set none."""
     found = Narrowed()
     for item in filters:
         if not hasattr(item, "attribute"):  # Not

@@ -1,4 +1,4 @@
-"""What a consumer with ``read_committed`` is not given: records of aborted transactions.
+"""Filter for ``read_committed``, which does not deliver records of aborted transactions.
 
 A broker tells a consumer which transactions were aborted, by producer id and first offset, and the
 consumer leaves out what that producer wrote up to the marker. Kafka: ``UnifiedLog.read``,
@@ -23,11 +23,11 @@ Aborted = tuple[int, int, int]
 """Producer id, first offset, offset of the marker."""
 
 COLUMNS: Final = ("offset", "producer_id", "transactional")
-"""What ``without_aborted`` looks at."""
+"""Columns that ``without_aborted`` reads."""
 
 
 class _Transactional(NamedTuple):
-    """What is known of a transactional batch."""
+    """A transactional batch."""
 
     producer_id: int
     control: bool
@@ -37,7 +37,7 @@ class _Transactional(NamedTuple):
 
 
 def aborted_transactions(partition: Partition, start_offset: int | None = None) -> list[Aborted]:
-    """The aborted transactions with markers from the segment of ``start_offset`` on.
+    """Return the aborted transactions with markers from the segment of ``start_offset`` on.
 
     The transaction index of a segment is believed. Brokers make one only where a transaction was
     aborted: so of segments without one the headers of all batches are read, and the markers.
@@ -67,7 +67,7 @@ def aborted_transactions(partition: Partition, start_offset: int | None = None) 
 
 
 def _listed(segment: Segment) -> list[Aborted] | None:
-    """What the transaction index says; None without a readable one."""
+    """Return the entries of the transaction index; None without a readable one."""
     try:
         index = segment.transaction_index
         if index is None:
@@ -78,7 +78,7 @@ def _listed(segment: Segment) -> list[Aborted] | None:
 
 
 def _transactional(segment: Segment) -> Iterator[_Transactional]:
-    """The transactional batches; where some cannot be read, the others."""
+    """Yield the transactional batches; where some cannot be read, the others."""
     try:
         table = read_segment_headers(segment)
     except KafkaSpecError:
@@ -100,7 +100,7 @@ def _transactional(segment: Segment) -> Iterator[_Transactional]:
 
 
 def _is_abort(segment: Segment, position: int) -> bool:
-    """Whether a marker says so; a consumer skips one that cannot be read, too."""
+    """Return whether a marker aborts; a consumer also skips one that cannot be read."""
     try:
         records = segment.batch_at(position).control_records()
     except KafkaSpecError:
@@ -109,7 +109,7 @@ def _is_abort(segment: Segment, position: int) -> bool:
 
 
 def last_stable_offset(partition: Partition, *, strict: bool) -> int | None:
-    """Where ``read_committed`` ends; None if damage hides it and that is no error.
+    """Return where ``read_committed`` ends; None if damage hides it and that is no error.
 
     Raises:
         KafkaSpecError: a segment cannot be read, and ``strict``.
@@ -123,7 +123,7 @@ def last_stable_offset(partition: Partition, *, strict: bool) -> int | None:
 
 
 def without_aborted(batch: pa.RecordBatch, aborted: Sequence[Aborted]) -> pa.RecordBatch:
-    """The rows that do not belong to an aborted transaction; markers stay."""
+    """Return the rows outside aborted transactions; markers stay."""
     if batch.num_rows == 0:
         return batch
     offsets, producers = batch.column("offset"), batch.column("producer_id")

@@ -41,7 +41,7 @@ def check_partitions(bound: Bound, logs: Iterable[Log], name: str) -> None:
 
 
 def span_of(log: Log, options: ReadOptions) -> Span:
-    """The offsets that the options ask for.
+    """Return the offsets that the options ask for.
 
     Raises:
         KafkaSpecError: a look-up by timestamp meets what it cannot read.
@@ -74,12 +74,12 @@ def _of(log: Log, value: int | dict[tuple[str, int], int] | None) -> int | None:
 
 
 def first_offset(log: Log) -> int:
-    """The first offset that the segments of a log may have."""
+    """Return the first offset that the segments of a log may have."""
     return (log.segments[0].base_offset or 0) if log.segments else 0
 
 
 def lost(log: Log, span: Span, options: ReadOptions) -> None:
-    """Say that offsets that were asked for are not there any more.
+    """Report that requested offsets no longer exist.
 
     Raises:
         OptionError: they are not, and ``failOnDataLoss``.

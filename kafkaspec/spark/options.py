@@ -15,11 +15,11 @@ from typing import Any, Final, Literal
 TopicPartition = tuple[str, int]
 
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPCORRUPT"]
-"""What damaged data means: an error; a row that says what was found; counted and logged."""
+"""Modes for damaged data: an error, a row that describes it, or a count and a log message."""
 
 EARLIEST: Final = -2
 LATEST: Final = -1
-"""What stands for them in the JSON of ``startingOffsets`` and ``endingOffsets``."""
+"""Their values in the JSON of ``startingOffsets`` and ``endingOffsets``."""
 
 MAX_PARTITION_BYTES: Final = 128 << 20
 CORRUPT_COLUMN: Final = "_corrupt_record"
@@ -90,7 +90,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a user asks for; see docs/guide/spark.md.
+    """The options of a read; see docs/guide/spark.md.
 
     Attributes:
         paths: as they were given.
@@ -136,7 +136,7 @@ class ReadOptions:
     pushdown: bool
 
     def selects(self, topic: str | None, partition: int | None) -> bool:
-        """Whether the options ask for a topic-partition."""
+        """Return whether the options ask for a topic-partition."""
         if self.topics is not None:
             return topic in self.topics
         if self.pattern is not None:
@@ -145,7 +145,7 @@ class ReadOptions:
 
 
 def read_options(options: Mapping[str, str], *, streaming: bool | None = False) -> ReadOptions:
-    """The options for reading.
+    """Return the options for reading.
 
     Args:
         options: names in any letter case, and their values.
@@ -269,7 +269,7 @@ def _end(given: Mapping[str, str]) -> Bound:
 
 
 def _by_time(given: Mapping[str, str], side: str) -> Bound | None:
-    """A timestamp goes before timestamps by topic-partition, and these before offsets."""
+    """Choose a timestamp before timestamps by topic-partition, and these before offsets."""
     name = f"{side}timestamp"
     if name in given:
         return Bound(timestamps=_number(given, name, 0, 0))
@@ -331,7 +331,7 @@ def _mode(given: Mapping[str, str]) -> Mode:
 
 
 def _of_consumer(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
-    """A setting of Kafka's consumer, with Spark's prefix for such or without."""
+    """Return a setting of Kafka's consumer, with Spark's prefix for such or without."""
     names = (f"kafka.{name}", name)
     found = {_choice(given, each, choices) for each in names if each in given}
     if len(found) > 1:
@@ -340,7 +340,7 @@ def _of_consumer(given: Mapping[str, str], name: str, choices: tuple[str, ...]) 
 
 
 def _choice(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
-    """One of the choices, the first by default."""
+    """Return one of the choices, the first by default."""
     text = given.get(name, choices[0]).lower()
     if text not in choices:
         raise OptionError(f"option {_KNOWN[name]} is one of {', '.join(choices)}, not {text}")

@@ -33,7 +33,7 @@ class Additions:
 
     Attributes:
         directory: where they are now.
-        names: of the files, in the order in which they are to appear: a log behind its indexes.
+        names: of the files, in the order in which they are to appear: a log after its indexes.
         replaced: those of them that take the place of another file.
     """
 
@@ -120,7 +120,7 @@ def _check(options: WriteOptions, runs: Sequence[Run], end: int | None) -> None:
 
 
 def _read(path: Path) -> _Existing:
-    """What has to be known of the log that is there."""
+    """Return the required facts about the existing log."""
     with Partition(path) as partition:
         if not partition.segment_paths:
             raise make_error(Reason.UNREADABLE, "it has no segment", file=os.fspath(path))
@@ -175,7 +175,7 @@ def _snapshots(
     first: Path,
     target: Path,
 ) -> list[str]:
-    """Write the producer snapshots: in front of each segment but the first, and at the end.
+    """Write the producer snapshots: before each segment except the first, and at the end.
 
     No batch of ours has a producer, so that all of them say the same: nothing, or what was known at
     the end of the log that is there. Where that is not known a broker finds it out itself.

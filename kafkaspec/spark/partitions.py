@@ -1,4 +1,4 @@
-"""What a task is told. Flat and small: each is pickled and sent."""
+"""The descriptions of tasks, flat and small, as each is pickled and sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Piece:
         topic: of its directory, None if that is none of a partition.
         partition: of its directory, or None.
         start: byte offset of the first batch.
-        end: byte offset behind the last one.
+        end: byte offset after the last one.
         last: whether the segment ends here, as it was when it was planned; what is no batch at the
             end of a segment is its torn tail, and an error anywhere else.
         start_offset: smallest offset that is wanted, None for all.
@@ -45,7 +45,7 @@ class SegmentTask(InputPartition):
     """The pieces that one task reads, in this order."""
 
     def __init__(self, pieces: tuple[Piece, ...]) -> None:
-        """Args: what is read."""
+        """Make a task for pieces."""
         super().__init__(None)
         self.pieces = pieces
 

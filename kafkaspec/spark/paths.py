@@ -60,7 +60,7 @@ class Log:
     """The segments of a topic-partition that are to be read.
 
     Attributes:
-        directory: that they lie in; what is beside them there counts too.
+        directory: directory of the segments; its other files count too.
         topic: from its name, None if that is not one of a partition.
         partition: from its name, or None.
         segments: in the order of their offsets.
@@ -87,7 +87,7 @@ class Log:
 
 
 def plain(text: str) -> str:
-    """A path or URL in Hadoop's words, as Python's file systems have it.
+    """Return a path or URL in Hadoop's words, as Python's file systems have it.
 
     ``file:`` is a local path, ``s3a`` is ``s3``. A percent sign stands for itself, as in Hadoop's
     class ``Path``.
@@ -101,13 +101,13 @@ def _begin(pattern: re.Pattern[str], replacement: str, text: str) -> str:
 
 
 def local(text: str) -> str | None:
-    """The local path that a path or URL means; None if it is somewhere else."""
+    """Return the local path that a path or URL means; None if it is somewhere else."""
     text = plain(text)
     return None if "://" in text else text
 
 
 def find_logs(paths: Iterable[str]) -> list[Log]:
-    """The logs behind paths, each once, by topic and partition.
+    """Return the logs under paths, each once, by topic and partition.
 
     Raises:
         KafkaSpecError: ``unreadable``: there is nothing there, or it is no log.
@@ -178,7 +178,7 @@ def _logs(path: Path) -> Iterator[Log]:
 
 
 def log_of(partition: Partition) -> Log:
-    """All segments of a partition directory."""
+    """Return all segments of a partition directory."""
     bases = []
     for path in partition.segment_paths:
         name = names.parse_segment(path.name)
@@ -206,7 +206,7 @@ def _refuse_old(path: Path, name: names.SegmentName | None) -> None:
 
 
 def _single(path: Path) -> Log:
-    """One segment, of a directory that says what it belongs to."""
+    """Return one segment, of a directory that says what it belongs to."""
     directory = path.absolute().parent
     parsed = names.parse_partition(directory.name)
     name = names.parse_segment(path.name)

@@ -43,7 +43,7 @@ _ALWAYS: Final = (Reason.CHANGED,)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is read of each piece; it is sent with the reader.
+    """The settings for reading each piece, which are sent with the reader.
 
     Attributes:
         output: the columns.
@@ -99,7 +99,7 @@ def _open(path: str) -> Reading:
 
 
 def read_piece(piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """The record batches of a piece, as Spark takes them.
+    """Yield the record batches of a piece, as Spark takes them.
 
     Raises:
         KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
@@ -122,7 +122,7 @@ def read_piece(piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
 
 
 def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Slices of a bounded size."""
+    """Yield slices of a bounded size."""
     rows, size = batch.num_rows, batch.nbytes
     if rows == 0:
         return
@@ -135,7 +135,7 @@ def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _salvaged(piece: Piece, part: Part, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """The record batches, and what the mode says about what cannot be read."""
+    """Yield the record batches, and what the mode says about what cannot be read."""
     dropped = 0
     position = piece.start
     while position < piece.end:
@@ -171,9 +171,9 @@ def _say(
 def _where(
     segment: Segment, position: int, error: KafkaSpecError
 ) -> tuple[int | None, int | None, int | None]:
-    """Position and base offset of the batch that an error is about, and what lies behind it.
+    """Return position and base offset of the batch of an error, and the position after it.
 
-    Nothing lies behind where the size of the batch is what is broken.
+    The position after it is None if the size of the batch is broken.
     """
     if error.offset is None:
         raise error

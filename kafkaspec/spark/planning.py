@@ -20,14 +20,14 @@ from kafkaspec.spark.partitions import Piece, SegmentTask
 from kafkaspec.spark.paths import LOGGER, Log, SegmentFile, find_logs
 
 OPEN_BYTES: Final = 256 << 10
-"""What opening a file is counted with; a task of its own costs a hundred times as much."""
+"""Cost of opening a file in bytes; a separate task costs a hundred times as much."""
 SLACK: Final = 8
 """A segment is not cut for an eighth of a task more."""
 
 
 @dataclass
 class Tally:
-    """What planning found, for the log.
+    """The result of planning, for the log.
 
     Attributes:
         segments: of the logs.
@@ -60,7 +60,7 @@ class Tally:
 
 
 def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTask]:
-    """The tasks of a batch.
+    """Return the tasks of a batch.
 
     Args:
         options: what is asked for.
@@ -94,7 +94,7 @@ def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTa
 def plan_spans(
     spans: Iterable[tuple[Log, Span]], options: ReadOptions, tally: Tally | None = None
 ) -> list[SegmentTask]:
-    """The tasks for offsets of logs.
+    """Return the tasks for offsets of logs.
 
     Raises:
         KafkaSpecError: as ``plan``.
@@ -117,7 +117,7 @@ def plan_spans(
 
 
 def _size(item: SegmentFile, options: ReadOptions) -> int:
-    """Bytes of a segment; a task says what is wrong with a file that cannot be read."""
+    """Return bytes of a segment; a task says what is wrong with a file that cannot be read."""
     try:
         return item.size
     except KafkaSpecError:
@@ -127,7 +127,7 @@ def _size(item: SegmentFile, options: ReadOptions) -> int:
 
 
 def _segments(log: Log, span: Span, tally: Tally) -> list[SegmentFile]:
-    """The segments whose names do not say that nothing in them is wanted."""
+    """Return the segments whose names do not say that nothing in them is wanted."""
     chosen = []
     for item in log.segments:
         below = span.start is not None and item.next_offset is not None
@@ -144,7 +144,7 @@ def _segments(log: Log, span: Span, tally: Tally) -> list[SegmentFile]:
 def _pieces(
     log: Log, span: Span, segments: list[SegmentFile], target: int, options: ReadOptions
 ) -> Iterator[Piece]:
-    """The pieces of a log in order."""
+    """Yield the pieces of a log in order."""
     aborted = []
     if options.committed:
         stable = last_stable_offset(log.opened, strict=options.mode == "FAILFAST")
@@ -167,7 +167,7 @@ def _pieces(
 def _cut(
     log: Log, item: SegmentFile, span: Span, target: int, options: ReadOptions
 ) -> Iterator[tuple[Piece, int | None, int | None]]:
-    """The pieces of a segment, and between which offsets each lies."""
+    """Yield the pieces of a segment, and between which offsets each lies."""
     size = _size(item, options)
     whole = Piece(str(item.path), log.topic, log.partition, 0, size, True, span.start, span.end)
     inner = _outside(item, span)
@@ -195,7 +195,7 @@ def _cut(
 
 
 def _outside(item: SegmentFile, span: Span) -> bool:
-    """Whether the segment may hold offsets that are not wanted."""
+    """Return whether the segment may hold offsets that are not wanted."""
     low = span.start is not None and (item.base_offset is None or item.base_offset < span.start)
     high = span.end is not None and (item.next_offset is None or item.next_offset > span.end)
     return low or high
@@ -206,7 +206,7 @@ Cut = tuple[int, int | None]
 
 
 def _cuts(segment: Segment, span: Span, target: int, max_records: int) -> list[Cut]:
-    """Where pieces begin: at the first batch that is wanted, then about every ``target`` bytes."""
+    """Return the starts of pieces: the first wanted batch, then about every ``target`` bytes."""
     start = 0
     if span.start is not None:
         start = start_position(segment, span.start)[0]
@@ -221,11 +221,11 @@ def _cuts(segment: Segment, span: Span, target: int, max_records: int) -> list[C
 
 
 def _stop(segment: Segment, span: Span) -> int:
-    """A byte offset behind which nothing is wanted."""
+    """Return a byte offset after which nothing is wanted."""
     index = segment.offset_index
     if span.end is None or index is None:
         return segment.size
-    # An entry names an offset of the batch at its position, or one behind it.
+    # An entry has an offset of the batch at its position, or one after it.
     number = bisect_left(range(len(index)), span.end, key=lambda at: index.entry(at).offset)
     while number < len(index):
         cut = _confirmed(segment, index.entry(number).position, index.entry(number).offset)
@@ -236,7 +236,7 @@ def _stop(segment: Segment, span: Span) -> int:
 
 
 def _by_index(segment: Segment, cuts: list[Cut], target: int, behind: Cut) -> list[Cut] | None:
-    """Cuts at entries of the offset index that the segment confirms; None if they do not do."""
+    """Return cuts at index entries that the segment confirms; None if they are not enough."""
     index = segment.offset_index
     if index is None or len(index) == 0:
         return None
@@ -260,7 +260,7 @@ def _by_index(segment: Segment, cuts: list[Cut], target: int, behind: Cut) -> li
 
 
 def _confirmed(segment: Segment, position: int, offset: int) -> Cut | None:
-    """The batch that an index entry leads to; None if it leads to none that is sound."""
+    """Return the batch that an index entry leads to; None if it leads to none that is sound."""
     try:
         batch = segment.batch_at(position)
         if not batch.crc_valid or (batch.num_records is not None and batch.base_offset > offset):
@@ -271,7 +271,7 @@ def _confirmed(segment: Segment, position: int, offset: int) -> Cut | None:
 
 
 def _by_headers(segment: Segment, cuts: list[Cut], target: int, max_records: int) -> list[Cut]:
-    """Cuts from the headers of all batches."""
+    """Return cuts from the headers of all batches."""
     made = list(cuts)
     first = made[-1][1]
     for table, base in header_tables(segment, made[-1][0]):
@@ -293,7 +293,7 @@ def _by_headers(segment: Segment, cuts: list[Cut], target: int, max_records: int
 
 
 def _packed(pieces: list[Piece], target: int, options: ReadOptions) -> Iterator[SegmentTask]:
-    """Pieces in their order, as many for a task as its bytes allow."""
+    """Yield tasks of pieces in order, each with as many as its bytes allow."""
     together: list[Piece] = []
     weight = 0
     cost = min(OPEN_BYTES, max(1, target // 32))

@@ -1,4 +1,4 @@
-"""The columns: those of Spark's own Kafka source, and what segments know besides.
+"""The columns: those of Spark's own Kafka source, and further ones of segments.
 
 Spark: ``KafkaRecordToRowConverter``. Spark takes exactly the Arrow types that belong to the types
 of the schema: no views, no dictionaries, no other unit of time.
@@ -48,7 +48,7 @@ class Column:
 
 
 RECORD_COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp")
-"""What the default schema begins with; ``timestampType`` and ``headers`` follow."""
+"""The first columns of the default schema; ``timestampType`` and ``headers`` follow."""
 
 BATCH_COLUMNS: Final = (
     "baseOffset",
@@ -63,7 +63,7 @@ BATCH_COLUMNS: Final = (
     "file",
     "position",
 )
-"""What ``includeBatch`` adds."""
+"""The columns that ``includeBatch`` adds."""
 
 COLUMNS: Final[dict[str, Column]] = {
     "key": Column(BinaryType(), pa.binary(), "key"),
@@ -122,12 +122,12 @@ class Output:
         )
 
     def column(self, name: str) -> Column:
-        """The column of that name."""
+        """Return the column of that name."""
         return CORRUPT if name == self.corrupt else COLUMNS[name]
 
 
 def default_schema(options: ReadOptions) -> StructType:
-    """The schema where the user gives none."""
+    """Return the schema where the user gives none."""
     names = [*RECORD_COLUMNS, "timestampType"]
     if options.headers:
         names.append("headers")
@@ -140,7 +140,7 @@ def default_schema(options: ReadOptions) -> StructType:
 
 
 def schema_of(names: list[str], options: ReadOptions | None = None) -> StructType:
-    """The schema with these columns.
+    """Return the schema with these columns.
 
     Raises:
         OptionError: there is no such column.
@@ -150,7 +150,7 @@ def schema_of(names: list[str], options: ReadOptions | None = None) -> StructTyp
 
 
 def output_of(schema: StructType, options: ReadOptions) -> Output:
-    """What a schema asks for.
+    """Return the output for a schema.
 
     Raises:
         OptionError: there is no such column, it has another type, or ``PERMISSIVE`` has no column

@@ -21,11 +21,11 @@ class KafkaSegmentDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` takes."""
+        """Return the name for ``format``."""
         return NAME
 
     def schema(self) -> StructType:
-        """The schema where the user gives none.
+        """Return the schema where the user gives none.
 
         Raises:
             OptionError: an option cannot be followed.
@@ -33,7 +33,7 @@ class KafkaSegmentDataSource(DataSource):
         return default_schema(read_options(self.options, streaming=None))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Reads a batch.
+        """Return the reader of a batch.
 
         Raises:
             OptionError: an option cannot be followed, or there is no such column.
@@ -45,7 +45,7 @@ class KafkaSegmentDataSource(DataSource):
         return kind(options, output_of(schema, options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """Reads a stream.
+        """Return the reader of a stream.
 
         Raises:
             OptionError: an option cannot be followed, or there is no such column.
@@ -56,7 +56,7 @@ class KafkaSegmentDataSource(DataSource):
         return SegmentStreamReader(options, output_of(schema, options))
 
     def writer(self, schema: StructType, overwrite: bool) -> SegmentsWriter:
-        """Writes a batch.
+        """Return the writer of a batch.
 
         Raises:
             ValueError: an option cannot be followed, or a column cannot be written.
@@ -67,7 +67,7 @@ class KafkaSegmentDataSource(DataSource):
         return SegmentsWriter(parse_write_options(self.options), schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> SegmentsStreamWriter:  # noqa: N802
-        """Writes the micro-batches of a streaming query.
+        """Return the writer of the micro-batches of a streaming query.
 
         Raises:
             ValueError: an option cannot be followed, or a column cannot be written.

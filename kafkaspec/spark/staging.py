@@ -70,17 +70,17 @@ class Staging:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def of_job(self) -> Iterator[Path]:
-        """The staging directories of all micro-batches of the job."""
+        """Yield the staging directories of all micro-batches of the job."""
         yield from Path(self.root).glob(f"{PREFIX}*.{self.job}{SUFFIX}")
 
 
 def new_job() -> str:
-    """The name of a job that is no other's."""
+    """Return a unique name for a job."""
     return uuid.uuid4().hex
 
 
 def all_staging(root: str) -> list[Path]:
-    """The staging directories of all jobs."""
+    """Return the staging directories of all jobs."""
     return sorted(Path(root).glob(f"{PREFIX}*.{'[0-9a-f]' * 32}{SUFFIX}"))
 
 
@@ -109,7 +109,7 @@ class Run:
         topic: of the records.
         partition: of the records.
         first_offset: of the first record; counted from 0 where offsets are still to be assigned.
-        next_offset: one behind the last.
+        next_offset: offset after the last one.
         records: how many.
         directory: name below the staging directory.
         segments: base offset and bytes of each segment.
@@ -143,7 +143,7 @@ class _OpenRun:
 
 
 class TaskOutput:
-    """What one attempt of a task writes; all of it is gone after ``abort``.
+    """The output of one attempt of a task; ``abort`` removes all of it.
 
     Args:
         options: of the write.
@@ -199,7 +199,7 @@ class TaskOutput:
             shutil.rmtree(self._staging.path / done.directory, ignore_errors=True)
 
     def _run(self, topic: str, partition: int, rows: pa.RecordBatch) -> _OpenRun:
-        """The run that the rows go to."""
+        """Return the run that the rows go to."""
         run = self._open.get((topic, partition))
         if run is not None:
             self._open.move_to_end((topic, partition))
@@ -230,7 +230,7 @@ class TaskOutput:
         name = f"{run.topic}-{run.partition}"
         if first < end:
             detail = (
-                f"the rows of {name} do not come in the order of their offsets: {first} behind "
+                f"the rows of {name} do not come in the order of their offsets: {first} comes after "
                 f"{end - 1}; kafkaspec.spark.write sorts them, or sortWithinPartitions"
             )
             raise make_error(Reason.UNENCODABLE, detail)
@@ -277,6 +277,6 @@ class TaskOutput:
 
 
 def gap(name: str, where: str) -> KafkaSpecError:
-    """The error about offsets that are left out."""
+    """Return the error about offsets that are left out."""
     detail = f"offsets of {name} are missing {where}; with allowGaps=true they may be"
     return make_error(Reason.UNENCODABLE, detail)

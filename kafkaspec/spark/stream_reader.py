@@ -41,7 +41,12 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """
 
     def __init__(self, options: ReadOptions, output: Output) -> None:
-        """Args: what is wanted, and which columns."""
+        """Make a reader.
+
+        Args:
+            options: options of the read.
+            output: columns to read.
+        """
         self._options = options
         self._wanted = wanted_of(output, options)
         self._tails = Tails(options)
@@ -50,7 +55,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # -- offsets ----------------------------------------------------------------------------
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Where a new query begins.
+        """Return where a new query begins.
 
         Raises:
             KafkaSpecError: a log cannot be read.
@@ -71,7 +76,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _json(found)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Where the next micro-batch ends: what is whole, and no more than the limit.
+        """Return where the next micro-batch ends: what is whole, and no more than the limit.
 
         Raises:
             KafkaSpecError: a log cannot be read.
@@ -91,16 +96,16 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _json(end)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """``maxOffsetsPerTrigger``."""
+        """Return ``maxOffsetsPerTrigger``."""
         most = self._options.max_offsets
         return ReadMaxRows(most) if most else ReadAllAvailable()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
-        """The ends of the logs, for the progress of the query."""
+        """Return the ends of the logs, for the progress of the query."""
         return _json(self._ends())
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """What comes from now on does not count."""
+        """Fix the ends of the logs: later records do not count."""
         self._target = self._ends()
 
     def _ends(self) -> Offsets:
@@ -109,7 +114,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # -- tasks ------------------------------------------------------------------------------
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """The tasks of a micro-batch.
+        """Return the tasks of a micro-batch.
 
         Raises:
             KafkaSpecError: a log cannot be read.
@@ -142,7 +147,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         LOGGER.warning("data is lost: %s", text)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The record batches of a task.
+        """Return the record batches of a task.
 
         Raises:
             KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
@@ -150,10 +155,10 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_task(partition, self._wanted)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Nothing is held back for it."""
+        """Do nothing: no data is kept for a commit."""
 
     def stop(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is open."""
 
 
 def _given(bound: Bound, place: TopicPartition) -> int | None:
@@ -161,7 +166,7 @@ def _given(bound: Bound, place: TopicPartition) -> int | None:
 
 
 def _json(offsets: Offsets) -> dict[str, Any]:
-    """Always in the same order: Spark compares offsets as text."""
+    """Return offsets in a fixed order, since Spark compares them as text."""
     made: dict[str, Any] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         made.setdefault(topic, {})[str(partition)] = offset
@@ -177,7 +182,7 @@ def _parsed(offsets: dict[str, Any]) -> Offsets:
 
 
 def _limited(begin: Offsets, end: Offsets, most: int) -> Offsets:
-    """As many offsets, shared out by backlog. Spark: ``KafkaOffsetReader.rateLimit``."""
+    """Divide so many offsets by backlog. Spark: ``KafkaOffsetReader.rateLimit``."""
     backlog = {place: end[place] - begin[place] for place in end}
     total = sum(backlog.values())
     if total <= most:

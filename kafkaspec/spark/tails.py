@@ -15,12 +15,12 @@ from kafkaspec.spark.paths import Log, SegmentFile, find_logs
 
 @dataclass(frozen=True)
 class _Known:
-    """What was seen of the last segment of a log.
+    """The known end of the last segment of a log.
 
     Attributes:
         position: byte offset of its last sound batch; the next look begins there.
-        stop: byte offset behind that batch. Nothing is new while the file ends there.
-        end: offset behind that batch.
+        stop: byte offset after that batch. Nothing is new while the file ends there.
+        end: log offset after that batch.
     """
 
     position: int
@@ -29,15 +29,15 @@ class _Known:
 
 
 class Tails:
-    """The ends of logs. What was seen once is not read again; all of it can be found anew."""
+    """The ends of logs, kept as a cache: nothing is read twice, and all can be found again."""
 
     def __init__(self, options: ReadOptions) -> None:
-        """Args: what is read."""
+        """Start without any known end."""
         self._options = options
         self._known: dict[str, _Known] = {}
 
     def logs(self) -> dict[TopicPartition, Log]:
-        """The logs that are there now.
+        """Return the logs that are there now.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -58,9 +58,9 @@ class Tails:
         return found
 
     def end(self, log: Log) -> int:
-        """The offset behind the last batch that is whole and whose checksum is right.
+        """Return the offset after the last complete batch with a right checksum.
 
-        Broken batches in front of a sound one count: the mode says what is done about them.
+        Broken batches before a sound one count: the mode decides what happens with them.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -75,7 +75,7 @@ class Tails:
         return end
 
     def _end(self, item: SegmentFile) -> int | None:
-        """The end of a segment; None if no batch of it is whole."""
+        """Return the end of a segment; None if no batch of it is whole."""
         known = self._known.get(str(item.path))
         if known is not None and known.stop == item.size:
             return known.end
@@ -89,7 +89,7 @@ class Tails:
 
 
 def _last(segment: Segment, begin: int) -> _Known | None:
-    """The last sound batch from a byte offset on."""
+    """Return the last sound batch from a byte offset on."""
     found: list[int] = []  # positions of entries
     position: int | None = begin
     while position is not None and position < segment.size:
@@ -112,7 +112,7 @@ def _last(segment: Segment, begin: int) -> _Known | None:
 
 
 def _behind(segment: Segment, position: int) -> int | None:
-    """Byte offset behind an entry, whatever is in it; None if it is not all there."""
+    """Return the byte offset after an entry with any content; None if it is incomplete."""
     if segment.size - position <= HEADER_UP_TO_MAGIC:
         return None
     buffer, base = segment.cursor(sparse=True).at(position, HEADER_UP_TO_MAGIC)

@@ -14,7 +14,7 @@ from kafkaspec.spark.write_options import WriteOptions, check_topic
 
 RECORD_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
 COLUMNS: Final = (*RECORD_COLUMNS, "topic", "partition", "timestampType")
-"""What can be written: the columns of Spark's Kafka source. Only ``value`` has to be there."""
+"""Columns that can be written: those of Spark's Kafka source. Only ``value`` is required."""
 
 _TYPE_NAMES: Final = {0: CREATE_TIME, 1: LOG_APPEND_TIME}
 """By the number in the column ``timestampType`` (Kafka: ``TimestampType.id``)."""
@@ -25,7 +25,7 @@ _PAIR: Final = pa.struct([("key", pa.binary()), ("value", pa.binary())])
 
 
 def check_columns(names: Sequence[str], options: WriteOptions) -> bool:
-    """Whether rows of these columns can be written.
+    """Return whether rows of these columns can be written.
 
     Args:
         names: of the columns.
@@ -56,7 +56,7 @@ def check_columns(names: Sequence[str], options: WriteOptions) -> bool:
 def by_partition(
     batch: pa.RecordBatch, options: WriteOptions, keep: bool
 ) -> Iterator[tuple[str, int, pa.RecordBatch]]:
-    """The rows of each topic and partition, in their order.
+    """Yield the rows of each topic and partition, in their order.
 
     Args:
         batch: rows as Spark hands them over.
@@ -76,7 +76,7 @@ def by_partition(
     places = _places(batch, options)
     starts = _starts(places, batch.num_rows)
     found = _values(places, starts)
-    if len(set(found)) < len(found):  # a place comes again behind another: bring it together
+    if len(set(found)) < len(found):  # a place comes again after another: group its rows
         names = [str(number) for number in range(len(places))]
         order = pc.sort_indices(
             pa.table(places, names=names), sort_keys=[(name, "ascending") for name in names]
@@ -96,7 +96,7 @@ def by_partition(
 
 
 def _places(batch: pa.RecordBatch, options: WriteOptions) -> list[pa.Array]:
-    """Topic and partition of each row."""
+    """Return topic and partition of each row."""
     rows = batch.num_rows
     names = batch.schema.names
     topic = pa.nulls(rows, pa.string())
@@ -118,7 +118,7 @@ def _known(column: pa.Array, name: str) -> pa.Array:
 
 
 def _starts(places: list[pa.Array], rows: int) -> list[int]:
-    """The first row, and those whose place is not that of the row before."""
+    """Return the first row, and those whose place is not that of the row before."""
     starts = {0}
     for place in places:
         if place.null_count < rows:
@@ -134,7 +134,7 @@ def _values(places: list[pa.Array], rows: list[int]) -> list[tuple[str | None, i
 
 
 def record_columns(batch: pa.RecordBatch, keep: bool) -> pa.RecordBatch:
-    """The columns of records in the types that the writer of segments takes.
+    """Return the columns of records in the types that the writer of segments takes.
 
     Raises:
         ValueError: a value that cannot be written; with the name of the column.
@@ -162,14 +162,14 @@ def _cast(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
 
 
 def _milliseconds(column: pa.Array) -> pa.Array:
-    """Whole milliseconds, downwards, as Spark makes them of its microseconds."""
+    """Return milliseconds, rounded down as Spark does with its microseconds."""
     if not pa.types.is_timestamp(column.type):
         raise ValueError(f"column timestamp is of type {column.type}, not a timestamp")
     return _cast(pc.floor_temporal(column, unit="millisecond"), TIMESTAMP, "timestamp")
 
 
 def _timestamp_types(column: pa.Array) -> pa.Array | None:
-    """Names of timestamp types; None where all are CreateTime, which needs no column."""
+    """Return names of timestamp types; None if all are CreateTime, which needs no column."""
     numbers = _cast(column, pa.int32(), "timestampType")
     span = pc.min_max(numbers)
     low, high = (span[end].as_py() for end in ("min", "max"))
@@ -183,7 +183,7 @@ def _timestamp_types(column: pa.Array) -> pa.Array | None:
 
 
 def together(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """One record batch of several that ``by_partition`` gave."""
+    """Return one record batch of several that ``by_partition`` gave."""
     if len(batches) == 1:
         return batches[0]
     if len({_TYPE_COLUMN in batch.schema.names for batch in batches}) > 1:
@@ -201,7 +201,7 @@ def _with_types(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _headers(column: pa.Array | None, rows: int) -> pa.Array:
-    """Headers without nulls: a record without any has an empty list."""
+    """Return headers without nulls: a record without any has an empty list."""
     if column is None or column.null_count == rows:
         offsets = pa.repeat(pa.scalar(0, pa.int32()), rows + 1)
         return pa.ListArray.from_arrays(offsets, pa.array([], _PAIR))

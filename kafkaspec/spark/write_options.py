@@ -1,4 +1,4 @@
-"""What ``df.write.format("kafkasegment")`` is told by options, checked before a task starts."""
+"""The options of ``df.write.format("kafkasegment")``, checked before a task starts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NAMES: Final = (
 """The options, spelled as documented; Spark does not tell apart small and capital letters."""
 
 _OF_SPARK: Final = ("checkpointlocation", "querybatchid", "queryname")
-"""What Spark hands on besides, of a streaming query."""
+"""Further options that Spark passes for a streaming query."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class WriteOptions:
 
 
 def parse_write_options(given: Mapping[str, str]) -> WriteOptions:
-    """The options of a write.
+    """Return the options of a write.
 
     Args:
         given: as Spark hands them over: texts, whatever the case of their names.
@@ -139,13 +139,13 @@ def parse_write_options(given: Mapping[str, str]) -> WriteOptions:
 
 
 def is_kept(given: Mapping[str, object]) -> bool:
-    """Whether options let offsets be those of a column that is there."""
+    """Return whether options let offsets be those of a column that is there."""
     found = {name.lower(): value for name, value in given.items()}
     return str(found.get("offsets", "keep")).lower() != "assign"
 
 
 def check_topic(topic: str) -> str:
-    """The name of a topic, if it may be one; it becomes part of a path.
+    """Return the name of a topic, if it may be one; it becomes part of a path.
 
     Kafka: ``Topic.validate``.
 
@@ -166,7 +166,7 @@ def _topic(_name: str, value: str) -> str:
 
 
 def _local(_name: str, value: str) -> str:
-    """A path of this machine, or of a file system that is mounted alike on all of them."""
+    """Return a path of this machine, or of a file system that is mounted alike on all of them."""
     path = local(value)
     if path is None:
         raise ValueError(

@@ -33,7 +33,7 @@ _BATCH: Final = "streaming.sql.batchId"
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
-    """What a task has written.
+    """The output of a task.
 
     Attributes:
         runs: in the order of the task.
@@ -72,7 +72,7 @@ class SegmentsWriter(DataSourceArrowWriter):
         return Written(runs, self._staging.job)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Publish what all tasks have written."""
+        """Publish the files of all tasks."""
         publish(
             self._options,
             self._staging,
@@ -118,7 +118,7 @@ class SegmentsStreamWriter(DataSourceStreamArrowWriter):
         return Written(_write(self._options, self._keep, staging, iterator), staging.job)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Publish a micro-batch, unless it was."""
+        """Publish a micro-batch unless it was published already."""
         for staging in self._staging(messages, batchId):
             publish_batch(
                 self._options,
@@ -136,7 +136,7 @@ class SegmentsStreamWriter(DataSourceStreamArrowWriter):
     def _staging(
         self, messages: Sequence[WriterCommitMessage | None], batch: int
     ) -> Iterator[Staging]:
-        """The staging directory, if a task has told of it."""
+        """Yield the staging directory if a task has reported it."""
         for job in {item.job for item in messages if isinstance(item, Written)}:
             yield Staging(self._options.path, job, batch)
 
@@ -155,7 +155,7 @@ def _write(
 
 
 def _attempt() -> str:
-    """A name for this attempt of the task that no other has."""
+    """Return a name for this attempt of the task that no other has."""
     context = TaskContext.get()
     task = "" if context is None else f"{context.partitionId()}-{context.attemptNumber()}-"
     return f"{task}{uuid.uuid4().hex}"

@@ -57,7 +57,7 @@ def main(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
 
 
 def all_cases() -> list[Case]:
-    """The vectors, and what the brokers of ``VERSIONS`` wrote."""
+    """Return the vectors, and what the brokers of ``VERSIONS`` wrote."""
     golden = [case for version in VERSIONS for case in golden_cases(GOLDEN / version)]
     return [*vector_cases(), *golden]
 
@@ -78,7 +78,7 @@ def run_adapter(adapter: Adapter, cases: Sequence[Case]) -> Run:
 
 
 def result_of(adapter: Adapter, run: Run) -> dict[str, Any]:
-    """What is stored of a run."""
+    """Return the values of a run to store."""
     assert run.hello is not None
     return {
         "adapter": adapter.name,
@@ -98,7 +98,7 @@ def result_of(adapter: Adapter, run: Run) -> dict[str, Any]:
 
 
 def _counts(result: dict[str, Any] | None) -> Any:
-    """What has to be the same: versions of packages may differ."""
+    """Return the values that must be the same: versions of packages may differ."""
     return result and (result["categories"], result["expected"])
 
 

@@ -1,4 +1,4 @@
-"""What the testees of kafka-python and aiokafka share: both read a log by the same classes."""
+"""Common code of the testees of kafka-python and aiokafka, which read logs by the same classes."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def ruby() -> list[str]:
 
 
 def _folder(name: str) -> Path:
-    """An empty folder to build in, with a table of the types that testees walk by."""
+    """Return an empty folder to build in, with a table of the types that testees walk by."""
     folder = BUILD / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -65,7 +65,7 @@ class Running:
     topics_connect: str
     logs: Path
     settings: dict[str, str]
-    """What decides the bytes: no ports and no paths."""
+    """The settings that decide the bytes: no ports and no paths."""
     kafka: Server
     ready: Callable[[], bool]
 
@@ -91,7 +91,7 @@ class Running:
 
 
 def tiered_settings(remote: Path) -> dict[str, str]:
-    """What turns on remote storage in a directory, with Kafka's own local implementation."""
+    """Return the settings for remote storage in a directory, with Kafka's local implementation."""
     storage = "org.apache.kafka.server.log.remote.storage.LocalTieredStorage"
     return {
         "remote.log.storage.system.enable": "true",

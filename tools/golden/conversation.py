@@ -65,7 +65,7 @@ class Conversation:
             raise self._failure(f"{self._name} ended before {fields[0]}") from error
 
     def ask(self, *fields: str) -> list[list[str]]:
-        """Give a command; the fields of the lines in front of ``ok``.
+        """Send a command; return the fields of the lines before ``ok``.
 
         Raises:
             ToolError: the answer is an error, or none comes.

@@ -35,9 +35,9 @@ class DumpTool:
         self._command = [*command, "DumpAll", version.dump_class]
 
     def dump(self, logs: Path, files: Iterable[Path]) -> dict[Path, str]:
-        """Text about every file by its path below ``logs``; what it cannot read is left out.
+        """Return the text of every readable file by its path below ``logs``.
 
-        What the tool complains about, on standard error, comes behind its text.
+        Errors of the tool, from standard error, follow its text.
         """
         options = {path: self._options(path) for path in sorted(files)}
         lines = ("\t".join((p.as_posix(), *o)) + "\n" for p, o in options.items() if o is not None)

@@ -1,4 +1,4 @@
-"""What is kept of a run, and the manifest that says what it is."""
+"""The stored files of a run, and their manifest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEFT_OUT = re.compile(r"\.lock|.*\.(deleted|cleaned|swap|tmp|part)")
 
 
 def files_below(directory: Path) -> list[Path]:
-    """All files below, as sorted paths relative to ``directory``."""
+    """Return all files below, as sorted paths relative to ``directory``."""
     found = (p.relative_to(directory) for p in directory.rglob("*") if p.is_file())
     return sorted(found, key=lambda path: path.as_posix())
 
@@ -64,7 +64,7 @@ def _wanted(partition: Path, topics: Container[str] | None) -> bool:
 
 
 def write_dump(target: Path, texts: Mapping[Path, str]) -> None:
-    """``dump.tar.xz``: one text for each dumped file, under its path and ``.txt``.
+    """Write ``dump.tar.xz``: one text for each dumped file, under its path and ``.txt``.
 
     The same texts give the same archive: it holds no times and no owners.
     """
@@ -77,7 +77,7 @@ def write_dump(target: Path, texts: Mapping[Path, str]) -> None:
 
 
 def read_dump(directory: Path) -> dict[str, str]:
-    """The dump tool's texts by the path of the file that they are about.
+    """Return the dump tool's texts by the path of the file that they are about.
 
     Payloads hold control characters that text mode would take for line ends.
     """
@@ -91,19 +91,19 @@ def read_dump(directory: Path) -> dict[str, str]:
 
 
 def write_produced(target: Path, lines: Iterable[dict[str, Any]]) -> None:
-    """``produced.jsonl.xz``: one object a line."""
+    """Write ``produced.jsonl.xz``: one object in each line."""
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     (target / PRODUCED).write_bytes(lzma.compress(text.encode(), preset=9))
 
 
 def read_produced(directory: Path) -> list[dict[str, Any]]:
-    """The objects of ``produced.jsonl.xz``."""
+    """Return the objects of ``produced.jsonl.xz``."""
     text = lzma.decompress((directory / PRODUCED).read_bytes()).decode()
     return [json.loads(line) for line in text.splitlines()]
 
 
 def write_manifest(target: Path, facts: dict[str, Any]) -> None:
-    """``manifest.json``: the facts, and size and SHA-256 of every other file."""
+    """Write ``manifest.json``: the facts, and size and SHA-256 of every other file."""
     files = {
         path.as_posix(): {"sha256": _sha256(target / path), "bytes": (target / path).stat().st_size}
         for path in files_below(target)
@@ -113,7 +113,7 @@ def write_manifest(target: Path, facts: dict[str, Any]) -> None:
 
 
 def _in_lines(facts: dict[str, Any]) -> str:
-    """JSON with one line for each member, and for each element of a member that has many."""
+    """Return JSON with one line for each member, and for each element of a long member."""
 
     def compact(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
@@ -131,7 +131,7 @@ def _in_lines(facts: dict[str, Any]) -> str:
 
 
 def verify(directory: Path) -> list[str]:
-    """Differences between a version's folder and its manifest; empty when all is well."""
+    """Return differences between a version's folder and its manifest; empty if there are none."""
     manifest = directory / MANIFEST
     if not manifest.is_file():
         return [f"{directory.name}: no {MANIFEST}"]

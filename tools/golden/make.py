@@ -35,7 +35,7 @@ class _Job:
     fresh: Path
 
     def folder(self, occasion: Occasion) -> Path:
-        """Where the files of a broker go: those of the one that stops cleanly need no name."""
+        """Return the folder for the files of a broker; the one that stops cleanly needs no name."""
         return self.fresh if occasion is Occasion.CLEAN else self.fresh / occasion
 
     def of(self, occasion: Occasion) -> tuple[Scenario, ...]:
@@ -77,7 +77,7 @@ def _run_clean(job: _Job) -> dict[str, str]:
 
 
 def _run_unclean(job: _Job) -> dict[str, str]:
-    """What a killed broker leaves, and what the same broker makes of it at its next start."""
+    """Keep the files of a killed broker before and after its next start."""
     work = _directory(job, Occasion.UNCLEAN)
     folder = job.folder(Occasion.UNCLEAN)
     topics = {each.name for each in job.of(Occasion.UNCLEAN)}

@@ -27,13 +27,13 @@ class ToolError(RuntimeError):
 
 
 def cache_root() -> Path:
-    """``$KAFKASPEC_CACHE`` or ``~/.cache/kafkaspec``."""
+    """Return ``$KAFKASPEC_CACHE`` or ``~/.cache/kafkaspec``."""
     configured = os.environ.get("KAFKASPEC_CACHE")
     return Path(configured) if configured else Path.home() / ".cache" / "kafkaspec"
 
 
 def java_tool(name: str) -> str:
-    """Path of ``java`` or ``javac``: from ``JAVA_HOME``, else from ``PATH``."""
+    """Return the path of ``java`` or ``javac``: from ``JAVA_HOME``, else from ``PATH``."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(name, path=str(Path(home) / "bin")) if home else shutil.which(name)
     if found is None:
@@ -65,13 +65,13 @@ def _pom(artifacts: Sequence[str], excluded: tuple[str, ...]) -> str:
 
 
 def resolve(version: Version) -> Path:
-    """The directory with all jars of ``version``; downloaded on the first call."""
+    """Return the directory with all jars of ``version``; downloaded on the first call."""
     home = cache_root() / "brokers" / version.name
     return resolve_artifacts(home, version.artifacts, version.excluded)
 
 
 def resolve_artifacts(home: Path, artifacts: Sequence[str], excluded: tuple[str, ...] = ()) -> Path:
-    """The directory with artifacts and all that they need, below ``home``.
+    """Return the directory with artifacts and all that they need, below ``home``.
 
     Raises:
         ToolError: there is no Maven, or it fails.

@@ -1,4 +1,4 @@
-"""What a scenario is made of: steps in order, on one topic."""
+"""The parts of a scenario: steps in order, on one topic."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class End:
 
 @dataclass(frozen=True)
 class Alter:
-    """Give the topic these settings besides those it has, and wait until the broker uses them."""
+    """Give the topic these settings in addition to its own, and wait until the broker uses them."""
 
     settings: Mapping[str, str]
 
@@ -83,7 +83,7 @@ class DeleteRecords:
 
 @dataclass(frozen=True)
 class Consume:
-    """A consumer of a group reads records and commits, with metadata, behind the last one."""
+    """A consumer of a group reads records and commits, with metadata, the offset after the last."""
 
     group: str
     count: int
@@ -142,7 +142,7 @@ class Occasion(enum.StrEnum):
 
 
 class Damage(enum.StrEnum):
-    """What becomes of the end of a log when the machine, not only the broker, dies."""
+    """Damage at the end of a log when the machine, not only the broker, dies."""
 
     TORN = "torn"
     """The last batch is cut in its records."""
@@ -185,12 +185,12 @@ class Scenario:
 
     @property
     def log_start_offset(self) -> int:
-        """What the broker was told last."""
+        """The last settings of the broker."""
         deleted = [step.before for step in self.steps if isinstance(step, DeleteRecords)]
         return max(deleted, default=0)
 
     def applies_to(self, version: Version) -> bool:
-        """Whether ``version`` can run this scenario."""
+        """Return whether ``version`` can run this scenario."""
         needs = set(self.needs)
         if self.topic:
             needs.add(Feature.TOPIC_SETTINGS)

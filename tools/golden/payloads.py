@@ -21,7 +21,7 @@ _NOT_TEXT = bytes(byte for byte in range(256) if byte not in b"\n\r\t")
 
 @dataclass(frozen=True)
 class Record:
-    """What a producer is told to send; ``timestamp`` in ms."""
+    """A record for a producer to send; ``timestamp`` in ms."""
 
     key: bytes | None
     value: bytes | None
@@ -55,7 +55,7 @@ def edge_records() -> tuple[Record, ...]:
 def words(seed: str, count: int, size: int, start: int = START_MS, step: int = 1000) -> tuple[
     Record, ...
 ]:  # fmt: skip
-    """``count`` records of ``size`` bytes of readable, compressible text, ``step`` ms apart."""
+    """Return ``count`` records with ``size`` bytes of compressible text, ``step`` ms apart."""
     rng = random.Random(seed)
     records = []
     for i in range(count):
@@ -67,7 +67,7 @@ def words(seed: str, count: int, size: int, start: int = START_MS, step: int = 1
 
 
 def incompressible(seed: str, count: int, size: int, start: int = START_MS) -> tuple[Record, ...]:
-    """``count`` records of random bytes: codecs store such blocks as they are."""
+    """Return ``count`` records of random bytes: codecs store such blocks as they are."""
     rng = random.Random(seed)
     return tuple(
         Record(b"random", bytes(rng.choices(_NOT_TEXT, k=size)), start + i) for i in range(count)
@@ -89,7 +89,7 @@ def keyed(seed: str, count: int, keys: int, tombstones: float, start: int = STAR
 
 
 def shuffled_times(seed: str, records: tuple[Record, ...], spread: int) -> tuple[Record, ...]:
-    """The same records with CreateTime moved back or forth by up to ``spread`` ms."""
+    """Return the same records with CreateTime moved back or forth by up to ``spread`` ms."""
     rng = random.Random(seed)
     return tuple(
         Record(r.key, r.value, r.timestamp + rng.randrange(-spread, spread), r.headers)

@@ -33,7 +33,7 @@ appender.e.layout.pattern=%d %p %c %m%n
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports on loopback that nobody listened on a moment ago."""
+    """Return loopback ports that were free a moment ago."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:
@@ -45,7 +45,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def java_command(work: Path, class_path: Sequence[Path | str], flags: Sequence[str]) -> list[str]:
-    """``java`` with its options, up to but without the main class.
+    """Return ``java`` with its options, up to but without the main class.
 
     Text is UTF-8 and times are UTC whatever the machine is set to; the small compiler and heap keep
     start-up short.  Logging configuration for both generations of log4j is written to ``work``.
@@ -91,7 +91,7 @@ class Server:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """SIGTERM and wait; a process that does not end is killed and reported.
+        """Send SIGTERM and wait; a process that does not end is killed and reported.
 
         Kafka writes its clean-shutdown marker and trims its indexes on SIGTERM, so a kill would
         leave files that we must not keep.
@@ -112,12 +112,12 @@ class Server:
             self._process.wait()
 
     def tail(self) -> str:
-        """The last lines of the process's output."""
+        """Return the last lines of the process's output."""
         return self._output.read_text(errors="replace")[-4000:]
 
 
 def listens(port: int) -> bool:
-    """Whether something accepts connections on this loopback port."""
+    """Return whether something accepts connections on this loopback port."""
     with socket.socket() as probe:
         probe.settimeout(0.5)
         return probe.connect_ex((LOOPBACK, port)) == 0

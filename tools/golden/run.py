@@ -49,7 +49,7 @@ class Produced:
     compression: str
 
     def to_json(self) -> dict[str, Any]:
-        """The object of one line."""
+        """Return the object of one line."""
         return {
             "topic": self.acknowledged.topic,
             "partition": self.acknowledged.partition,
@@ -68,7 +68,7 @@ def _base64(data: bytes | None) -> str | None:
 
 
 def producer_settings(version: Version, scenario: Scenario, producer: str) -> dict[str, str]:
-    """All settings of a producer of a scenario.
+    """Return all settings of a producer of a scenario.
 
     A batch leaves at flush, never before: lingering outlasts any pause, the size any batch.
     Clients before 0.9 have no flush, theirs leave when the lingering is over.
@@ -102,7 +102,7 @@ class ScenarioRun:
         self._left_open: set[str] = set()
 
     def run(self) -> list[Produced]:
-        """Do all steps; what was acknowledged, in that order."""
+        """Do all steps; return the acknowledged records in order."""
         topic = self._scenario.name
         self._driver.create(topic, self._scenario.partitions, self._settings)
         if self._scenario.steps:
@@ -231,13 +231,13 @@ def _is_cleaned(directory: Path) -> bool:
 
 
 def _segments_start_at(directory: Path, offset: int) -> bool:
-    """Whether no segment lies below ``offset`` as a whole, and none is about to be removed."""
+    """Return whether no segment is entirely below ``offset``, and none is about to be removed."""
     bases = sorted(int(path.stem) for path in directory.glob("*.log"))
     return not list(directory.glob("*.deleted")) and all(base > offset for base in bases[1:])
 
 
 def _cleaned_to(logs: Path, partition: str) -> int | None:
-    """First offset not yet cleaned, from the broker's text checkpoint."""
+    """Return the first offset not yet cleaned, from the broker's text checkpoint."""
     topic, _, number = partition.rpartition("-")
     checkpoint = logs / "cleaner-offset-checkpoint"
     if not checkpoint.is_file():

@@ -43,7 +43,7 @@ class Mode(enum.StrEnum):
 
 
 class Feature(enum.StrEnum):
-    """What a scenario can ask of a version."""
+    """Features of a version that a scenario can need."""
 
     TIMESTAMPS = "timestamps"
     TOPIC_COMPRESSION = "topic-compression"
@@ -115,7 +115,7 @@ class Version:
 
     @property
     def features(self) -> frozenset[Feature]:
-        """What this release can do, from the table of features."""
+        """The features of this release, from the table of features."""
         return frozenset(
             f for f, (since, until) in _FEATURES.items() if since <= self.release < until
         )
@@ -163,7 +163,7 @@ class Version:
         return f"{package}.DumpLogSegments"
 
     def settings(self, wanted: Mapping[str, str]) -> dict[str, str]:
-        """``wanted`` in this version's terms.
+        """Return ``wanted`` in this version's terms.
 
         Releases from 4.0 refuse segments below 1 MiB under the public name (KIP-1030); from 4.1
         an internal setting takes any size.  In 4.0 an index that is full ends the segment.
@@ -246,7 +246,7 @@ VERSIONS: tuple[Version, ...] = (
 
 
 def by_name(name: str) -> Version:
-    """The row called ``name``; raises :class:`KeyError` with the known names if there is none."""
+    """Return the row called ``name``, or raise :class:`KeyError` with the known names."""
     for version in VERSIONS:
         if version.name == name:
             return version

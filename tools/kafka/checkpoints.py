@@ -31,7 +31,7 @@ _SECONDS = 600
 
 @dataclass(frozen=True)
 class TextVerdict:
-    """What a reader made of a text file.
+    """The result of a reader for a text file.
 
     Attributes:
         content: what it says, None if it was refused.
@@ -45,7 +45,7 @@ class TextVerdict:
 def judge_text(
     version: Version, jars: Path, work: Path, cases: Iterable[tuple[str, bytes]]
 ) -> list[TextVerdict]:
-    """What the readers of that release say.
+    """Return the verdicts of the readers of that release.
 
     Args:
         version: one with these classes in Java, 4.0 or later.
@@ -80,7 +80,7 @@ def judge_text(
 
 
 def our_text(name: str, data: bytes) -> TextVerdict:
-    """What kafkaspec says of a case."""
+    """Return the verdict of kafkaspec on a case."""
     parse, show = _READERS.get(name, (offset_checkpoint.parse, _offsets))
     try:
         return TextVerdict(show(parse(data)))

@@ -79,7 +79,7 @@ class Absent:
     until: tuple[int, ...] = _NEVER
 
     def applies_to(self, feature: Feature, version: Version) -> bool:
-        """Whether the reason is for this cell."""
+        """Return whether the reason is for this cell."""
         fits = re.fullmatch(self.features, feature.name) is not None
         return fits and self.since <= version.release < self.until
 
@@ -130,7 +130,7 @@ def _read(feature: Feature, version: Version) -> bool:
 
 
 def cell(feature: Feature, version: Version, found: Mapping[str, Any]) -> str:
-    """What was done with a feature in a release; ``-`` where the release does not have it."""
+    """Return the marks of a feature in a release; ``-`` if the release does not have it."""
     if version.release < feature.since:
         return "-"
     marks = ""
@@ -148,7 +148,7 @@ def cell(feature: Feature, version: Version, found: Mapping[str, Any]) -> str:
 
 
 def missing(feature: Feature, version: Version, marks: str) -> str:
-    """The marks that a cell lacks without a reason."""
+    """Return the marks that a cell lacks without a reason."""
     if marks == "-":
         return ""
     excused = "".join(absent.marks for absent in ABSENT if absent.applies_to(feature, version))
@@ -169,7 +169,7 @@ _HEAD = """\
   Every codec reads them; the records are compared with what the producers were acknowledged and
   with the text of that release's own dump tool.
 - **w**, written: a broker of the release was given partitions that kafkaspec wrote, once as plain
-  `.log` files and once by `SegmentWriter` with all files beside them, after a clean stop and as
+  `.log` files and once by `SegmentWriter` with all their other files, after a clean stop and as
   after a crash. It loaded them without a complaint and served every record to its own consumer with
   equal offset, timestamp, key, value and headers, in both isolation levels. It answered look-ups by
   offset and, from 0.10.1, by timestamp as `kafkaspec find` does, appended at our log end offset,

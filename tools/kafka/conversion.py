@@ -1,4 +1,4 @@
-"""What a broker makes of a log for an old consumer."""
+"""Conversion of a log by a broker for an old consumer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECONDS = 300
 def down_convert(
     version: Version, jars: Path, work: Path, cases: Iterable[tuple[int, bytes]]
 ) -> list[bytes | str]:
-    """Kafka's ``FileRecords.downConvert`` of each case; there is none from 4.0 on.
+    """Run Kafka's ``FileRecords.downConvert`` on each case; there is none from 4.0 on.
 
     Args:
         version: whose classes.

@@ -19,7 +19,7 @@ _SECONDS = 300
 def judge(
     version: Version, jars: Path, work: Path, base_offset: int, cases: Iterable[tuple[str, bytes]]
 ) -> list[str | None]:
-    """The numbers that are read from each case, a type and bytes; None where Kafka refuses them.
+    """Return the numbers that Kafka reads from each case, a type and bytes, or None.
 
     Raises:
         ToolError: the program cannot be compiled or ends early.

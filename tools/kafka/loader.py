@@ -20,14 +20,14 @@ _SECONDS = 900
 
 @dataclass(frozen=True)
 class Loaded:
-    """What the loader left of a log.
+    """The state of a log after the loader.
 
     Attributes:
         error: class and text of what it refused the log for, "" if it loaded it.
         end: log end offset.
         size: bytes of the log: where recovery cut it.
         bases: base offsets of the segments.
-        files: content of the files beside the log, by name.
+        files: content of the other files of the log, by name.
     """
 
     error: str
@@ -38,7 +38,7 @@ class Loaded:
 
 
 INDEXES = ("index", "timeindex")
-"""What lies beside a segment that a crash left."""
+"""The indexes of a segment after a crash."""
 
 
 def load(
@@ -57,7 +57,7 @@ def load(
         work: an empty directory.
         interval: ``index.interval.bytes``.
         cases: logs.
-        indexes: endings of the files that lie beside it, empty. Of one that is missing a loader
+        indexes: extensions of its other files, which are empty. Of one that is missing a loader
             takes another way.
 
     Raises:

@@ -17,14 +17,14 @@ _NEW_REQUESTS_ONLY = (4, 0)  # KIP-896 removes versions 0 to 2
 
 
 class Produced(NamedTuple):
-    """What the broker answered: an error code, 0 for none, and the offset of the first record."""
+    """The broker's answer: an error code, 0 for none, and the offset of the first record."""
 
     error_code: int
     base_offset: int
 
 
 def request_version(version: Version, magic: int, codec: str) -> int | None:
-    """The version of the request that may carry such records; None if the release takes none."""
+    """Return the request version for such records; None if the release takes none."""
     if magic > version.native_magic:
         return None
     if magic == 2:

@@ -1,4 +1,4 @@
-"""What Java programs and brokers need besides a release's jars: classes, a logging binding."""
+"""Classes and a logging binding for Java programs and brokers of a release."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ source can import both."""
 
 
 def compile_programs(version: Version, jars: Path, *names: str) -> Path:
-    """Compile ``NAME.java`` for each name; the directory of the classes, beside the jars.
+    """Compile ``NAME.java`` for each name; return the directory of the classes, next to the jars.
 
     Raises:
         ToolError: the compiler is missing or fails.
@@ -52,7 +52,7 @@ def compile_programs(version: Version, jars: Path, *names: str) -> Path:
 
 
 def class_path(version: Version, jars: Path) -> list[str]:
-    """The jars of a release, with something that prints what it logs.
+    """Return the jars of a release, with something that prints what it logs.
 
     Raises:
         ToolError: Maven is missing or fails.
@@ -63,7 +63,7 @@ def class_path(version: Version, jars: Path) -> list[str]:
 
 
 def _binding() -> Path:
-    """A jar that prints to standard error; from Kafka 3.0 on the POMs name none."""
+    """Return a jar that prints to standard error; from Kafka 3.0 on the POMs name none."""
     _, name, version = _BINDING.split(":")
     folder = cache_root() / "logging"
     jar = folder / f"{name}-{version}.jar"

@@ -27,7 +27,7 @@ class Reader(StrEnum):
 
 
 class Kind(StrEnum):
-    """What Kafka found wrong, from the class of its exception and its text."""
+    """The kind of an error of Kafka's, from the class of its exception and its text."""
 
     NOTHING = "nothing"
     CHECKSUM = "checksum"
@@ -78,7 +78,7 @@ _TEXTS = (
 
 
 def kind(verdict: Verdict) -> Kind:
-    """What Kafka found wrong; raises :class:`ValueError` for an error that is in no group."""
+    """Return the kind of an error, or raise :class:`ValueError` for one that is in no group."""
     if verdict.accepted:
         return Kind.NOTHING
     text = f"{verdict.error} {verdict.message}"
@@ -129,7 +129,7 @@ class Quirk:
     verdict: bool = True
 
     def applies_to(self, version: Version, reader: Reader) -> bool:
-        """Whether that reader of that release has it."""
+        """Return whether that reader of that release has it."""
         return reader in self.readers and self.since <= version.release < self.until
 
 
@@ -237,14 +237,14 @@ QUIRKS: tuple[Quirk, ...] = (
 
 
 def agree(ours: Verdict, kind: Kind, theirs: Verdict) -> bool:
-    """Whether both say the same: the same records, and no error or the same reason for it."""
+    """Return whether both agree: the same records, and no error or the same reason."""
     if not _same_content(ours, theirs) or ours.accepted != theirs.accepted:
         return False
     return ours.accepted or kind in SAME.get(ours.error, frozenset())
 
 
 def explanation(version: Version, reader: Reader, ours: Verdict, theirs: Verdict) -> Quirk | None:
-    """The quirk that explains how these verdicts differ, None for none: a defect."""
+    """Return the quirk that explains how these verdicts differ, None for none: a defect."""
     found = kind(theirs)
     same = _same_content(ours, theirs) and ours.accepted == theirs.accepted
     for quirk in QUIRKS:

@@ -27,12 +27,12 @@ MAX_OUTPUT = 16 << 20
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a reader made of a case.
+    """The result of a reader for a case.
 
     Attributes:
         batches: read to their end before the error, or in all.
         records: in these batches.
-        end: byte offset behind the last of these batches.
+        end: byte offset after the last of these batches.
         digest: over offsets, timestamps, keys, values and headers of these records.
         error: class of the error, or our reason; "" if the case was read to its end.
         message: what it says; for Kafka's errors its last cause is given in ``cause``.
@@ -60,7 +60,7 @@ class Verdict:
 def judge(
     version: Version, jars: Path, work: Path, cases: Iterable[bytes]
 ) -> list[tuple[Verdict, Verdict]]:
-    """What the readers of that release say: of each case as a file, and as a buffer.
+    """Return the verdicts of the readers of that release: on each case as a file, and as a buffer.
 
     Raises:
         ToolError: the program cannot be compiled or ends early.
@@ -91,7 +91,7 @@ def _verdict(answer: dict[str, Any]) -> Verdict:
 
 
 def ours(data: bytes, codec: Codec | str) -> Verdict:
-    """What kafkaspec says of a case."""
+    """Return the verdict of kafkaspec on a case."""
     segment = Segment(data, codec=codec, max_output=MAX_OUTPUT)
     batches = count = end = 0
     chain = hashlib.sha256()

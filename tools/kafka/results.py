@@ -1,4 +1,4 @@
-"""What real brokers made of the partitions that we wrote, kept as data: ``results.json``.
+"""Results of real brokers for partitions that we wrote, stored in ``results.json``.
 
 ``make test-kafka`` compares each run with what is kept; with ``RECORD=1`` it keeps the run instead.
 """
@@ -15,7 +15,7 @@ Results = dict[str, dict[str, dict[str, Any]]]
 
 
 def load() -> Results:
-    """All results, by release."""
+    """Return all results, by release."""
     if not PATH.exists():
         return {}
     found: Results = json.loads(PATH.read_text(encoding="utf-8"))

@@ -122,7 +122,7 @@ def prepare(
 
 @contextmanager
 def serving(template: Template) -> Iterator[Server]:
-    """The broker of a template on what lies in ``logs`` now; stopped cleanly at the end."""
+    """Run the broker of a template on the content of ``logs``; stop it cleanly at the end."""
     version = template.version
     path = class_path(version, template.jars)
     flags = (*version.jvm_flags, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
@@ -152,13 +152,13 @@ def serving(template: Template) -> Iterator[Server]:
 
 
 def warnings(template: Template) -> list[str]:
-    """The lines of the broker's log at level WARN or above."""
+    """Return the lines of the broker's log at level WARN or above."""
     text = (template.work / "kafka.out").read_text(errors="replace")
     return [line for line in text.splitlines() if re.search(r"\b(WARN|ERROR|FATAL)\b", line)]
 
 
 def complaints(template: Template, topics: Iterable[str]) -> list[str]:
-    """Those about damage or about these topics, without what is normal for a new directory."""
+    """Return the lines about damage or these topics that are not normal for a new directory."""
     names = [f"{topic}-0" for topic in topics]
     return [
         line
@@ -179,19 +179,19 @@ class Client(Conversation):
         super().__init__("client", [*command, name, template.bootstrap], template.work)
 
     def consume(self, topic: str, isolation: str) -> Consumed:
-        """All records of partition 0; ``isolation`` is ``read_committed`` or the other."""
+        """Return all records of partition 0; ``isolation`` is ``read_committed`` or the other."""
         answers = self.ask("consume", topic, isolation)
         borders = {fields[0]: int(fields[1]) for fields in answers if fields[0] in ("start", "end")}
         records = [_served(fields) for fields in answers if fields[0] == "record"]
         return Consumed(borders["start"], borders["end"], records)
 
     def times(self, topic: str, timestamps: Sequence[int]) -> list[tuple[int, int] | None]:
-        """Offset and timestamp that the broker answers for each timestamp."""
+        """Return offset and timestamp of the broker's answer for each timestamp."""
         answers = self.ask("times", topic, *map(str, timestamps))
         return [None if len(a) == 1 else (int(a[1]), int(a[2])) for a in answers]
 
     def seek(self, topic: str, offsets: Sequence[int]) -> list[Served | None]:
-        """The first record that a consumer gets from each offset."""
+        """Return the first record that a consumer gets from each offset."""
         answers = self.ask("seek", topic, *map(str, offsets))
         return [None if fields[0] == "none" else _served(fields) for fields in answers]
 

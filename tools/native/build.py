@@ -3,7 +3,7 @@
     python -m tools.native.build                                    the checkout's, in its place
     python -m tools.native.build DIRECTORY [-- COMPILER OPTIONS]
 
-``DIRECTORY`` is a generated package with a folder ``native``; its extension is put beside that.
+``DIRECTORY`` is a generated package with a folder ``native``; its extension is put next to it.
 """
 
 from __future__ import annotations

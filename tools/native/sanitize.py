@@ -44,7 +44,7 @@ OPTIONS = (
 
 
 def runtime() -> str:
-    """The library that has to be loaded before Python."""
+    """Return the library that has to be loaded before Python."""
     done = subprocess.run(
         ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""What Kafka's cleaner would leave: the last record of each key.
+"""Compaction like Kafka's cleaner: it keeps the last record of each key.
 
 Kafka: ``Cleaner`` and ``LogCleanerManager.cleanableOffsets``. The cleaner keeps a record that has
 a key and is the last one of it, in all segments but the active one; what is in that stays as it
@@ -34,7 +34,7 @@ _LAST_OFFSET: Final = (1 << 63) - 1
 
 @dataclass
 class Compaction:
-    """What ``compact`` gives.
+    """The result of ``compact``.
 
     Attributes:
         records: the rows that are left, with the columns of the data source.
@@ -55,7 +55,7 @@ def compact(
     keep_tombstones: bool = True,
     **options: Any,
 ) -> Compaction:
-    """The state that Kafka's cleaner would leave.
+    """Return the state that Kafka's cleaner would leave.
 
     A key with most of the rows does no harm: each task keeps its last record of it only, before
     rows go to where keys meet.
@@ -105,7 +105,7 @@ def _counts(
     keep_tombstones: bool,
     options: dict[str, Any],
 ) -> DataFrame:
-    """From narrow reads: no values cross over, only whether there is one."""
+    """Return the remaining records without values, only whether there is one."""
     columns = ("topic", "partition", "offset", "key", "value")
     everything = read(spark, paths, ["topic", "partition", "offset"], **options)
     total = everything.groupBy(*_PLACE).agg(f.count("*").alias("records"))
@@ -157,7 +157,7 @@ def _joined(one: DataFrame, other: DataFrame) -> DataFrame:
 def write_compacted(
     done: Compaction, path: str, *, as_create_time: bool = False, **options: Any
 ) -> None:
-    """The records that are left as new segments, with the offsets that they had.
+    """Write the remaining records as new segments, with their old offsets.
 
     Args:
         done: what ``compact`` gave.

@@ -49,7 +49,7 @@ _PART: Final = ("topic", "partition", "file", *_ARROW.names[11:])
 
 @dataclass(frozen=True)
 class Part:
-    """What one call of a task compares."""
+    """The work of one call of a task."""
 
     path: str
     topic: str | None
@@ -60,7 +60,7 @@ class Part:
 
 @dataclass
 class Conformance:
-    """What ``conformance`` found.
+    """The result of ``conformance``.
 
     Attributes:
         codecs: names of those that were compared; the first is the one the others are held to.
@@ -116,7 +116,7 @@ def conformance(
 
 
 def compare(part: Part) -> Iterator[pa.RecordBatch]:
-    """The differences in a part, and a row about all of it; in a task."""
+    """Yield the differences in a part, and a row about all of it; in a task."""
     place = {"topic": part.topic, "partition": part.partition, "file": part.path}
     total: dict[str, Any] = dict.fromkeys(("batches", "records", "refused", "differences"), 0)
     rows: list[dict[str, Any]] = []
@@ -201,7 +201,7 @@ def _same_error(one: Any, other: Any) -> bool:
 
 
 def differences(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """Paths of the fields in which two values differ, and both values."""
+    """Yield the paths of the fields in which two values differ, and both values."""
     if is_dataclass(one) and type(one) is type(other):
         for field in fields(one):
             if field.compare:

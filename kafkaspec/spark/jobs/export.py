@@ -23,7 +23,7 @@ _FOLDERS: Final = ("topic", "day")
 def records_by_day(
     spark: SparkSession, paths: str | Sequence[str], *, batch: bool = False, **options: Any
 ) -> DataFrame:
-    """The records with all columns of Spark's Kafka source, and ``day`` of their timestamp in UTC.
+    """Return the records with all columns of Spark's Kafka source, and their UTC ``day``.
 
     Args:
         spark: a session.
@@ -62,7 +62,7 @@ def export(
 
 
 def exported(spark: SparkSession, path: str, *, to: str = "parquet") -> DataFrame:
-    """What ``export`` wrote, with the columns of Spark's Kafka source.
+    """Read the output of ``export``, with the columns of Spark's Kafka source.
 
     Args:
         spark: a session.

@@ -1,4 +1,4 @@
-"""What is in logs, by topic-partition: from the headers of all batches, which are a DataFrame."""
+"""Statistics of logs by topic-partition, from a DataFrame of the headers of all batches."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def stats(
     ratios: bool = True,
     tasks: int | None = None,
 ) -> Stats:
-    """What is in the logs under paths.
+    """Return statistics of the logs under paths.
 
     Args:
         spark: a session whose workers have kafkaspec and see the same files.
@@ -192,7 +192,7 @@ def _summaries(batches: DataFrame, places: DataFrame) -> tuple[DataFrame, ...]:
 
 
 def read_headers(place: Place) -> Iterator[pa.RecordBatch]:
-    """The headers of a segment as rows of ``BATCHES``, in a task."""
+    """Yield the headers of a segment as rows of ``BATCHES``, in a task."""
     try:
         opened = open_log(as_path(place.path), mapped=False)
     except KafkaSpecError as error:
@@ -248,7 +248,7 @@ def _measure(batch: Batch, row: int, extra: dict[str, list[Any]]) -> None:
 
 
 def _fill(wrappers: dict[int, Batch], columns: dict[str, Any]) -> None:
-    """What only the inner messages of wrappers tell."""
+    """Add the values that only the inner messages of wrappers have."""
     numbers, bases = columns["num_records"].to_pylist(), columns["base_offset"].to_pylist()
     for row, batch in wrappers.items():
         try:
@@ -272,7 +272,7 @@ def _placed(columns: dict[str, Any], rows: int, place: Place) -> pa.RecordBatch:
 
 
 def _one_by_one(segment: Segment, place: Place) -> Iterator[pa.RecordBatch]:
-    """The headers of a segment in which some cannot be read."""
+    """Yield the headers of a segment in which some cannot be read."""
     rows: list[dict[str, Any]] = []
     for item in segment.scan():
         if isinstance(item, KafkaSpecError):
@@ -325,7 +325,7 @@ _LARGEST: Final = ((1 << 63) - 1) // 1000
 
 
 def _time(milliseconds: int | None) -> int | None:
-    """In microseconds; None also for what Spark has no room for."""
+    """Return a time in microseconds; None also for one out of Spark's range."""
     if milliseconds is None or milliseconds == -1 or abs(milliseconds) > _LARGEST:
         return None
     return milliseconds * 1000

@@ -29,7 +29,7 @@ _RESULT: Final = "number bigint, result binary"
 
 
 def slots_of(spark: SparkSession) -> int:
-    """Tasks that run at the same time."""
+    """Return the number of tasks that run at the same time."""
     try:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect has no context; its error has changed with versions
@@ -37,7 +37,7 @@ def slots_of(spark: SparkSession) -> int:
 
 
 def size_of(item: SegmentFile) -> int:
-    """Bytes of a segment; 0 for what cannot be read, as the task that reads it says."""
+    """Return the bytes of a segment; 0 if unreadable, which its task reports."""
     try:
         return item.size
     except KafkaSpecError:
@@ -45,7 +45,7 @@ def size_of(item: SegmentFile) -> int:
 
 
 def dealt(sizes: Sequence[int], hands: int) -> list[list[int]]:
-    """Numbers of the units, in ``hands`` of about equal size."""
+    """Divide the numbers of the units into ``hands`` of about equal size."""
     made: list[list[int]] = [[] for _ in range(max(1, min(hands, len(sizes))))]
     heap = [(0, hand) for hand in range(len(made))]
     for number in sorted(range(len(sizes)), key=lambda n: (-sizes[n], n)):
@@ -58,7 +58,7 @@ def dealt(sizes: Sequence[int], hands: int) -> list[list[int]]:
 def spread(
     spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], tasks: int | None = None
 ) -> DataFrame:
-    """The units as rows, ``number`` and pickled ``unit``, each hand in a partition of its own."""
+    """Return the units as rows of ``number`` and pickled ``unit``, one partition for each hand."""
     hands = dealt(sizes, tasks or ROUNDS * slots_of(spark))
     rows = [
         (hand, number, bytearray(pickle.dumps(units[number])))
@@ -71,7 +71,7 @@ def spread(
 
 
 def units_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Any]]:
-    """Numbers and units, in a task."""
+    """Yield numbers and units, in a task."""
     for batch in batches:
         for number, unit in zip(batch.column(0), batch.column(1), strict=True):
             yield number.as_py(), pickle.loads(unit.as_py())
@@ -99,7 +99,7 @@ def computed(
     function: Callable[[Any], Any],
     tasks: int | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """What ``function`` makes of each unit, with its number, as tasks end.
+    """Yield the number of each unit and the result of ``function``, as tasks end.
 
     Args:
         spark: a session whose workers have kafkaspec and see the same files.
@@ -134,7 +134,7 @@ def rows_of(
     schema: str,
     tasks: int | None = None,
 ) -> DataFrame:
-    """The record batches that ``function`` makes of the units, as a DataFrame; see ``computed``."""
+    """Return the record batches of ``function`` for the units as a DataFrame; see ``computed``."""
     if not units:
         return spark.createDataFrame([], schema)
     return spread(spark, units, sizes, tasks).mapInArrow(_Rows(function), schema)

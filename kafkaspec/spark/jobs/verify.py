@@ -55,7 +55,7 @@ _FILES: Final = (
 
 @dataclass(frozen=True)
 class Unit:
-    """What one call of a task verifies.
+    """The work of one call of a task.
 
     Attributes:
         path: of a segment or KRaft snapshot.
@@ -93,7 +93,7 @@ class Unit:
 
 @dataclass
 class Verification:
-    """What ``verify`` found.
+    """The result of ``verify``.
 
     Attributes:
         report: as ``kafkaspec.verify`` gives it.
@@ -167,7 +167,7 @@ def _row(values: dict[str, object], schema: str) -> tuple[object, ...]:
 
 @dataclass
 class _Done:
-    """What came out, by the number of the path that was given, and the path of the file."""
+    """Results by the number of the given path, and the path of the file."""
 
     found: dict[tuple[int, Path], Settled] = field(default_factory=dict)
 
@@ -189,7 +189,7 @@ def _verified(spark: SparkSession, units: list[Unit], tasks: int | None) -> _Don
 
 
 def joined(units: Sequence[Unit], results: dict[int, Settled]) -> _Done:
-    """The results of parts as those of segments."""
+    """Return the results of parts as those of segments."""
     done = _Done()
     for number, unit in enumerate(units):
         key = _file(unit)
@@ -201,7 +201,7 @@ def joined(units: Sequence[Unit], results: dict[int, Settled]) -> _Done:
 
 
 def units_of(place: Path, codecs: tuple[str, ...], split_bytes: int) -> list[Unit]:
-    """What there is to verify under a path, logs in order."""
+    """Return the units to verify under a path, logs in order."""
     if not place.is_dir():
         if kind_of(place.name) not in (FileKind.SEGMENT, FileKind.KRAFT_SNAPSHOT):
             return []
@@ -236,7 +236,7 @@ def _is_followed(units: Sequence[Unit], number: int) -> bool:
 
 
 def informed(units: Sequence[Unit], surveys: dict[int, Survey]) -> list[Unit]:
-    """The units with what they have to know; a segment that cannot be split is one of them."""
+    """Return the units with their initial state; a segment that cannot be split is one unit."""
     made: list[Unit] = []
     running: Survey | None = None
     for numbers in _segments(units):
@@ -276,14 +276,14 @@ def _file(unit: Unit) -> tuple[int, Path]:
 
 
 def look(unit: Unit) -> Survey:
-    """The survey of a unit, in a task."""
+    """Return the survey of a unit, in a task."""
     return survey(
         unit.path, unit.span, unit.codecs[0], group_offsets=unit.group_offsets, mapped=False
     )
 
 
 def check(unit: Unit) -> Settled:
-    """What comes out of a unit, in a task."""
+    """Verify a unit, in a task."""
     before: Survey | None = pickle.loads(unit.before) if unit.before else None
     order = before.order if before is not None else LogOrder(group_offsets=unit.group_offsets)
     verifier = SegmentVerifier(

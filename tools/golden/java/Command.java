@@ -5,6 +5,6 @@ import java.io.PrintStream;
  * found by the name of its class.
  */
 interface Command {
-    /** Does what the fields behind the command's name say; {@code out} takes lines before the ok. */
+    /** Does what the fields after the command's name say; {@code out} takes lines before the ok. */
     void execute(String bootstrap, String[] fields, PrintStream out) throws Exception;
 }

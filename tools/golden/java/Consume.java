@@ -15,7 +15,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * {@code Consume topic count metadata name=value...}: joins a group, reads so many records and
- * commits behind each partition's last one; then leaves.
+ * commits the offset after each partition's last one; then leaves.
  */
 final class Consume implements Command {
     private static final long TIMEOUT_MS = 60_000;

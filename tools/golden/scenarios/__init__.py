@@ -47,7 +47,7 @@ _EVERYWHERE = frozenset({
 
 
 def for_version(version: Version, *, everything: bool = False) -> tuple[Scenario, ...]:
-    """The scenarios of ``version``, in the order of the table.
+    """Return the scenarios of ``version``, in the order of the table.
 
     Those whose files are kept; with ``everything`` all that it can run.
     """

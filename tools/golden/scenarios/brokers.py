@@ -1,4 +1,4 @@
-"""What brokers do beside appending: restart, delete, keep groups, die, move segments away."""
+"""Actions of brokers other than appending: restart, delete, keep groups, die, move segments."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def groups() -> Iterable[Scenario]:
 
 
 def unclean() -> Iterable[Scenario]:
-    """A broker that was killed."""
+    """Yield the scenarios of a broker that is killed."""
     yield Scenario(
         "unclean",
         "several segments; the index of the last one is as large as it was made",

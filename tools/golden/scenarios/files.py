@@ -29,7 +29,7 @@ def _updates_in_transactions(producer: str, outcomes: tuple[str, ...]) -> Iterab
 
 
 def compaction() -> Iterable[Scenario]:
-    """What the cleaner leaves."""
+    """Compacted logs."""
     for codec in ("none", "gzip", "lz4"):
         features = needs() if codec == "none" else needs(Feature.COMPACT_COMPRESSED)
         yield Scenario(

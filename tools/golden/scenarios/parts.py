@@ -1,4 +1,4 @@
-"""What many scenarios share."""
+"""Common parts of scenarios."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ UPDATES = payloads.keyed("compacted", 80, 24, 0.2)
 
 
 def with_codec(codec: str) -> dict[str, dict[str, str]]:
-    """One producer that compresses so."""
+    """Return one producer that compresses so."""
     return {DEFAULT_PRODUCER: {"compression.type": codec}}
 
 
 def sends(records: tuple[Record, ...], size: int) -> tuple[Step, ...]:
-    """The records in batches of ``size``."""
+    """Return the records in batches of ``size``."""
     return tuple(Send(batch) for batch in payloads.batches(records, size))
 
 
 def needs(*features: Feature) -> frozenset[Feature]:
-    """What a scenario asks of a version."""
+    """Return the features that a scenario needs."""
     return frozenset(features)
 
 
 def transaction(
     name: str, outcome: str, producer: str, sizes: tuple[tuple[int, int], ...]
 ) -> Iterable[Step]:
-    """A transaction that writes so many records to each partition, in this order."""
+    """Yield a transaction that writes so many records to each partition, in this order."""
     yield Begin(producer)
     for part, (partition, count) in enumerate(sizes):
         records = payloads.words(f"{name}-{part}", count, 40)

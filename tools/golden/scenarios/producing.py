@@ -1,4 +1,4 @@
-"""What producers can write: keys and values, codecs, headers, times, sequences."""
+"""Records of producers: keys and values, codecs, headers, times, sequences."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  *
  * <p>{@code consume topic isolation}: all records of partition 0, then {@code start N}, {@code end N}
  * and {@code ok}. {@code times topic timestamp...}: {@code found offset timestamp} or {@code none}
- * each, from 0.10.1 on. {@code seek topic offset...}: the first record at or behind each, or
+ * each, from 0.10.1 on. {@code seek topic offset...}: the first record at or after each, or
  * {@code none}. {@code append topic}: {@code offset N}. Every command ends with {@code ok} or
  * {@code error}. What came after 0.9 is called by reflection.
  */

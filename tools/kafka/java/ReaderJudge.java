@@ -17,7 +17,7 @@ import org.apache.kafka.common.record.internal.*;
  * What Kafka's own readers make of bytes: of a file (FileRecords) and of a buffer (MemoryRecords).
  *
  * Standard input holds cases, each a size in four bytes and as many bytes; standard output gets one
- * JSON line a case. Batches in front of an error count, with a hash over what is in them.
+ * JSON line a case. Batches before an error count, with a hash over what is in them.
  */
 public final class ReaderJudge {
     private final MessageDigest digest;

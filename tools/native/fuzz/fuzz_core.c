@@ -3,7 +3,7 @@
  * layouts and, where it decodes, encoded again. Memory is exactly as large as the core was told, so
  * that the address sanitizer sees a single byte too far.
  *
- * See README.md beside this file.
+ * See README.md in this directory.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@ SANITIZERS = "fuzzer,address,undefined"
 
 
 def compile_target(into: Path) -> Path:
-    """The target; raises ``CalledProcessError`` where there is no clang with libFuzzer."""
+    """Return the target; raises ``CalledProcessError`` where there is no clang with libFuzzer."""
     core = ROOT / "generated" / "native"
     target = into / "fuzz_core"
     files = [HERE / "fuzz_core.c", *core.glob("*.c"), ROOT / "kafkaspec/codecs/native/crc.c"]
@@ -37,7 +37,7 @@ def compile_target(into: Path) -> Path:
 
 
 def write_seeds(into: Path) -> int:
-    """Entries of golden segments, and payloads of compressed ones; how many."""
+    """Return entries of golden segments, and payloads of compressed ones; how many."""
     count = 0
     for path in sorted((ROOT / "tests/golden").glob("*/logs/*/*")):
         if path.suffix in (".index", ".timeindex", ".txnindex") and path.stat().st_size:
