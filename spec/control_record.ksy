@@ -26,7 +26,7 @@ types:
   control_record_key:
     -orig-id: ControlRecordType
     -webide-representation: '{type}'
-    doc: What kind of control record it is, in the key of the record.
+    doc: Type of a control record, in the key of the record.
     doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/record/ControlRecordType.java ControlRecordType.parseTypeId
     seq:
       - id: version
@@ -38,11 +38,11 @@ types:
       - id: type
         type: s2
         enum: control_record_type
-        doc: What the record is. Readers skip types that they do not know.
+        doc: Type of the record. Readers skip types that they do not know.
       - id: unused
         -default: '[]'
         size-eos: true
-        doc: Bytes behind are ignored.
+        doc: Bytes after it are ignored.
   control_record_value:
     doc: Value of a control record, by the type in its key.
     doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/record/ControlRecordUtils.java ControlRecordUtils
@@ -82,7 +82,7 @@ types:
       - id: unused
         -default: '[]'
         size-eos: true
-        doc: Bytes behind are ignored.
+        doc: Bytes after it are ignored.
   leader_change_message:
     -orig-id: LeaderChangeMessage
     doc: |
@@ -130,7 +130,7 @@ types:
       - id: unused
         -default: '[]'
         size-eos: true
-        doc: Bytes behind are ignored.
+        doc: Bytes after it are ignored.
   voter:
     -orig-id: Voter
     -webide-representation: '{voter_id:dec}'
@@ -164,7 +164,7 @@ types:
       - id: unused
         -default: '[]'
         size-eos: true
-        doc: Bytes behind are ignored.
+        doc: Bytes after it are ignored.
   snapshot_footer_record:
     -orig-id: SnapshotFooterRecord
     doc: Value of SNAPSHOT_FOOTER, the last record of a KRaft snapshot.
@@ -180,7 +180,7 @@ types:
       - id: unused
         -default: '[]'
         size-eos: true
-        doc: Bytes behind are ignored.
+        doc: Bytes after it are ignored.
   kraft_version_record:
     -orig-id: KRaftVersionRecord
     doc: Value of KRAFT_VERSION, which turns on a feature level. Since 3.8.
@@ -200,7 +200,7 @@ types:
       - id: unused
         -default: '[]'
         size-eos: true
-        doc: Bytes behind are ignored.
+        doc: Bytes after it are ignored.
   voters_record:
     -orig-id: VotersRecord
     doc: Value of KRAFT_VOTERS, the set of voters. Since 3.8.
@@ -229,7 +229,7 @@ types:
       - id: unused
         -default: '[]'
         size-eos: true
-        doc: Bytes behind are ignored.
+        doc: Bytes after it are ignored.
   registered_voter:
     -orig-id: Voter
     -webide-representation: '{voter_id:dec}'

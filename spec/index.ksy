@@ -11,7 +11,7 @@ meta:
   ks-version: '0.11'
   endian: be
 doc: |
-  Two sparse indexes lie beside each log segment and share its name: `.index`
+  Each log segment has two sparse indexes with the same name: `.index`
   maps offsets to byte positions, `.timeindex` maps timestamps to offsets.
   Both are plain arrays of fixed-size entries, without header, version,
   checksum or terminator, and both store offsets relative to the base offset

@@ -100,7 +100,7 @@ types:
       - id: payload
         -default: '[]'
         size-eos: true
-        doc: What a producer sent. There are no keys and no nulls.
+        doc: Data of a producer. There are no keys and no nulls.
   message_v1:
     -orig-id: Message
     doc: A message with attributes, or a compressed set of messages.
@@ -123,7 +123,7 @@ types:
         -default: '[]'
         size-eos: true
         doc: |
-          What a producer sent or, of a compressed set, the messages in it.
+          Data of a producer or, for a compressed set, the messages in it.
           There are no keys and no nulls.
   attributes:
     doc: Attribute bits of a message with magic 1.

@@ -21,7 +21,7 @@ seq:
   - id: crc
     -derive: crc32c(num_entries..)
     type: u4
-    doc: CRC-32C of all bytes behind this field.
+    doc: CRC-32C of all bytes after this field.
   - id: num_entries
     -orig-id: ProducerEntries
     -derive: count(entries)
@@ -39,7 +39,7 @@ seq:
   - id: unused
     -default: '[]'
     size-eos: true
-    doc: Bytes behind the entries are covered by the CRC and otherwise ignored.
+    doc: Bytes after the entries, which the CRC covers; otherwise ignored.
 types:
   producer_entry:
     -orig-id: ProducerEntry

@@ -13,7 +13,7 @@ meta:
   bit-endian: be
 doc: |
   A segment of a Kafka log (`.log`, and KRaft snapshots, `.checkpoint`): log
-  entries one behind the other, without file header, footer or alignment. The
+  entries one after the other, without file header, footer or alignment. The
   magic byte of each entry says which of three formats it has, and one file
   may mix them:
 
@@ -23,7 +23,7 @@ doc: |
 
   Entries before 0.8 have another format and are not described here.
 
-  What this specification cannot say, since it would need decompression:
+  This specification cannot describe what would need decompression:
   `records` of a record batch holds the bytes as they are stored. If
   `attributes.compression` is `none` they are a `record_set` as they stand,
   otherwise they are one after decompression. A record set is parsed on its
@@ -45,8 +45,8 @@ types:
     -orig-id: LogEntry
     -webide-representation: '{base_offset:dec}'
     doc: |
-      What all formats share: an offset and a size. Neither is covered by a
-      checksum.
+      The common start of all formats: an offset and a size. Neither is covered
+      by a checksum.
     doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/record/Records.java Records
     seq:
       - id: base_offset
@@ -63,7 +63,7 @@ types:
         valid:
           min: 14
         doc: |
-          Bytes behind this field. Kafka refuses fewer than 14 for any magic,
+          Bytes after this field. Kafka refuses fewer than 14 for any magic,
           which is where a magic 0 message without key and value would end;
           zeros of a preallocated file are found by this.
       - id: message
@@ -71,7 +71,7 @@ types:
         type: message(base_offset)
   message:
     doc: |
-      The entry behind its size. The magic byte lies at the same place in all
+      The entry after its size. The magic byte is at the same place in all
       formats.
     doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/record/Records.java Records.MAGIC_OFFSET
     params:
@@ -146,7 +146,7 @@ types:
         -orig-id: slack
         -default: '[]'
         size-eos: true
-        doc: Bytes behind the value, empty unless someone forged them.
+        doc: Bytes after the value, empty unless someone forged them.
   legacy_attributes:
     -orig-id: attributes
     doc: Attribute bits of magic 0 and 1.
@@ -208,7 +208,7 @@ types:
         -orig-id: baseTimestamp
         type: s8
         doc: |
-          What `timestamp_delta` counts from, in milliseconds since the Unix
+          The base of each `timestamp_delta`, in milliseconds since the Unix
           epoch; -1 for none. With `has_delete_horizon` it is the time from
           which tombstones may be removed.
       - id: max_timestamp
@@ -249,7 +249,7 @@ types:
     instances:
       last_offset:
         value: (base_offset + last_offset_delta).as<s8>
-        doc: Last offset as first written; the next batch begins behind it.
+        doc: Last offset as first written; the next batch begins after it.
       last_sequence:
         value: 'base_sequence == -1 ? -1 : (base_sequence + last_offset_delta) & 0x7fff_ffff'
         doc: Sequence number of the last record, with wrap-around; -1 for none.
@@ -313,7 +313,7 @@ types:
         size: 0
         valid:
           expr: _io.eof or batch.num_records == 0
-        doc: Nothing may follow, but behind no record at all (quirk Q9).
+        doc: Nothing may follow, unless there is no record at all (quirk Q9).
   framed_record:
     doc: A record with its size in front.
     doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/record/DefaultRecord.java DefaultRecord.readFrom
@@ -328,7 +328,7 @@ types:
         type: varint::varint32
         valid:
           expr: _.value >= 0
-        doc: Bytes behind this field; the record uses all of them (quirk Q6).
+        doc: Bytes after this field; the record uses all of them (quirk Q6).
       - id: body
         size: len_body.value
         type: record(batch)
