@@ -230,8 +230,8 @@ class TaskOutput:
         name = f"{run.topic}-{run.partition}"
         if first < end:
             detail = (
-                f"the rows of {name} do not come in the order of their offsets: {first} comes after "
-                f"{end - 1}; kafkaspec.spark.write sorts them, or sortWithinPartitions"
+                f"the rows of {name} do not come in the order of their offsets: {first} comes "
+                f"after {end - 1}; kafkaspec.spark.write sorts them, or sortWithinPartitions"
             )
             raise make_error(Reason.UNENCODABLE, detail)
         if not self._options.allow_gaps and (first > end or last - first + 1 != rows.num_rows):
