@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import kafkaspec as ks
 from kafkaspec.cli.main import main
-from kafkaspec.spark.jobs.compact import compact
+from kafkaspec.spark.jobs.compact import compact, write_compacted
 from tests.goldens import GOLDEN, produced
 
 if TYPE_CHECKING:
@@ -138,3 +138,19 @@ def test_the_export_command(spark: SparkSession, tmp_path: Path) -> None:
     )
     assert run.exit_code == 0, run.output
     assert live(back / "plain-0") == live(LOGS / "plain-0")
+
+
+def test_fields_that_rows_do_not_have_are_refused_by_name(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """New batches hold records of many old ones, and would lose what these had of their own."""
+    records = [ks.Record(n, 1_700_000_000_000, b"k", b"v") for n in range(3)]
+    own: list[dict[str, Any]] = [{}, {"attributes": 5}, {}]
+    log = tmp_path / "logs" / "t-0"
+    log.mkdir(parents=True)
+    data = ks.encode(records, header={"attributes.reserved": 1}, fields=own)
+    (log / f"{0:020d}.log").write_bytes(data)
+    done = compact(spark, str(tmp_path / "logs"), clean="all")
+    with pytest.raises(ks.KafkaSpecError, match=r"attributes in 1 .*attributes\.reserved in 1"):
+        write_compacted(done, str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()

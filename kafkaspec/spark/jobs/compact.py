@@ -12,6 +12,7 @@ are no rows. How many rows each rule leaves out is counted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -19,8 +20,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pyspark.sql import Window
 from pyspark.sql import functions as f
 
+from kafkaspec.conversion.fields import header_values, record_values
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.layout import names
+from kafkaspec.layout.framing import ENTRY, field_of
+from kafkaspec.log.segment import Segment
 from kafkaspec.spark import read, write
-from kafkaspec.spark.paths import find_logs
+from kafkaspec.spark.jobs.units import computed, size_of
+from kafkaspec.spark.paths import SegmentFile, find_logs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +36,7 @@ Clean = Literal["closed", "all"]
 """Which segments: all but the active one, the last, as Kafka does; or that too."""
 
 _PLACE: Final = ("topic", "partition")
-_LAST_OFFSET: Final = (1 << 63) - 1
+_LAST_OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET).largest
 
 
 @dataclass
@@ -41,10 +48,12 @@ class Compaction:
         counts: by topic-partition: ``records`` that there are, ``kept``, and what was left out:
             ``superseded`` by a later record of the same key, ``keyless``, ``tombstones``,
             ``not_committed`` (of aborted or open transactions).
+        segments: that the rows come from.
     """
 
     records: DataFrame
     counts: DataFrame
+    segments: Sequence[SegmentFile] = ()
 
 
 def compact(
@@ -72,7 +81,8 @@ def compact(
         KafkaSpecError: ``unreadable``: there is nothing under a path.
     """
     many = [paths] if isinstance(paths, str) else list(paths)
-    ends = [(log.topic, log.partition, _clean_end(log.segments, clean)) for log in find_logs(many)]
+    logs = find_logs(many)
+    ends = [(log.topic, log.partition, _clean_end(log.segments, clean)) for log in logs]
     bounds = spark.createDataFrame(ends, "topic string, partition int, clean_end bigint")
     rows = read(spark, many, includeHeaders=True, isolation_level="read_committed", **options)
     columns = rows.columns
@@ -83,7 +93,8 @@ def compact(
     last = keyed.withColumn("_rank", f.row_number().over(last_first)).where("_rank = 1")
     live = last if keep_tombstones else last.where("value is not null")
     kept = live.select(*columns).unionByName(placed.where(~cleaned).select(*columns))
-    return Compaction(kept, _counts(spark, many, bounds, keep_tombstones, options))
+    counts = _counts(spark, many, bounds, keep_tombstones, options)
+    return Compaction(kept, counts, [segment for log in logs for segment in log.segments])
 
 
 def _clean_end(segments: Sequence[Any], clean: Clean) -> int:
@@ -165,6 +176,38 @@ def write_compacted(
             directories are made in it.
         as_create_time: whether timestamps of brokers (LogAppendTime) become ones of producers.
         options: of the writer: ``compression``, ``segmentBytes`` ...
+
+    Raises:
+        KafkaSpecError: ``unencodable``: some field of a header or a record that rows do not have
+            differs from its default; the new batches would lose it.
     """
+    _refuse_own_fields(done)
     rows = done.records.drop("timestampType") if as_create_time else done.records
     write(rows, path, **{"allowGaps": True, "offsets": "keep", **options})
+
+
+def _refuse_own_fields(done: Compaction) -> None:
+    """Refuse what new batches cannot carry, since they hold records of many old ones."""
+    found: Counter[str] = Counter()
+    sizes = [size_of(segment) for segment in done.segments]
+    for _, counts in computed(done.records.sparkSession, done.segments, sizes, _own_fields):
+        found.update(counts)
+    if found:
+        listed = ", ".join(f"{name} in {count} batches" for name, count in sorted(found.items()))
+        detail = f"compaction makes new batches, which would lose fields of the old ones: {listed}"
+        raise make_error(Reason.UNENCODABLE, detail)
+
+
+def _own_fields(segment: SegmentFile) -> Counter[str]:
+    """Count the batches that have each field that rows do not have, as far as it is not default."""
+    found: Counter[str] = Counter()
+    with Segment(segment.path, mapped=False) as log:
+        for batch in log.batches():
+            if batch.is_control or not batch.kind.has_record_sets:
+                continue
+            own = {name for name, _ in header_values(batch.kind, batch.message)}
+            records, payload = batch.records(), batch.decompressed()
+            values = record_values(batch.message, batch.kind, payload, records, log.codec)
+            own.update(name for record in values or () for name in record)
+            found.update(own)
+    return found
