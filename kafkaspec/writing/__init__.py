@@ -1,1 +1,1 @@
-"""Segments and the files beside them, written as a broker of a chosen version writes them."""
+"""Write segments and the files beside them as a broker of a chosen version does."""

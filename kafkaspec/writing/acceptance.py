@@ -1,4 +1,4 @@
-"""Whether entries can be appended: what a leader checks, as far as it is about the log."""
+"""Checks of entries before they are appended: those of a leader that concern the log."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from kafkaspec.writing.producer_state import read_marker
 from kafkaspec.writing.profiles import Profile
 
 LARGEST_SEGMENT: Final = field_of(OffsetIndex.type_key, "position").largest
-"""Bytes of a segment that a broker opens: an index has no larger positions."""
+"""Most bytes of a segment that a broker opens: an index cannot hold larger positions."""
 
 
 def first_refused(
     headers: Headers, next_offset: int, profile: Profile
 ) -> tuple[int, KafkaSpecError] | None:
-    """The first entry that cannot be appended, and why.
+    """Return the first entry that cannot be appended, and why.
 
     Args:
-        headers: of the entries.
-        next_offset: log end offset in front of them.
-        profile: of the log.
+        headers: headers of the entries.
+        next_offset: log end offset before them.
+        profile: profile of the log.
     """
     found: list[tuple[int, KafkaSpecError]] = []
     number = headers.wrong_checksum()
@@ -50,7 +50,7 @@ def first_refused(
 
 
 def unreadable_markers(headers: Headers) -> Iterator[tuple[int, KafkaSpecError]]:
-    """The first transaction marker that cannot be read, and why."""
+    """Yield the first transaction marker that cannot be read, and why."""
     for number, control in enumerate(headers.control):
         if control and headers.producer_id[number] > NONE:
             try:
@@ -61,11 +61,11 @@ def unreadable_markers(headers: Headers) -> Iterator[tuple[int, KafkaSpecError]]
 
 
 def too_large(headers: Headers, indexes: IndexBuilder) -> tuple[int, KafkaSpecError] | None:
-    """Why entries cannot be one append, None if they can.
+    """Return why entries cannot be one append; None if they can.
 
     Args:
-        headers: of the entries.
-        indexes: of the segment that is open.
+        headers: headers of the entries.
+        indexes: indexes of the open segment.
     """
     first, last = headers.first_offset[0], headers.last_offset[-1]
     if not indexes.fits(last):
@@ -79,12 +79,12 @@ def too_large(headers: Headers, indexes: IndexBuilder) -> tuple[int, KafkaSpecEr
 
 
 def refusal(headers: Headers, number: int, detail: str) -> KafkaSpecError:
-    """The error that says why an entry cannot be appended."""
+    """Return the error that says why an entry cannot be appended."""
     return make_error(Reason.UNENCODABLE, detail, offset=headers.position[number])
 
 
 def _disorder(headers: Headers, next_offset: int) -> int | None:
-    """The first entry whose offsets do not follow those before it."""
+    """Return the first entry whose offsets do not follow those before it."""
     first, last = list(headers.first_offset), list(headers.last_offset)
     before = [next_offset - 1, *last[:-1]]
     if all(map(gt, first, before)) and all(map(le, first, last)):

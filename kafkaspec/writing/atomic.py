@@ -1,4 +1,4 @@
-"""A directory that is written aside and appears under its name all at once, or never."""
+"""Directories that are written under a temporary name and renamed when complete."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from typing import Final
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 
 _ASIDE: Final = "-delete"
-"""A broker takes a partition directory of such a name for one that it is to remove, and does."""
+"""A broker removes partition directories whose names end like this."""
 
 
 class DirectoryAside:
-    """A directory in the making, beside the place where it is to be.
+    """A temporary directory beside its target.
 
-    Its name is that of a partition that a broker has begun to delete: one that a crash leaves in
-    the log directory of a broker is cleared away when that starts.
+    It is named like a partition that a broker has begun to delete: if a crash leaves it in the log
+    directory of a broker, the broker removes it when it starts.
 
     Args:
-        target: path of the directory to be. It may exist; ``commit`` says what happens then.
-        sync: whether files and directories are forced to disk.
+        target: path of the final directory. It may exist; see ``commit``.
+        sync: whether to force files and directories to disk.
 
     Attributes:
-        path: where to write.
+        path: path of the temporary directory.
 
     Raises:
-        KafkaSpecError: ``unreadable``: it cannot be made.
+        KafkaSpecError: ``unreadable``: the directory cannot be created.
     """
 
     def __init__(self, target: str | PathLike[str], *, sync: bool = True) -> None:
@@ -43,10 +43,10 @@ class DirectoryAside:
             self.path.mkdir()
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a whole file; directories in front of its name are made.
+        """Write a whole file, and create the directory in its name if needed.
 
         Raises:
-            KafkaSpecError: ``unreadable``: it cannot be written.
+            KafkaSpecError: ``unreadable``: the file cannot be written.
         """
         path = self.path / name
         with writing(path):
@@ -64,21 +64,21 @@ class DirectoryAside:
             (self.path / name).unlink()
 
     def force(self, descriptor: int) -> None:
-        """Have the operating system bring a file to disk."""
+        """Force a file to disk."""
         if self._sync:
             os.fsync(descriptor)
 
     def commit(self, order: list[str]) -> None:
         """Give all files their final names.
 
-        Where there is no directory yet, or an empty one, that is one rename. In one that holds
-        other files, each file is renamed by itself, in the given order.
+        If the target does not exist or is empty, this is one rename. Otherwise each file is renamed
+        by itself, in the given order.
 
         Args:
             order: names of all files.
 
         Raises:
-            KafkaSpecError: ``unreadable``: a name is taken, or cannot be given.
+            KafkaSpecError: ``unreadable``: a file of that name exists, or a rename fails.
         """
         with writing(self.target):
             for directory in (*self._made, self.path):
@@ -114,7 +114,7 @@ def writing(path: Path) -> Iterator[None]:
     """Turn errors of the operating system into ours.
 
     Raises:
-        KafkaSpecError: ``unreadable``, with what the operating system says.
+        KafkaSpecError: ``unreadable``, with the message of the operating system.
     """
     try:
         yield
@@ -123,5 +123,5 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def cannot_write(path: Path, detail: str) -> KafkaSpecError:
-    """The error about a place that cannot be written."""
+    """Return the error for a path that cannot be written."""
     return make_error(Reason.UNREADABLE, f"it cannot be written: {detail}", file=os.fspath(path))

@@ -1,4 +1,4 @@
-"""A file that was made against the one that lies beside the log, and what explains a difference."""
+"""Compare a rebuilt file with the one beside the log, and explain differences."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from kafkaspec.writing.profiles import Profile, Unit
 
 
 class Comparison(StrEnum):
-    """How what was made compares with what was there."""
+    """Result of comparing a rebuilt file with the existing one."""
 
     EQUAL = "equal"
-    """Byte for byte."""
+    """Equal byte for byte."""
     PREALLOCATED = "preallocated"
-    """Byte for byte, with zeros behind it: the broker was not stopped cleanly."""
+    """Equal byte for byte, followed by zeros: the broker was not stopped cleanly."""
     REORDERED = "reordered"
     """The same entries: a broker writes those of a producer snapshot in the order of a hash map."""
     DIFFERENT = "different"
     MISSING = "missing"
-    """There was none."""
+    """There is no such file beside the log."""
     NOT_MADE = "not_made"
-    """There was one, and the log gives no cause for it."""
+    """There is a file beside the log, but the log gives no reason for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known of how a file was made.
+    """Known facts about how a file was rebuilt.
 
     Attributes:
-        rule: that was followed.
-        profile: version whose rules they are.
-        producers_known: whether the state of the producers in front of the segment is known.
+        rule: the rule that was followed.
+        profile: profile of the version whose rules were followed.
+        producers_known: whether the state of the producers before the segment is known.
         messages: whether the log has messages of magic 0 or 1.
         producers: whether it has batches of producers with an id.
         whole: whether the log is sound up to its end.
-        epochs: how many leader epochs the batches of the segment are of.
+        epochs: number of leader epochs in the batches of the segment.
     """
 
     rule: Rule
@@ -63,7 +63,7 @@ TYPE_KEYS: Final = {
     names.TIME_INDEX: TimeIndex.type_key,
     names.TRANSACTION_INDEX: snapshots.ABORTED_TRANSACTION,
 }
-"""Types of the entries of files that consist of nothing else."""
+"""Types of the entries of files that hold nothing else."""
 
 _CUT = "the log is not sound up to its end"
 RESTARTED: Final = (
@@ -74,7 +74,7 @@ _INTERVAL = "it was made with another index.interval.bytes perhaps, which no fil
 
 
 def entries_of(kind: str, data: bytes, snapshot_entries: int) -> int:
-    """Number of entries in a file that was made."""
+    """Return the number of entries in a rebuilt file."""
     if kind == names.PRODUCER_SNAPSHOT:
         return snapshot_entries
     return len(data) // fixed_size(TYPE_KEYS[kind])
@@ -83,16 +83,16 @@ def entries_of(kind: str, data: bytes, snapshot_entries: int) -> int:
 def compare(
     beside: Path, kind: str, data: bytes | None, circumstances: Circumstances
 ) -> tuple[Comparison, str]:
-    """Compare with a file that may be there.
+    """Compare a rebuilt file with an existing one.
 
     Args:
-        beside: its path.
-        kind: ``.index`` and so on.
-        data: what was made, None for nothing.
-        circumstances: of that.
+        beside: path of the existing file, which may be missing.
+        kind: extension of the file, such as ``.index``.
+        data: content of the rebuilt file; None if none was made.
+        circumstances: facts about how it was rebuilt.
 
     Returns:
-        How they compare, and what explains it, "" if nothing does.
+        The result of the comparison and its explanation, "" if there is none.
 
     Raises:
         KafkaSpecError: ``unreadable``.

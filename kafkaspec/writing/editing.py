@@ -1,8 +1,9 @@
-"""Offset and leader epoch of an entry, written into its bytes or with the whole entry.
+"""Change the offset and leader epoch of an entry, in its bytes or by writing the entry again.
 
-Kafka writes both into ready bytes, outside of what the checksum covers
-(``DefaultRecordBatch.setLastOffset``, ``setPartitionLeaderEpoch``). Where the layout says that the
-checksum covers the epoch, or does not say where it lies, the entry is parsed and written again.
+Kafka writes both into finished bytes, outside the range that the checksum covers
+(``DefaultRecordBatch.setLastOffset``, ``setPartitionLeaderEpoch``). If, according to the layout,
+the checksum covers the epoch, or the epoch has no fixed position, the entry is parsed and written
+again.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ OFFSET: Final = (
     field_position(LAYOUTS[ENTRY], names.BASE_OFFSET),
     field_of(ENTRY, names.BASE_OFFSET).size,
 )
-"""Where the offset begins in an entry, and how many bytes it has."""
+"""Position of the offset in an entry, and its size in bytes."""
 LARGEST_OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET).largest
-"""No entry has a larger one."""
+"""Largest offset of an entry."""
 
 
 @cache
 def epoch_place(kind: EntryKind) -> tuple[int, int] | None:
-    """Return where the leader epoch begins in an entry, and how many bytes it has.
+    """Return the position of the leader epoch in an entry, and its size in bytes.
 
     Returns:
-        None where it cannot be changed without the rest of the entry.
+        None if it cannot be changed without the rest of the entry.
     """
     layout = LAYOUTS[kind.key]
     start = 0
@@ -61,8 +62,8 @@ def put(entries: bytearray, position: int, place: tuple[int, int], value: int) -
 
     Args:
         entries: the bytes.
-        position: of the entry.
-        place: where the number begins in the entry, and how many bytes it has.
+        position: position of the entry in the bytes.
+        place: position of the number in the entry, and its size in bytes.
         value: the number.
 
     Raises:
@@ -85,7 +86,7 @@ def changed(item: Any, values: Mapping[str, Any]) -> Any:
 
 
 def written(codec: Codec, data: Buffer, values: Mapping[str, Any]) -> bytes:
-    """Return an entry written again, with other values of its header by dotted name.
+    """Write an entry again, with other values of its header by dotted name, and return it.
 
     Raises:
         KafkaSpecError: ``unencodable``.

@@ -1,4 +1,4 @@
-"""Headers of the entries of a log in columns, whatever reads them, some thousand at a time."""
+"""Headers of the entries of a log in columns, with any codec, some thousands at a time."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.segment import Segment
 
 UNKNOWN: Final = -1
-"""First offset of a compressed message: only decompression tells it."""
+"""First offset of a compressed message: only decompression reveals it."""
 
 _BATCHES: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
-"""Every magic of entries that hold records of their own; the others are messages."""
+"""Magics of batches; entries of the other magics are messages."""
 
 _ENTRIES: Final = 1 << 14
-"""Entries at a time: their columns stay in a few MiB."""
+"""Most entries at a time: their columns take a few MiB."""
 _OBJECTS: Final = 256
-"""Messages at a time that the codec does not scan."""
+"""Most messages at a time that the codec does not scan."""
 
 _CRCS: Final = {"crc32": crc32, "crc32c": crc32c}
 
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """Entries that follow each other, in columns.
+    """Headers of consecutive entries, in columns.
 
     Attributes:
-        segment: that they are of.
-        buffer: bytes that hold all of them.
+        segment: the segment that contains the entries.
+        buffer: bytes that contain all of them.
         start: position in the segment of the first byte of ``buffer``.
-        position: of each entry in the segment.
-        size: bytes of each entry.
-        magic: format of each entry.
-        crc: as stored.
-        compression: id.
+        position: position of each entry in the segment.
+        size: size of each entry in bytes.
+        magic: magic of each entry.
+        crc: stored checksum.
+        compression: id of the compression.
         append_time: 1 for ``LogAppendTime``.
-        first_offset: of a batch the base offset; ``UNKNOWN`` of a compressed message.
-        last_offset: as first written.
-        max_timestamp: ms, -1 for none.
-        leader_epoch: -1 for none.
-        producer_id: -1 for none; the other columns about producers likewise.
-        producer_epoch: of the producer.
-        base_sequence: of the first record.
-        last_sequence: of the last record as first written.
-        transactional: 1 if records belong to a transaction.
+        first_offset: base offset of a batch; ``UNKNOWN`` for a compressed message.
+        last_offset: last offset, as first written.
+        max_timestamp: largest timestamp in ms, -1 for none.
+        leader_epoch: leader epoch, -1 for none.
+        producer_id: id of the producer, -1 for none, as in the other columns about producers.
+        producer_epoch: epoch of the producer.
+        base_sequence: sequence number of the first record.
+        last_sequence: sequence number of the last record, as first written.
+        transactional: 1 if the records belong to a transaction.
         control: 1 for control batches.
-        markers: what control batches of producers say, by number, as far as they were read.
+        markers: contents of control batches of producers, by number, if they were read already.
     """
 
     segment: Segment
@@ -83,30 +83,30 @@ class Headers:
 
     @property
     def end(self) -> int:
-        """Position behind the last entry."""
+        """Position after the last entry."""
         return self.position[-1] + self.size[-1]
 
     def data(self, first: int, last: int) -> memoryview:
-        """The bytes from entry ``first`` up to, and without, entry ``last``."""
+        """Return the bytes from entry ``first`` up to, but not including, entry ``last``."""
         stop = self.position[last] if last < len(self) else self.end
         return self.buffer[self.position[first] - self.start : stop - self.start]
 
     def has_messages(self, first: int, last: int) -> bool:
-        """Whether there is a message from entry ``first`` up to, and without, entry ``last``."""
+        """Return whether one of the entries from ``first`` to before ``last`` is a message."""
         return not _BATCHES.issuperset(self.magic[first:last])
 
     def with_epochs(self, epochs: Sequence[int]) -> Headers:
-        """The same entries with other leader epochs."""
+        """Return the same entries with other leader epochs."""
         return replace(self, leader_epoch=epochs)
 
     def batch(self, number: int) -> Batch:
-        """The entry as an object."""
+        """Return the entry as an object."""
         return self.segment.batch_at(self.position[number])
 
     def first_offset_of(self, number: int) -> int:
-        """First offset of an entry; a compressed message is decompressed for it.
+        """Return the first offset of an entry; a compressed message is decompressed for it.
 
-        Of one that cannot be read it is the last offset, which is what followers take.
+        For a compressed message that cannot be read this is the last offset, as for followers.
         """
         known = self.first_offset[number]
         if known != UNKNOWN:
@@ -117,7 +117,7 @@ class Headers:
             return self.last_offset[number]
 
     def wrong_checksum(self) -> int | None:
-        """Number of the first entry whose checksum is not that of its bytes."""
+        """Return the number of the first entry whose checksum does not match its bytes."""
         buffer, start = self.buffer, self.start
         entries = enumerate(zip(self.position, self.size, self.crc, strict=True))
         rules = {_CHECKSUMS[magic] for magic in set(self.magic)}
@@ -146,18 +146,18 @@ _RULES: Final = {magic: _checksum(kind.key) for magic, kind in KINDS.items()}
 _CHECKSUMS: Final = {
     magic: (_CRCS[rule.algorithm], FRAMING + rule.start) for magic, rule in _RULES.items()
 }
-"""What computes the checksum, and how many bytes of an entry it leaves out, by magic."""
+"""Function of the checksum, and number of leading bytes of an entry that it skips, by magic."""
 _CRC_FIELDS: Final = {magic: rule.field for magic, rule in _RULES.items()}
 
 
 def read_headers(segment: Segment, position: int = 0) -> Iterator[Headers]:
-    """The headers of a segment from ``position`` on, in the order of the file.
+    """Yield the headers of a segment from ``position`` on, in the order of the file.
 
-    Checksums are not looked at. Where the log ends, ``segment.tail`` says why, as after
+    Checksums are not verified. At the end, ``segment.tail`` says why the log ends there, as after
     ``Segment.batches``.
 
     Raises:
-        KafkaSpecError: an entry that cannot be parsed; behind what is before it.
+        KafkaSpecError: an entry cannot be parsed; raised after the entries before it.
     """
     cursor = segment.cursor()
     while position < segment.size:
@@ -169,7 +169,7 @@ def read_headers(segment: Segment, position: int = 0) -> Iterator[Headers]:
             yield found
             position = found.end
             continue
-        # No entry that the codec scans: some are read as objects, and then it may go on.
+        # The codec does not scan this entry: read some as objects, then try to scan again.
         batches: list[Batch] = []
         failed: KafkaSpecError | None = None
         try:
@@ -191,10 +191,10 @@ def read_headers(segment: Segment, position: int = 0) -> Iterator[Headers]:
 
 
 def read_all_headers(segment: Segment) -> Headers | None:
-    """The headers of all entries of a segment that is in memory, in one piece; None without any.
+    """Return the headers of all entries of a segment in memory; None if it has no entries.
 
     Raises:
-        KafkaSpecError: an entry that cannot be parsed.
+        KafkaSpecError: an entry cannot be parsed.
     """
     buffer, start = segment.cursor().at(0, segment.size)
     table = segment.codec.scan(buffer)
@@ -211,7 +211,7 @@ def _of_table(table: HeaderTable, segment: Segment, buffer: memoryview, start: i
     none, no, never = [NONE] * count, [0] * count, [NO_TIMESTAMP] * count
 
     def pick(name: str, has: Callable[[EntryKind], bool], other: Sequence[int]) -> Sequence[int]:
-        """The column of the kinds that have it, and something else for the others."""
+        """Return a column for the kinds that have it, with defaults for the others."""
         there = {number for number, kind in kinds.items() if has(kind)}
         if len(there) == len(kinds):
             return column(name)

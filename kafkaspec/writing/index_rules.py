@@ -1,4 +1,4 @@
-"""Which entries a broker makes in the indexes of a segment, while it appends or when it recovers.
+"""Index entries that a broker makes for a segment while it appends or when it recovers.
 
 Kafka: ``LogSegment.append``, ``LogSegment.recover``, ``OffsetIndex``, ``TimeIndex.maybeAppend``.
 """
@@ -27,27 +27,27 @@ SEGMENT_INDEX_BYTES: Final = 10 << 20
 LARGEST_RELATIVE_OFFSET: Final = min(
     field_of(index.type_key, "relative_offset").largest for index in (OffsetIndex, TimeIndex)
 )
-"""How far an offset may be from the base offset of the segment: what an entry can express."""
+"""Largest distance of an offset from the base offset of the segment that an entry can express."""
 
 
 class Rule(StrEnum):
-    """Who makes the entries."""
+    """Rule by which a broker makes the entries."""
 
     APPEND = "append"
-    """A leader that appends what producers send."""
+    """As a leader that appends the batches of producers."""
     RECOVERY = "recovery"
-    """A broker that starts and does not trust the indexes it finds."""
+    """As a broker that starts and does not trust the indexes it finds."""
 
 
 class IndexBuilder:
-    """The entries of the two indexes of one segment, made while its entries are told in order.
+    """Builds the entries of both indexes of one segment from its log entries, in order.
 
-    An entry comes when more than ``interval`` bytes follow the last one, so that the first append
-    never has one. The time index takes the largest timestamp so far whenever the offset index gets
-    an entry, and once more in the end.
+    An index entry is added when more than ``interval`` bytes follow the last one, so the first
+    append never gets one. The time index gets the largest timestamp so far whenever the offset
+    index gets an entry, and once more at the end.
 
     Args:
-        base_offset: of the segment.
+        base_offset: base offset of the segment.
         profile: rules of the version.
         rule: see ``Rule``.
         interval: ``index.interval.bytes``.
@@ -76,7 +76,7 @@ class IndexBuilder:
         self._profile = profile
         self._interval = interval
         self._most = max_bytes // fixed_size(OffsetIndex.type_key)
-        # One slot is kept for the entry that is made when the segment is closed.
+        # One slot is reserved for the entry that is added when the segment is closed.
         self._most_times = max_bytes // fixed_size(TimeIndex.type_key) - 1
         self._by_batch = rule is Rule.RECOVERY or profile.index_unit is Unit.BATCH
         self._by_record = rule is Rule.APPEND and profile.time_entry is TimeEntry.RECORD
@@ -89,7 +89,7 @@ class IndexBuilder:
 
     @property
     def room(self) -> int:
-        """Entries that both indexes have room for; with none, the segment is full."""
+        """Number of entries that both indexes have room for; at 0 the segment is full."""
         left = self._most - len(self._offsets)
         if self._profile.has_time_index:
             left = min(left, self._most_times - len(self._timestamps))
@@ -97,15 +97,15 @@ class IndexBuilder:
 
     @property
     def last_position(self) -> int:
-        """Position of the entry of the log that the last entry of the offset index leads to."""
+        """Position in the log that the last entry of the offset index points to."""
         return self._positions[-1] if self._positions else 0
 
     def fits(self, offset: int) -> bool:
-        """Whether an entry can express that offset."""
+        """Return whether an index entry can express an offset."""
         return 0 <= offset - self.base_offset <= LARGEST_RELATIVE_OFFSET
 
     def append(self, headers: Headers, first: int, last: int) -> None:
-        """Take one append: the entries from number ``first`` up to, and without, ``last``."""
+        """Add one append: the entries from number ``first`` up to, but not including, ``last``."""
         if self._by_batch:
             for number in range(first, last):
                 self._append(headers, number, number + 1)
@@ -113,7 +113,7 @@ class IndexBuilder:
             self._append(headers, first, last)
 
     def append_each(self, headers: Headers, first: int, last: int) -> None:
-        """Take some entries, each of them an append of its own."""
+        """Add some entries, each as an append of its own."""
         if self._first_key or self._by_record:
             for number in range(first, last):
                 self._append(headers, number, number + 1)
@@ -160,7 +160,7 @@ class IndexBuilder:
         if not self._by_record or headers.compression[number]:
             return
         if headers.has_messages(number, number + 1):
-            # Of messages of one append that the broker stamped, the first one counts.
+            # If the broker set the timestamps of the messages of an append, the first one counts.
             if headers.append_time[number]:
                 self._max_offset = headers.first_offset[first]
         elif not headers.append_time[number]:
@@ -168,7 +168,7 @@ class IndexBuilder:
             self._find_max = lambda: _offset_of(data, codec, largest, self._max_offset)
 
     def settle(self) -> None:
-        """Look up what is still to be looked up in bytes that were handed in."""
+        """Look up the offset of the largest timestamp, while the bytes of its entry are there."""
         if self._find_max is not None:
             self._max_offset = self._find_max()
             self._find_max = None
@@ -192,16 +192,16 @@ class IndexBuilder:
             self._time_offsets.append(relative)
 
     def restart(self) -> None:
-        """Take a clean stop and a start of the broker: it counts the bytes of an interval anew."""
+        """Apply a clean stop and a start of the broker, which counts the interval from 0 again."""
         self.finish()
         self._since_entry = 0
 
     def finish(self) -> None:
-        """Take the end of the segment: the largest timestamp gets its entry."""
+        """End the segment: add the entry for the largest timestamp."""
         self._add_time()
 
     def offset_index(self) -> bytes:
-        """The bytes of the offset index.
+        """Return the bytes of the offset index.
 
         Raises:
             KafkaSpecError: ``unencodable``: an offset is too far from the base offset.
@@ -210,7 +210,7 @@ class IndexBuilder:
         return serialize_array(OffsetIndex.type_key, columns)
 
     def time_index(self) -> bytes:
-        """The bytes of the time index.
+        """Return the bytes of the time index.
 
         Raises:
             KafkaSpecError: as ``offset_index``.
@@ -220,10 +220,10 @@ class IndexBuilder:
 
 
 def _offset_of(data: memoryview, codec: Codec, timestamp: int, otherwise: int) -> int:
-    """Offset of the first record with that timestamp in an entry."""
+    """Return the offset of the first record with a timestamp in an entry."""
     batch: Batch = Segment(data, codec=codec, crc="ignore").batch_at(0)
     try:
         records = batch.records()
-    except KafkaSpecError:  # a leader refuses such a batch; who has it must index it all the same
+    except KafkaSpecError:  # a leader refuses such a batch, but once in a log it must be indexed
         return otherwise
     return next((item.offset for item in records if item.timestamp == timestamp), otherwise)

@@ -1,4 +1,4 @@
-"""Which leader epoch began at which offset, kept while batches are appended.
+"""Start offsets of leader epochs, updated while batches are appended.
 
 Kafka: ``LeaderEpochFileCache`` (``assign``, ``truncateFromEnd``, ``truncateFromStart``),
 ``LogSegment.recover``; KIP-101.
@@ -22,11 +22,11 @@ class LeaderEpochs:
 
     Args:
         kind: when there is such a file.
-        epoch: of the leader that begins at ``start_offset``, None if that is not known.
-        start_offset: of the log.
+        epoch: epoch of the leader that begins at ``start_offset``, None if not known.
+        start_offset: start offset of the log.
 
     Attributes:
-        has_messages: whether there were messages, which have no epoch.
+        has_messages: whether messages were added, which have no epoch.
     """
 
     def __init__(self, kind: EpochFile, epoch: int | None, start_offset: int) -> None:
@@ -43,7 +43,7 @@ class LeaderEpochs:
         return tuple(self._entries)
 
     def append(self, headers: Headers, first: int, last: int) -> None:
-        """Take the entries from number ``first`` up to, and without, ``last``."""
+        """Add the entries from number ``first`` up to, but not including, ``last``."""
         epochs = headers.leader_epoch[first:last]
         latest = self._entries[-1].epoch if self._entries else NONE
         self.has_messages = self.has_messages or headers.has_messages(first, last)
@@ -57,18 +57,18 @@ class LeaderEpochs:
                 latest = epoch
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Forget epochs that begin at an offset or behind it."""
+        """Remove epochs that begin at or after an offset."""
         while self._entries and self._entries[-1].start_offset >= end_offset:
             self._entries.pop()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget epochs that ended below an offset; the one that it is in begins there."""
+        """Remove epochs that ended before an offset; the epoch of the offset then begins there."""
         below = [entry for entry in self._entries if entry.start_offset <= start_offset]
         if below:
             self._entries[: len(below)] = [EpochEntry(below[-1].epoch, start_offset)]
 
     def checkpoint(self) -> bytes | None:
-        """The bytes of the file, None where there is none."""
+        """Return the bytes of the file; None if there is none."""
         if self._kind is EpochFile.NEVER:
             return None
         entries = self._entries

@@ -1,4 +1,4 @@
-"""The files of a partition in the making: segments and what lies beside them."""
+"""Write the files of a new partition: segments and the files beside them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class WrittenSegment:
     """A segment that was begun.
 
     Attributes:
-        base_offset: of the segment.
-        size: bytes of its log.
+        base_offset: base offset of the segment.
+        size: size of its log in bytes.
     """
 
     base_offset: int
@@ -32,19 +32,19 @@ class WrittenSegment:
 
 
 class PartitionFiles:
-    """Files that are written aside.
+    """Files of a partition, written to a temporary directory.
 
     Args:
-        directory: where they are to be.
-        profile: says which there are.
-        sync: whether they are forced to disk.
+        directory: final directory of the files.
+        profile: determines which files there are.
+        sync: whether to force files to disk.
 
     Attributes:
-        finished: segments that are complete.
+        finished: complete segments.
         is_open: whether files can still be written.
 
     Raises:
-        KafkaSpecError: ``unreadable``: the place cannot be written.
+        KafkaSpecError: ``unreadable``: the directory cannot be written.
     """
 
     def __init__(self, directory: str | PathLike[str], profile: Profile, *, sync: bool) -> None:
@@ -69,11 +69,11 @@ class PartitionFiles:
             self._log.write(data)
 
     def finish(self, indexes: IndexBuilder, aborted: Iterable[AbortedTransaction]) -> None:
-        """Bring the segment to its end: a broker does this when it rolls, and when it stops.
+        """Finish the segment, as a broker does when it rolls and when it stops.
 
         Args:
-            indexes: of the segment.
-            aborted: transactions whose ABORT marker lies in it.
+            indexes: indexes of the segment.
+            aborted: transactions whose ABORT marker is in the segment.
         """
         assert self._log is not None
         base_offset = indexes.base_offset
@@ -102,7 +102,7 @@ class PartitionFiles:
         self._snapshots.append(offset)
 
     def remove_old_snapshots(self) -> None:
-        """Brokers before 2.8 keep no snapshots in front of the last two segments."""
+        """Remove snapshots before the last two segments, as brokers before 2.8 do."""
         if self._profile.snapshot_per_segment or len(self.finished) < 2:
             return
         for offset in self._snapshots:
@@ -117,7 +117,7 @@ class PartitionFiles:
         self.is_open = False
 
     def discard(self) -> None:
-        """Remove all files, unless they have their final names. A second time does nothing."""
+        """Remove all files, unless they have their final names. Further calls do nothing."""
         if self._log is not None:
             with suppress(OSError):  # what is still in the buffer may not fit on the disk
                 self._log.close()
