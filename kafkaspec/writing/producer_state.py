@@ -1,8 +1,8 @@
-"""What a broker knows of producers: batches in, producer snapshots and aborted transactions out.
+"""Track the state of producers, and make producer snapshots and aborted transactions from batches.
 
-Kafka: ``ProducerStateManager``, ``ProducerAppendInfo``, ``ProducerStateEntry``; KIP-98. The batches
-are taken as a follower takes them: an epoch or a sequence number that a leader would refuse is
-already in the log.
+Kafka: ``ProducerStateManager``, ``ProducerAppendInfo``, ``ProducerStateEntry``; KIP-98. Batches are
+accepted as by a follower: an epoch or a sequence number that a leader would refuse is already in
+the log.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kafkaspec.writing.profiles import MarkerTrace, Profile
 
 @dataclass(slots=True)
 class Marker:
-    """The end of a transaction as its control record says it."""
+    """The end of a transaction, from its control record."""
 
     aborted: bool
     coordinator_epoch: int
@@ -40,11 +40,11 @@ class ProducerState:
 
     Args:
         profile: rules of the version.
-        entries: of a snapshot that is known to be right at the first offset that will be told.
+        entries: entries of a snapshot that is valid at the first offset to be appended.
 
     Attributes:
         outside: number of the first entry, in the last call of ``append``, that is in no
-            transaction while its producer has one open; a broker takes it for an error.
+            transaction while its producer has one open, which is an error for a broker.
     """
 
     def __init__(self, profile: Profile, entries: Iterable[ProducerEntry] = ()) -> None:
@@ -56,7 +56,7 @@ class ProducerState:
         self._open: dict[int, int] = {}
         """First offset of the open transaction of a producer, by its id."""
         self._begun: list[tuple[int, int]] = []
-        """A heap of first offsets and producers; those that are not in ``_open`` have ended."""
+        """A heap of first offsets and producers; transactions not in ``_open`` have ended."""
         for entry in entries:
             self._entries[entry.producer_id] = replace(entry)
             if entry.current_txn_first_offset != NONE:
@@ -68,12 +68,12 @@ class ProducerState:
 
     @property
     def entries(self) -> list[ProducerEntry]:
-        """The state of each producer, in the order of their ids. Kafka has them in hash order."""
+        """The state of each producer, ordered by id. Kafka has them in hash order."""
         return [replace(entry) for _, entry in sorted(self._entries.items())]
 
     @property
     def first_open_offset(self) -> int | None:
-        """First offset of the earliest open transaction, None where none is open."""
+        """First offset of the earliest open transaction; None if none is open."""
         while self._begun:
             offset, producer_id = self._begun[0]
             if self._open.get(producer_id) == offset:
@@ -86,10 +86,10 @@ class ProducerState:
         heapq.heappush(self._begun, (first_offset, producer_id))
 
     def append(self, headers: Headers, first: int, last: int) -> list[AbortedTransaction]:
-        """Take the entries from number ``first`` up to, and without, ``last``.
+        """Add the entries from number ``first`` up to, but not including, ``last``.
 
         Returns:
-            The transactions that were aborted by them.
+            The transactions that these entries abort.
 
         Raises:
             KafkaSpecError: a transaction marker cannot be read.
@@ -129,7 +129,7 @@ class ProducerState:
             self._begin(producer_id, first_offset)
 
     def _of(self, producer_id: int, epoch: int) -> ProducerEntry:
-        """The entry of a producer, without its last batch if that was of another epoch."""
+        """Return the entry of a producer, without its last batch if that has another epoch."""
         entry = self._entries.get(producer_id)
         if entry is None:
             entry = self._entries[producer_id] = snapshots.new_producer_entry(
@@ -151,7 +151,7 @@ class ProducerState:
         return entry
 
     def _end(self, headers: Headers, number: int) -> AbortedTransaction | None:
-        """Take a transaction marker."""
+        """Add a transaction marker; return the transaction if the marker aborts one."""
         marker = read_marker(headers, number)
         if marker is None:
             return None
@@ -179,12 +179,12 @@ class ProducerState:
         )
 
     def snapshot(self, codec: Codec) -> bytes:
-        """The bytes of a producer snapshot, entries in the order of producer ids."""
+        """Return the bytes of a producer snapshot, with entries ordered by producer id."""
         return snapshots.serialize_snapshot(self.entries, codec)
 
 
 def transaction_index(aborted: Iterable[AbortedTransaction]) -> bytes:
-    """The bytes of a transaction index."""
+    """Return the bytes of a transaction index."""
     items = list(aborted)
     key = snapshots.ABORTED_TRANSACTION
     columns = {
@@ -194,12 +194,12 @@ def transaction_index(aborted: Iterable[AbortedTransaction]) -> bytes:
 
 
 def read_marker(headers: Headers, number: int) -> Marker | None:
-    """What a control batch of a producer says; None for one that compaction emptied.
+    """Return the marker of a producer's control batch; None if compaction emptied the batch.
 
-    It is read once: ``headers`` keeps it.
+    The marker is read once and kept in ``headers``.
 
     Raises:
-        KafkaSpecError: it cannot be read, or it is of another kind.
+        KafkaSpecError: the marker cannot be read, or is of another kind.
     """
     if number not in headers.markers:
         headers.markers[number] = _read_marker(headers.batch(number))
@@ -215,14 +215,14 @@ def _read_marker(batch: Batch) -> Marker | None:
 
 
 def marker_of(control: ControlRecord, origin: Origin) -> Marker:
-    """What the first control record of a producer's batch says.
+    """Return the transaction marker of a control record.
 
     Args:
-        control: the record.
-        origin: of the records.
+        control: first control record of a producer's batch.
+        origin: origin of the records.
 
     Raises:
-        KafkaSpecError: it is of another kind.
+        KafkaSpecError: the control record is of another kind.
     """
     if not isinstance(control.body, EndTransactionMarker):
         raise make_error(

@@ -1,7 +1,7 @@
-"""What brokers of each version write beside a log, as a table.
+"""Profiles: a table of the files that brokers of each version write beside a log.
 
-A profile says which files there are and by which rules their entries are made. Every row names the
-first version that it is true of; what a row does not say, it has from the row before.
+A profile determines which files there are and the rules for their entries. Each row names the first
+version that it applies to, and inherits everything else from the row before it.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from kafkaspec.layout.kinds import KINDS, MAGICS
 
 
 class IndexKey(StrEnum):
-    """Which offset of what is appended an entry of the offset index has."""
+    """Offset of an append that an entry of the offset index has."""
 
     FIRST = "first"
     LAST = "last"
 
 
 class Unit(StrEnum):
-    """What gets an entry of the indexes."""
+    """Unit that gets at most one entry in each index."""
 
     APPEND = "append"
-    """One append, however many batches it has: one entry at most, at the first of them."""
+    """One append with all its batches: the entry is at the first of them."""
     BATCH = "batch"
     """Each batch by itself (KAFKA-806)."""
 
 
 class TimeEntry(StrEnum):
-    """Which offset an entry of the time index has, of data that is not compressed."""
+    """Offset that an entry of the time index has, for data that is not compressed."""
 
     NONE = "none"
     """There is no time index."""
     RECORD = "record"
-    """That of the record with the largest timestamp."""
+    """Offset of the record with the largest timestamp."""
     BATCH = "batch"
-    """The last one of the batch that holds it."""
+    """Last offset of the batch that contains this record."""
 
 
 class MarkerTrace(StrEnum):
-    """What a transaction marker leaves in the state of its producer, besides epochs."""
+    """Changes of a transaction marker to the state of its producer, besides epochs."""
 
     BATCH = "batch"
     """Its offset and its time, as if it were a batch of one record."""
@@ -54,15 +54,15 @@ class MarkerTrace(StrEnum):
 
 
 class EpochFile(StrEnum):
-    """When there is a ``leader-epoch-checkpoint``."""
+    """Condition for a ``leader-epoch-checkpoint``."""
 
     NEVER = "never"
     ALWAYS = "always"
-    """Empty as long as no batch of magic 2 was appended."""
+    """There is always one; it is empty until a batch of magic 2 is appended."""
     ALWAYS_ASSIGNED = "always_assigned"
-    """The epoch of the leader is assigned when it becomes one, whatever the message format."""
+    """As ``ALWAYS``, but a new leader adds its epoch at once, whatever the message format."""
     ASSIGNED = "assigned"
-    """The same, but not where messages have a magic below 2: then there is no file."""
+    """As ``ALWAYS_ASSIGNED``, but there is no file if messages have a magic below 2."""
 
 
 class CleanShutdownFile(StrEnum):
@@ -78,30 +78,31 @@ class Profile:
     """Rules of the brokers from a version on.
 
     Attributes:
-        since: the first version that they are true of.
-        magic: the newest message format that these brokers know. A format that came with none of
-            the versions below is known to the newest of them.
+        since: first version that the rules apply to.
+        magic: newest message format that these brokers know. The last row has the newest format
+            of the specification, even if no version below introduced it.
         size_of_append: whether a segment is rolled before an append that would make it larger than
             ``segment.bytes``, and not only after it has become larger.
         timestamp_roll: whether the time of records, not of the clock, decides when to roll.
-        roll_to_first: whether a new segment is named after the first offset of the append that it
-            is made for, and not after the end of the log.
+        roll_to_first: whether a new segment is named after the first offset of the append that
+            causes the roll, and not after the end of the log.
         index_key: see ``IndexKey``.
         index_unit: see ``Unit``.
         time_entry: see ``TimeEntry``.
         producer_state: whether there are transaction indexes and producer snapshots.
-        snapshot_per_segment: whether all snapshots of segments are kept, and not those of the last
-            two only.
+        snapshot_per_segment: whether the snapshots of all segments are kept, and not only those of
+            the last two.
         delta_of_sequence: whether the distance from the last to the first offset of a producer's
-            batch is computed from its sequence numbers, which are -1 where there are none.
+            batch is computed from its sequence numbers, which are -1 if there are none.
         marker_trace: see ``MarkerTrace``.
-        empty_aborts: whether an aborted transaction without data here is in the transaction index.
+        empty_aborts: whether the transaction index lists aborted transactions without data in the
+            partition.
         epoch_file: see ``EpochFile``.
         partition_metadata: whether there is ``partition.metadata``, with the id of the topic.
         clean_shutdown: see ``CleanShutdownFile``.
-        first_offset_lookups: whether a look-up by offset compares first offsets of entries, for
-            which a compressed message of magic 0 or 1 is decompressed, and the last offset of one
-            only. A log with such a message that cannot be read is not loaded then.
+        first_offset_lookups: whether a look-up by offset compares the first offsets of entries, and
+            so decompresses compressed messages of magic 0 and 1. A broker then does not load a log
+            with such a message that it cannot read.
     """
 
     since: str
@@ -129,7 +130,7 @@ class Profile:
 
 
 def _first(has: Callable[[EntryKind], bool]) -> int:
-    """The oldest format that has something."""
+    """Return the oldest message format with a property."""
     return next(magic for magic in MAGICS if has(KINDS[magic]))
 
 
@@ -164,22 +165,22 @@ def _table() -> tuple[Profile, ...]:
 
 
 PROFILES: Final = _table()
-"""All rows, the oldest first."""
+"""All rows, oldest first."""
 
 NEWEST: Final = "4.4"
-"""The newest line of versions whose files the last row was compared with."""
+"""Newest line of versions whose files were compared with the last row."""
 
 _LATEST_PATCH: Final = 1 << 30
 
 
 def get_profile(version: str) -> Profile:
-    """The rules of that version.
+    """Return the rules of a version.
 
     Args:
-        version: ``3.9.1``, or ``3.9`` for the newest patch of that line.
+        version: such as ``3.9.1``, or ``3.9`` for the newest patch of that line.
 
     Raises:
-        ValueError: it is no version, or one that the table does not reach.
+        ValueError: this is not a version, or the table does not cover it.
     """
     parts = _parts(version)
     wanted = (*parts, _LATEST_PATCH)

@@ -1,7 +1,7 @@
-"""The indexes of segments made anew from their logs, and compared with those that lie beside them.
+"""Rebuild the indexes of segments from their logs, and compare them with those beside the logs.
 
-Kafka: ``LogSegment.recover`` and ``LogLoader.recoverLog`` for the rule of recovery, and
-``LogSegment.append`` for that of a leader.
+Kafka: ``LogSegment.recover`` and ``LogLoader.recoverLog`` for the rule of recovery,
+``LogSegment.append`` for the rule of a leader.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kafkaspec.writing.rebuild_run import SegmentRun, Settings
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment, Recovery
 
 Progress = Callable[[int, str], None]
-"""Takes bytes that were read and the name of the file."""
+"""Called with the number of bytes read and the name of the file."""
 
 
 def rebuild_indexes(
@@ -40,24 +40,25 @@ def rebuild_indexes(
     sync: bool = True,
     progress: Progress | None = None,
 ) -> RebuildReport:
-    """Make offset, time and transaction indexes and producer snapshots of segments anew, and the
-    leader epoch checkpoints of partitions.
+    """Rebuild the indexes and producer snapshots of segments, and leader epoch checkpoints.
+
+    The indexes are the offset, time and transaction indexes. Partitions have the checkpoints.
 
     Args:
         source: a segment, a partition or a log directory, or the path of one. It is not changed.
-        out: a directory that is new or empty, with the names that the files have beside the log,
-            in directories of partitions for a log directory. None compares only.
-        rule: ``recovery``, as a broker that does not trust what it finds; ``append``, as a leader
+        out: a new or empty directory for the files, which get the names that they have beside the
+            log; those of a log directory go into one directory per partition. None only compares.
+        rule: ``recovery``, as a broker that does not trust existing files; ``append``, as a leader
             that appends each entry by itself.
-        profile: version whose rules they are, ``4.3`` or ``2.8.2``.
-        index_interval_bytes: ``index.interval.bytes``, which no file tells.
-        sync: whether files are forced to disk.
-        progress: is told how far it is.
+        profile: version whose rules to follow, such as ``4.3`` or ``2.8.2``.
+        index_interval_bytes: ``index.interval.bytes``, which no file contains.
+        sync: whether to force files to disk.
+        progress: called with the number of bytes read and the name of the file.
 
     Raises:
-        KafkaSpecError: ``unreadable``; a transaction marker that cannot be read. Damage of a log is
-            no error: it is in the report, as a broker would take it.
-        ValueError: no such rule or profile.
+        KafkaSpecError: ``unreadable``, or a transaction marker cannot be read. Damage of a log is
+            not an error: the report says how a broker would handle it.
+        ValueError: the rule or profile is unknown.
     """
     settings = Settings(
         Rule(rule),
@@ -95,7 +96,7 @@ def rebuild_indexes(
 
 
 _STATE_UNKNOWN = (Recovery.SPLITS, Recovery.REFUSES)
-"""What comes behind them is not made."""
+"""Outcomes after which the state of the log is unknown, so that no checkpoint is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class _Work:
     def _partition(
         self, partition: Partition, prefix: str, put: Callable[[str, bytes], None]
     ) -> Iterator[RebuiltSegment]:
-        """The segments of a partition; the last one that stays has the checkpoint with it."""
+        """Yield the segments of a partition; the last one kept includes the checkpoint."""
         epochs = self._epochs(partition)
         segments = partition.segments_from(None)
         done = list(self._segments(segments, partition.base_offsets, prefix, put, epochs))
@@ -168,7 +169,7 @@ class _Work:
             yield done
 
     def _state_at(self, segment: Segment) -> tuple[ProducerState, bool]:
-        """The producers in front of a segment, and whether they are known."""
+        """Return the state of producers before a segment, and whether it is known."""
         if not segment.base_offset:
             return ProducerState(self.settings.profile), True
         snapshot = segment.producer_snapshot
@@ -177,7 +178,7 @@ class _Work:
         try:
             if snapshot.crc_valid:
                 return ProducerState(self.settings.profile, snapshot.entries), True
-        except KafkaSpecError:  # a broker removes such a file, and goes on without it
+        except KafkaSpecError:  # a broker removes such a file and continues without it
             pass
         return ProducerState(self.settings.profile), False
 
@@ -190,6 +191,6 @@ def _removed(segment: Segment) -> RebuiltSegment:
 
 
 def _cannot_index(segment: Segment) -> KafkaSpecError:
-    """The error about something that has no base offset, or is no local file."""
+    """Return the error for a segment without a base offset, or one that is no local file."""
     detail = "only a local segment whose name says its base offset can have indexes"
     return make_error(Reason.UNREADABLE, detail, file=segment.name)

@@ -1,4 +1,4 @@
-"""The ``leader-epoch-checkpoint`` of a partition made anew, as a broker makes it that finds none.
+"""Rebuild the ``leader-epoch-checkpoint`` of a partition as a broker does if there is none.
 
 Kafka: ``LogSegment.recover``, which lists the epochs of batches, and ``LogLoader.load``.
 """
@@ -23,13 +23,13 @@ _FORMAT = "a broker removes it when it loads a log whose message format is below
 def rebuilt_checkpoint(
     directory: Path, epochs: LeaderEpochs, prefix: str, put: Callable[[str, bytes], None]
 ) -> RebuiltFile | None:
-    """Write and compare the checkpoint; None if there is none and none is made.
+    """Write and compare the checkpoint; return None if there is none and none is made.
 
     Args:
-        directory: of the partition.
-        epochs: of the batches that a broker keeps.
-        prefix: of file names.
-        put: takes name and content of a file.
+        directory: directory of the partition.
+        epochs: leader epochs of the batches that a broker keeps.
+        prefix: prefix of file names.
+        put: called with name and content of a file.
 
     Raises:
         KafkaSpecError: ``unreadable``.
@@ -60,7 +60,7 @@ def _compare(beside: Path, made: bytes | None, epochs: LeaderEpochs) -> tuple[Co
 
 
 def _reasons(theirs: tuple[EpochEntry, ...], epochs: LeaderEpochs) -> list[str]:
-    """What explains other entries."""
+    """Return the reasons why entries differ."""
     starts = {entry.epoch: entry.start_offset for entry in theirs}
     found = {entry.epoch: entry.start_offset for entry in epochs.entries}
     reasons = []

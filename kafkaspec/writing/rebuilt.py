@@ -1,4 +1,4 @@
-"""What ``rebuild_indexes`` did."""
+"""Results of ``rebuild_indexes``."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from kafkaspec.writing.profiles import Profile
 
 
 class Recovery(StrEnum):
-    """What a broker that recovers a log does with a segment, after a crash and with its indexes.
+    """Action of a broker on a segment when it recovers a log after a crash, with indexes present.
 
     Kafka: ``LogSegment.recover``, ``LogLoader.recoverLog``, ``LogLoader.retryOnOffsetOverflow``, as
-    the loader of 4.4 does it; those of releases before 4.1 were not asked.
+    in the loader of 4.4; loaders of releases before 4.1 were not tested.
     """
 
     KEEPS = "keeps"
-    """All of it."""
+    """Keeps all of it."""
     CUTS = "cuts"
-    """Up to ``valid_bytes``; what is behind them is lost, and so are the segments behind it."""
+    """Keeps it up to ``valid_bytes``; the rest is lost, and so are the segments after it."""
     EMPTIES = "empties"
-    """Nothing: offsets go back where an index gets an entry. The segments behind it are lost too.
-    Where an index was missing, the broker refuses the log instead."""
+    """Keeps nothing: offsets go back where an index gets an entry. The segments after it are lost
+    too. If an index is missing, the broker refuses the log instead."""
     SPLITS = "splits"
-    """All of it, in several segments: from ``valid_bytes`` on offsets do not fit into this one
-    (KAFKA-6264)."""
+    """Keeps all of it, in several segments: from ``valid_bytes`` on, offsets do not fit into this
+    one (KAFKA-6264)."""
     REFUSES = "refuses"
-    """The broker fails at what lies at ``valid_bytes`` and does not load the log."""
+    """Fails at ``valid_bytes`` and does not load the log."""
     REMOVES = "removes"
-    """Nothing: a segment before it was cut or emptied."""
+    """Keeps nothing: a segment before it was cut or emptied."""
 
 
 @dataclass(frozen=True, slots=True)
 class RebuiltFile:
-    """A file that was made.
+    """A rebuilt file.
 
     Attributes:
-        name: its path below the output directory.
-        size: bytes.
-        entries: how many it has.
-        comparison: with the file of that name beside the log.
-        why: what is known of why they differ, "" for nothing.
+        name: path of the file below the output directory.
+        size: size in bytes.
+        entries: number of entries.
+        comparison: result of the comparison with the file of that name beside the log.
+        why: explanation of a difference, "" if there is none.
     """
 
     name: str
@@ -55,18 +55,18 @@ class RebuiltFile:
 
 @dataclass(frozen=True, slots=True)
 class RebuiltSegment:
-    """A segment whose indexes were made.
+    """A segment whose indexes were rebuilt.
 
     Attributes:
-        path: of the log.
-        size: bytes of the log.
-        valid_bytes: bytes up to which the indexes were made.
-        error: what is wrong behind them, None for a cut entry or zeros, or if nothing is.
-        refused: entries that kafkaspec refuses and recovery keeps, since it does not look at what
-            is wrong with them. They are in the indexes.
-        recovery: what a broker does with the log, None by another rule than that of recovery.
-        note: the same in words, "" for nothing.
-        files: what was made; with the last segment of a partition its leader epoch checkpoint.
+        path: path of the log.
+        size: size of the log in bytes.
+        valid_bytes: number of bytes of the log that the indexes cover.
+        error: the error after these bytes; None for a cut entry, for zeros, or if there is none.
+        refused: errors of entries that kafkaspec refuses but recovery keeps, since it does not
+            check what is wrong with them. The indexes cover these entries.
+        recovery: action of a broker on the log; None with another rule than recovery.
+        note: the same in words, "" if there is nothing to say.
+        files: rebuilt files; the last segment of a partition includes its leader epoch checkpoint.
     """
 
     path: str
@@ -87,13 +87,13 @@ class RebuiltSegment:
 
 @dataclass(frozen=True, slots=True)
 class RebuildReport:
-    """What ``rebuild_indexes`` did.
+    """Result of ``rebuild_indexes``.
 
     Attributes:
-        rule: that was followed.
-        profile: version whose rules they are.
-        index_interval_bytes: that was used.
-        segments: in order.
+        rule: the rule that was followed.
+        profile: profile of the version whose rules were followed.
+        index_interval_bytes: the ``index.interval.bytes`` that was used.
+        segments: the segments, in order.
     """
 
     rule: Rule
