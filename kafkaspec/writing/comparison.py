@@ -67,10 +67,10 @@ TYPE_KEYS: Final = {
 
 _CUT = "the log is not sound up to its end"
 RESTARTED: Final = (
-    "equal byte for byte to what a broker makes that was restarted, with the segment open, where"
+    "equal byte for byte to the file of a broker that was restarted, with the segment open, where"
     " the leader epoch changes"
 )
-_INTERVAL = "it was made with another index.interval.bytes perhaps, which no file tells"
+_INTERVAL = "perhaps it was made with another index.interval.bytes, which no file contains"
 
 
 def entries_of(kind: str, data: bytes, snapshot_entries: int) -> int:
@@ -183,8 +183,8 @@ def _why_different(
         have, made = _slots(theirs, size), _slots(ours, size)
         if made < have:
             yield (
-                "entries more are in it: a broker that stops makes one in the segment that is open,"
-                " and goes on with it later"
+                "it has more entries: a broker that stops adds one to the open segment, and later"
+                " continues with this segment"
             )
             return
     if not by_append:

@@ -80,7 +80,7 @@ class Profile:
     Attributes:
         since: first version that the rules apply to.
         magic: newest message format that these brokers know. The last row has the newest format
-            of the specification, even if no version below introduced it.
+            of the specification, even if no version in the table introduced it.
         size_of_append: whether a segment is rolled before an append that would make it larger than
             ``segment.bytes``, and not only after it has become larger.
         timestamp_roll: whether the time of records, not of the clock, decides when to roll.

@@ -65,7 +65,7 @@ def _reasons(theirs: tuple[EpochEntry, ...], epochs: LeaderEpochs) -> list[str]:
     found = {entry.epoch: entry.start_offset for entry in epochs.entries}
     reasons = []
     if starts.keys() - found.keys():
-        reasons.append("epochs more are in it: of leaders that wrote nothing that is left")
+        reasons.append("it has more epochs: those of leaders whose batches are not in the log")
     if any(starts[epoch] < start for epoch, start in found.items() if epoch in starts):
         gone = "the first batches of them are gone"
         if epochs.has_messages:

@@ -1,4 +1,4 @@
-"""One pass over a segment, which makes its indexes anew."""
+"""One pass over a segment, which rebuilds its indexes."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _SNAPSHOT_LOST: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How indexes are made.
+    """Settings for rebuilding indexes.
 
     Attributes:
-        rule: that is followed.
-        profile: version whose rules they are.
+        rule: the rule to follow.
+        profile: profile of the version whose rules to follow.
         interval: ``index.interval.bytes``.
-        progress: takes bytes that were read and the name of the file.
+        progress: called with the number of bytes read and the name of the file.
     """
 
     rule: Rule
@@ -56,14 +56,14 @@ class SegmentRun:
     """One pass over a segment.
 
     Args:
-        settings: how.
-        segment: a local one, with a base offset.
-        state: of the producers in front of it; it is taken further.
-        known: whether that is known.
-        epochs: leader epochs so far; they are taken further.
+        settings: rule and version to follow.
+        segment: a local segment with a base offset.
+        state: state of the producers before the segment; the pass updates it.
+        known: whether this state is known.
+        epochs: leader epochs before the segment; the pass updates them.
 
     Attributes:
-        next_offset: behind the last entry that was taken.
+        next_offset: offset after the last accepted entry.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class SegmentRun:
         self._circumstances = Circumstances(settings.rule, settings.profile, producers_known=known)
 
     def read(self) -> None:
-        """Take all entries that a broker would take."""
+        """Read all entries that a broker would accept."""
         while self._ended is None:
             try:
                 for headers in read_headers(self._segment, self._valid):
@@ -111,14 +111,14 @@ class SegmentRun:
                     self._take(entry)
         self._indexes.finish()
         if self._recovers and self._indexes.went_back:
-            self._start_anew()
+            self._empty()
         if self._ended is None and self._valid < self._segment.size:
             self._ended = Recovery.CUTS
         if self._recovers and self.goes_on and self._settings.profile.first_offset_lookups:
             self._look_up()
 
     def _take(self, headers: Headers) -> None:
-        """Take the entries up to the first one that ends the log."""
+        """Add the entries before the first one that ends the log."""
         count = len(headers)
         wrong = headers.wrong_checksum()
         if wrong is not None:
@@ -144,7 +144,7 @@ class SegmentRun:
         self._settings.progress(read, os.fspath(self._segment.path or ""))
 
     def _take_producers(self, headers: Headers, count: int) -> int:
-        """Take what ``count`` entries say of producers; the number of those that can be taken."""
+        """Update producers from the first ``count`` entries; return how many are accepted."""
         if max(headers.producer_id[:count], default=NONE) <= NONE:
             return count
         if self._recovers:
@@ -167,9 +167,9 @@ class SegmentRun:
         self._ended, self._error = kind, error
 
     def _look_up(self) -> None:
-        """What a broker looks up when it has recovered a segment may fail, and then it does.
+        """Do the look-up of a broker after recovery, and refuse the log if it fails.
 
-        It is the end of the log, if that is not known from producers.
+        The broker looks up the end of the log, unless producers tell it.
         """
         if self._circumstances.messages and self._valid:
             start = self._indexes.last_position
@@ -177,8 +177,8 @@ class SegmentRun:
             if error is not None:
                 self._end(Recovery.REFUSES, error)
 
-    def _start_anew(self) -> None:
-        """Offsets went back, for which recovery empties the segment."""
+    def _empty(self) -> None:
+        """Drop all entries: recovery empties the segment, since offsets went back."""
         base_offset = self._indexes.base_offset
         self._indexes = self._new_builder()
         self._aborted, self._refused = [], []
@@ -190,7 +190,7 @@ class SegmentRun:
         self._end(Recovery.EMPTIES, error)
 
     def _note(self, headers: Headers, count: int) -> None:
-        """Remember what may explain a difference."""
+        """Record facts that may explain a difference."""
         known = self._circumstances
         epochs = known.epochs
         if max(headers.leader_epoch[:count]) > self._epoch:
@@ -207,12 +207,12 @@ class SegmentRun:
     def result(
         self, following: int | None, prefix: str, put: Callable[[str, bytes], None]
     ) -> RebuiltSegment:
-        """Write and compare what was made.
+        """Write and compare the rebuilt files.
 
         Args:
             following: base offset of the next segment, None for the last one.
-            prefix: of file names.
-            put: takes name and content of a file.
+            prefix: prefix of file names.
+            put: called with name and content of a file.
         """
         segment, known = self._segment, self._circumstances.producers_known
         assert segment.path is not None
@@ -250,11 +250,11 @@ class SegmentRun:
 
     @property
     def goes_on(self) -> bool:
-        """Whether what is known of producers behind the segment is what a broker would know."""
+        """Whether the state of producers after the segment is that of a broker."""
         return self._ended in (None, Recovery.CUTS)
 
     def _notes(self, kind: Recovery | None) -> Iterator[str]:
-        """What happened, in words."""
+        """Yield notes on what happened."""
         if self._refused:
             yield (
                 f"recovery keeps what kafkaspec refuses ({len(self._refused)} entries, the first"
@@ -267,7 +267,7 @@ class SegmentRun:
             yield _NOTES[kind].format(self._valid)
 
     def _restarted(self) -> dict[str, bytes]:
-        """The indexes of a broker that was restarted where the leader epoch changes."""
+        """Return the indexes of a broker that was restarted where the leader epoch changes."""
         if self._again is None:
             indexes = self._new_builder()
             latest = NONE
@@ -302,7 +302,7 @@ class SegmentRun:
         )
 
     def _made(self, following: int | None) -> Iterator[tuple[int, str, bytes | None]]:
-        """Offset in the name, kind and content of each file; None for one without content."""
+        """Yield offset in the name, kind and content of each file; None for one without content."""
         profile, indexes = self._settings.profile, self._indexes
         base = indexes.base_offset
         yield base, names.OFFSET_INDEX, indexes.offset_index()
@@ -312,10 +312,10 @@ class SegmentRun:
             return
         aborted = transaction_index(self._aborted) if self._aborted else None
         yield base, names.TRANSACTION_INDEX, aborted
-        behind = self.next_offset if following is None else following
+        end = self.next_offset if following is None else following
         known = self._circumstances.producers_known and self.goes_on
-        if known and behind > base:
-            yield behind, names.PRODUCER_SNAPSHOT, self._state.snapshot(self._segment.codec)
+        if known and end > base:
+            yield end, names.PRODUCER_SNAPSHOT, self._state.snapshot(self._segment.codec)
 
 
 _NOTES: Final = {

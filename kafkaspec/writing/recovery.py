@@ -1,7 +1,7 @@
-"""Entries as a broker that recovers a log takes them, where kafkaspec refuses them.
+"""Entries that kafkaspec refuses, as a broker that recovers a log reads them.
 
-Recovery looks at less than a reader: at the size of an entry, its checksum and its offsets, and at
-the first record of a transaction marker. Kafka: ``FileLogInputStream.nextBatch``,
+Recovery checks less than a reader: the size of an entry, its checksum and its offsets, and the
+first record of a transaction marker. Kafka: ``FileLogInputStream.nextBatch``,
 ``LogSegment.recover``, ``ProducerAppendInfo.append``, ``LocalLog.splitOverflowedSegment``.
 """
 
@@ -40,7 +40,7 @@ from kafkaspec.writing.producer_state import Marker, marker_of, read_marker
 from kafkaspec.writing.rebuilt import Recovery
 
 _COLUMNS: Final = {columns.key: columns for columns in HEADERS}
-"""Headers of one size, by the key of their type."""
+"""Headers of a fixed size, by the key of their type."""
 _MESSAGES: Final = [magic for magic in MAGICS if not KINDS[magic].has_record_sets]
 _BATCHES: Final = [magic for magic in MAGICS if KINDS[magic].has_record_sets]
 _PEEK: Final = LAYOUTS[MESSAGE].peeks[0]
@@ -50,22 +50,22 @@ _SIZE_POSITION: Final = field_position(LAYOUTS[ENTRY], _SIZE.id)
 _STRINGS: Final = sum(
     LAYOUTS[field_of(LEGACY_MESSAGE, name).type].minimum_size for name in (names.KEY, names.VALUE)
 )
-"""Bytes of two strings that are null."""
+"""Size in bytes of two null strings."""
 _NULLS: Final = b"\xff" * _STRINGS
 _TIMESTAMP: Final = field_of(LEGACY_MESSAGE, names.TIMESTAMP).size
 
 
 def entry_at(segment: Segment, position: int) -> Headers | None:
-    """The entry at a position as recovery takes it, or None if recovery cuts the log there.
+    """Return the entry at a position as recovery reads it; None if recovery cuts the log there.
 
-    Offsets are not looked at.
+    Offsets are not checked.
     """
     found = _taken(segment, position)
     return None if found is None or found.wrong_checksum() is not None else found
 
 
 def _taken(segment: Segment, position: int) -> Headers | None:
-    """The same, whatever its checksum is."""
+    """Return the entry at a position as recovery reads it, without checking its checksum."""
     buffer, size = _whole(segment, position)
     if size == 0:
         return None
@@ -79,9 +79,9 @@ def _taken(segment: Segment, position: int) -> Headers | None:
 
 
 def _magic(entry: Buffer) -> int:
-    """The magic that a broker takes an entry for.
+    """Return the magic that a broker assumes for an entry.
 
-    Any above those that there are is taken for the newest, and a negative one for that of a message
+    A broker takes a magic above the newest for the newest, and a negative one for that of a message
     with a timestamp.
     """
     magic = int.from_bytes(entry[_MAGIC : _MAGIC + _PEEK.size], "big", signed=_PEEK.signed)
@@ -91,7 +91,7 @@ def _magic(entry: Buffer) -> int:
 
 
 def _whole(segment: Segment, position: int) -> tuple[memoryview, int]:
-    """The bytes of the entry at a position, and how many they are; none if the log ends there."""
+    """Return the entry at a position and its size in bytes; 0 bytes if the log ends there."""
     left = segment.size - position
     nothing = memoryview(b""), 0
     if left <= HEADER_UP_TO_MAGIC:
@@ -107,7 +107,7 @@ def _whole(segment: Segment, position: int) -> tuple[memoryview, int]:
 def _batch(
     segment: Segment, position: int, buffer: memoryview, layout: HeaderColumns, magic: int
 ) -> Headers:
-    """A batch."""
+    """Return the headers of a batch."""
     head = bytes(buffer[: layout.size])
     columns = Columns(layout, [position, position + len(buffer)], head)
     checksum = LAYOUTS[layout.key].checksum
@@ -140,7 +140,7 @@ def _batch(
 
 
 def _message(segment: Segment, position: int, buffer: memoryview, magic: int) -> Headers:
-    """A message, without its key and value."""
+    """Return the headers of a message, without reading its key and value."""
     timed = KINDS[magic].has_timestamps
     head = bytearray(buffer[: FRAMING + MINIMUM_MESSAGE - _STRINGS + (_TIMESTAMP if timed else 0)])
     _put_magic(head, magic)
@@ -171,7 +171,7 @@ def _message(segment: Segment, position: int, buffer: memoryview, magic: int) ->
 
 
 def _sized(entry: bytes) -> bytes:
-    """The entry with a size field that says how long it is."""
+    """Return the entry with its actual size in the size field."""
     stored = (len(entry) - FRAMING).to_bytes(_SIZE.size, "big")
     return entry[:_SIZE_POSITION] + stored + entry[_SIZE_POSITION + _SIZE.size :]
 
@@ -184,9 +184,9 @@ def _put_magic(entry: bytearray, magic: int) -> None:
 
 
 def unreadable_marker(headers: Headers, count: int) -> tuple[int, KafkaSpecError] | None:
-    """The first transaction marker among ``count`` entries that a broker cannot read, and why.
+    """Return the first transaction marker of ``count`` entries that a broker cannot read, and why.
 
-    A broker reads the first record of its batch and nothing else.
+    A broker only reads the first record of the marker's batch.
     """
     for number in range(count):
         if headers.control[number] and headers.producer_id[number] > NONE:
@@ -201,10 +201,10 @@ def unreadable_marker(headers: Headers, count: int) -> tuple[int, KafkaSpecError
 
 
 def _lenient_marker(headers: Headers, number: int) -> Marker | None:
-    """The marker by the first record of its batch; None if that says that it has none.
+    """Return the marker in the first record of its batch; None if the batch has no records.
 
     Raises:
-        KafkaSpecError: it cannot be read, or ends no transaction.
+        KafkaSpecError: the record cannot be read, or does not end a transaction.
     """
     segment, data = headers.segment, bytearray(headers.data(number, number + 1))
     magic = headers.magic[number]
@@ -220,7 +220,7 @@ def _lenient_marker(headers: Headers, number: int) -> Marker | None:
             compression, payload, magic=magic, max_output=segment.max_output
         )
     stored: Any
-    if count == 1:  # nothing may be left behind the last one
+    if count == 1:  # no bytes may follow the last record
         records = segment.codec.parse(kind.record_set, payload, parameters=(batch,), complete=True)[
             0
         ]
@@ -236,10 +236,10 @@ def _lenient_marker(headers: Headers, number: int) -> Marker | None:
 
 
 def of_overflow(segment: Segment) -> Recovery:
-    """What a broker does with a segment that has an offset which does not fit into it.
+    """Return the action of a broker on a segment with an offset that does not fit into it.
 
     It splits the segment if its last offset is too far from the base offset, and if each entry fits
-    into a segment that begins with itself. Kafka: ``LocalLog.splitOverflowedSegment``.
+    into a segment that begins with this entry. Kafka: ``LocalLog.splitOverflowedSegment``.
     """
     assert segment.base_offset is not None
     base = last = None
@@ -262,7 +262,7 @@ def _fits(base_offset: int, offset: int) -> bool:
 
 
 def _first_offset(entry: Headers) -> int | None:
-    """First offset of an entry, None of a wrapper that cannot be read."""
+    """Return the first offset of an entry; None for a wrapper that cannot be read."""
     if not entry.has_messages(0, 1) or entry.first_offset[0] != UNKNOWN:
         return entry.first_offset[0]
     if wrapper_fault(entry) is not None:
@@ -274,12 +274,12 @@ def _first_offset(entry: Headers) -> int | None:
 
 
 def unreadable_wrapper(segment: Segment, start: int, end: int) -> KafkaSpecError | None:
-    """Why a look-up by offset fails that passes over some entries, None if it does not.
+    """Return why a look-up by offset fails that scans some entries; None if it succeeds.
 
     Args:
-        segment: of the entries.
+        segment: segment that contains the entries.
         start: position of the first entry.
-        end: position behind the last one.
+        end: position after the last entry.
     """
     while start < end and (entry := _taken(segment, start)) is not None:
         fault = wrapper_fault(entry)
@@ -290,9 +290,9 @@ def unreadable_wrapper(segment: Segment, start: int, end: int) -> KafkaSpecError
 
 
 def wrapper_fault(entry: Headers) -> KafkaSpecError | None:
-    """Why Kafka cannot tell the first offset of an entry, None if it can.
+    """Return why Kafka cannot determine the first offset of an entry; None if it can.
 
-    Of the messages in a wrapper it looks at their sizes, at the last offset, and whether the first
+    Of the messages in a wrapper, Kafka checks their sizes, the last offset, and whether the first
     one is compressed too. Kafka: ``AbstractLegacyRecordBatch.DeepRecordsIterator``.
     """
     if not entry.has_messages(0, 1) or not entry.compression[0]:

@@ -1,8 +1,8 @@
-"""Other offsets for a segment: those of its entries moved, in place, by the same number.
+"""Shift the offsets of the entries of a segment, in place, by one number.
 
-The offset of an entry is in front of what its checksum covers, and indexes have offsets relative to
-the base offset of the segment: nothing else changes but the names of the files. Leaders assign
-offsets in this way (Kafka: ``LogValidator``, ``DefaultRecordBatch.setLastOffset``).
+The offset of an entry precedes the bytes that its checksum covers, and indexes have offsets
+relative to the base offset of the segment, so only the names of the files change too. Leaders
+assign offsets in the same way (Kafka: ``LogValidator``, ``DefaultRecordBatch.setLastOffset``).
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ def move_offsets(path: Path, distance: int, *, sync: bool = True) -> None:
     """Add a number to the offsets of all entries of a segment that nobody reads yet.
 
     Args:
-        path: of the log, which is changed.
-        distance: what is added.
-        sync: whether the file is forced to disk.
+        path: path of the log, which is changed.
+        distance: number to add.
+        sync: whether to force the file to disk.
 
     Raises:
         KafkaSpecError: ``unreadable``; ``unencodable``: a compressed message of magic 0, in which
-            offsets are absolute, or an offset that becomes too large. Then some are changed.
+            offsets are absolute, or an offset that becomes too large. Some offsets are changed by
+            then.
     """
     if not distance:
         return

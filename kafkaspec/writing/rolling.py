@@ -1,4 +1,4 @@
-"""When a segment is full and another one begins.
+"""Rules for when a segment is full and a new one begins.
 
 Kafka: ``LogSegment.shouldRoll``, ``RollParams``, ``LocalLog.roll``, ``UnifiedLog.maybeRoll``.
 """
@@ -31,16 +31,16 @@ class RollRules:
     def fitting(
         self, indexes: IndexBuilder, first_timestamp: int, headers: Headers, first: int, last: int
     ) -> int:
-        """The first entry that needs another segment, each being an append of its own.
+        """Return the first entry that needs another segment, each being an append of its own.
 
-        That the indexes become full is left to the caller.
+        The caller checks whether the indexes are full.
 
         Args:
-            indexes: of the segment that is open.
-            first_timestamp: of its first append, whatever it is while there was none.
-            headers: of the entries.
-            first: number of the first entry that is to be appended.
-            last: number behind the last one.
+            indexes: indexes of the open segment.
+            first_timestamp: timestamp of its first append; ignored if there was none yet.
+            headers: headers of the entries.
+            first: number of the first entry to append.
+            last: number after the last entry.
         """
         position = headers.position
         limit = self.segment_bytes - indexes.size + position[first]
@@ -61,7 +61,7 @@ class RollRules:
         return stop
 
     def fits_together(self, indexes: IndexBuilder, first_timestamp: int, headers: Headers) -> bool:
-        """Whether all entries fit into the segment that is open, being one append."""
+        """Return whether all entries fit into the open segment as one append."""
         if not indexes.room or not indexes.fits(headers.last_offset[-1]):
             return False
         if not indexes.size:
@@ -74,13 +74,13 @@ class RollRules:
         return max(headers.max_timestamp) - first_timestamp <= self.segment_ms
 
     def base_offset(self, next_offset: int, first_offset: int, last_offset: int) -> int:
-        """Base offset of the segment that begins with an append.
+        """Return the base offset of a segment that begins with an append.
 
         Args:
-            next_offset: log end offset in front of it.
-            first_offset: of the append, ``UNKNOWN`` of a compressed message.
-            last_offset: of the append. Where the first one is unknown, or is not looked at, the
-                segment begins so late that the last one can be expressed (KAFKA-4451).
+            next_offset: log end offset before the append.
+            first_offset: first offset of the append, ``UNKNOWN`` for a compressed message.
+            last_offset: last offset of the append. If the first one is unknown or not used, the
+                base offset is large enough for indexes to express the last one (KAFKA-4451).
         """
         least = last_offset - LARGEST_RELATIVE_OFFSET
         if self.profile.roll_to_first and first_offset != UNKNOWN:

@@ -1,4 +1,4 @@
-"""Writes the directory of a partition as a broker of a chosen version leaves it after a clean stop.
+"""Write the directory of a partition as a broker of a chosen version leaves it on a clean stop.
 
 Kafka: ``UnifiedLog.append``, ``LocalLog.roll``, ``LogSegment.shouldRoll``, ``LogSegment.append``.
 """
@@ -44,19 +44,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _GROUP_BYTES: Final = 1 << 20
-"""Bytes of batches that are appended in one call."""
+"""Bytes of batches to append in one call."""
 
 
 class SegmentWriter:
-    """The log of one partition in the making.
+    """Writes the log of one partition.
 
-    Nothing is there under a final name before ``close``, which the end of a ``with`` block calls.
-    An exception in the block calls ``abort``, and nothing remains.
+    Files get their final names in ``close``, which the end of a ``with`` block calls. An exception
+    in the block calls ``abort``, which removes all files.
 
     Attributes:
-        directory: where the files are to be.
-        profile: the rules that are followed.
-        next_offset: the log end offset: one behind the last offset so far.
+        directory: directory of the partition.
+        profile: rules that are followed.
+        next_offset: log end offset: the last offset so far plus one.
     """
 
     def __init__(
@@ -78,26 +78,26 @@ class SegmentWriter:
         """Begin a log.
 
         Args:
-            directory: of the partition, ``topic-0``. It must not hold a segment, and need not
-                exist.
-            base_offset: of the first segment.
-            profile: version of Kafka whose files are to be written, ``4.3`` or ``2.8.2``.
-            segment_bytes: a segment is not made larger, unless by its first append.
-            segment_ms: a segment is rolled when the time of a record is that far behind the first
-                of the segment. The clock has no part in it.
+            directory: directory of the partition, such as ``topic-0``. It need not exist, and must
+                not contain a segment.
+            base_offset: base offset of the first segment.
+            profile: version of Kafka whose files to write, such as ``4.3`` or ``2.8.2``.
+            segment_bytes: most bytes of a segment; only its first append may be larger.
+            segment_ms: a segment is rolled when a record is that many ms later than its first
+                record, by their timestamps. The clock does not matter.
             index_interval_bytes: bytes between entries of the indexes.
-            segment_index_bytes: most bytes of an index; a full one makes the segment roll.
-            leader_epoch: written into every batch; None keeps
-                what is there. It also is the epoch in the checkpoint of an empty log.
-            topic_id: for ``partition.metadata``; without one that file is not written, and a
-                broker moves the directory out of its way.
-            sync: whether files are forced to disk, as Kafka does it at the end of a segment.
-            producer_state: what is known of producers at ``base_offset``, as a snapshot has it.
-            codec: name or instance; the default codec if None.
+            segment_index_bytes: most bytes of an index; the segment is rolled when one is full.
+            leader_epoch: leader epoch to write into every batch; None keeps those of the batches.
+                It is also the epoch in the checkpoint of an empty log.
+            topic_id: id in ``partition.metadata``. Without it that file is not written, and a
+                broker moves the directory out of the way.
+            sync: whether to force files to disk, as Kafka does at the end of a segment.
+            producer_state: state of producers at ``base_offset``, as in a snapshot.
+            codec: name or instance of the codec; the default codec if None.
 
         Raises:
-            KafkaSpecError: ``unreadable``: the directory holds a segment, or cannot be written.
-            ValueError: an unknown profile, or a number out of its range.
+            KafkaSpecError: ``unreadable``: the directory contains a segment, or cannot be written.
+            ValueError: the profile is unknown, or a number is out of range.
         """
         check_settings(
             base_offset=base_offset,
@@ -129,11 +129,11 @@ class SegmentWriter:
             self.abort()
             raise
 
-    # -- what was made ----------------------------------------------------------------------
+    # -- results ----------------------------------------------------------------------------
 
     @property
     def segments(self) -> tuple[WrittenSegment, ...]:
-        """The segments so far, the last one still being written."""
+        """The segments so far; while the writer is open, the last one is incomplete."""
         current = WrittenSegment(self._indexes.base_offset, self._indexes.size)
         finished = self._files.finished
         return (*finished, current) if self._files.is_open else tuple(finished)
@@ -146,24 +146,24 @@ class SegmentWriter:
     # -- appending --------------------------------------------------------------------------
 
     def append(self, data: Buffer, *, together: bool = False) -> None:
-        """Append ready entries as they are, but for the leader epoch.
+        """Append complete entries unchanged, except for the leader epoch.
 
-        What lies before an entry that is refused has been appended, unless they are ``together``;
-        ``next_offset`` says how far.
+        If an entry is refused, the entries before it have been appended up to ``next_offset``,
+        unless ``together`` is set.
 
         Args:
-            data: whole entries of any magic that the profile knows. Offsets must go up.
-            together: they are one append, as a fetched chunk is, or the messages of magic 0 or 1
-                of one request: they come into one segment, and profiles before 3.9.1 make at most
-                one entry in each index of them. Otherwise each entry is an append of its own, as
-                on a leader.
+            data: whole entries of any magic that the profile knows. Offsets must increase.
+            together: whether the entries are one append, as a fetched chunk is, or the messages of
+                magic 0 or 1 of one request: they go into one segment, and profiles before 3.9.1
+                add at most one entry for them to each index. Otherwise each entry is an append of
+                its own, as on a leader.
 
         Raises:
             TruncatedError: the last entry is cut.
-            ChecksumError: of an entry.
+            ChecksumError: the checksum of an entry is wrong.
             KafkaSpecError: an entry cannot be read, offsets go back, or the profile does not know
-                the magic. ``unreadable``: it cannot be written; then the writer is closed, and
-                nothing remains.
+                the magic. ``unreadable``: a file cannot be written; the writer is then closed and
+                all files are removed.
             ValueError: the writer is closed.
         """
         self._check_open()
@@ -198,11 +198,12 @@ class SegmentWriter:
         """Append records as one batch, or as messages of magic 0 or 1.
 
         Args:
-            records: what to write.
+            records: the records to append.
             offsets: ``keep`` those of the records, or ``assign`` new ones from ``next_offset`` on.
-            magic: that of Kafka today, or the newest that the profile knows, if None.
+            magic: magic of the entries; if None, the current one of Kafka, or the newest that the
+                profile knows if that is older.
             compression: one of ``kafkaspec.compression.NAMES``.
-            options: what else ``kafkaspec.encode`` takes.
+            options: other arguments of ``kafkaspec.encode``.
 
         Raises:
             KafkaSpecError: as ``encode`` and ``append``.
@@ -231,22 +232,25 @@ class SegmentWriter:
         level: int | None = None,
         batch_bytes: int = BATCH_BYTES,
     ) -> None:
-        """Append the records of Arrow columns; no object is made of a record in a batch.
+        """Append the records of Arrow columns, without creating record objects for batches.
 
         Args:
-            table: columns as ``to_batches`` gives them: ``offset``, ``timestamp`` (null for none),
-                ``timestamp_type`` (``CreateTime`` without it), ``key``, ``value``, ``headers``. A
-                column that cannot be written is an error. Rows with ``LogAppendTime`` share a
-                batch only if they have the same timestamp, which a batch has once for all of them.
+            table: columns as ``to_batches`` returns them: ``offset``, ``timestamp`` (null for
+                none), ``timestamp_type`` (default ``CreateTime``), ``key``, ``value``, ``headers``.
+                A column that cannot be written is an error. Rows with ``LogAppendTime`` share a
+                batch only if they have the same timestamp, since such a batch has only one.
             offsets: ``keep`` those of the column, or ``assign`` new ones from ``next_offset`` on.
-            magic: that of Kafka today, or the newest that the profile knows, if None.
+            magic: magic of the entries; if None, the current one of Kafka, or the newest that the
+                profile knows if that is older.
             compression: one of ``kafkaspec.compression.NAMES``.
-            level: of the compression; Kafka's default if None.
-            batch_bytes: of records in a batch, before compression; a larger record has its own.
+            level: level of the compression; Kafka's default if None.
+            batch_bytes: most bytes of records in a batch, before compression; a larger record gets
+                a batch of its own.
 
         Raises:
-            KafkaSpecError: as ``append``; ``unencodable``, as ``LogAppendTime`` in magic 0.
-            ValueError: a column that cannot be written; no such compression; the writer is closed.
+            KafkaSpecError: as ``append``; ``unencodable``, such as ``LogAppendTime`` in magic 0.
+            ValueError: a column cannot be written, the compression is unknown, or the writer is
+                closed.
             ImportError: PyArrow is not installed.
         """
         self._check_open()
@@ -276,7 +280,7 @@ class SegmentWriter:
         while number < count:
             indexes = self._indexes
             stop = self._rules.fitting(indexes, self._first_timestamp, headers, number, count)
-            # An entry of the log makes one entry of an index at most.
+            # An entry of the log adds at most one entry to an index.
             end = min(stop, number + indexes.room)
             if end > number:
                 self._write(headers, number, end, each=True)
@@ -291,7 +295,7 @@ class SegmentWriter:
 
     @contextmanager
     def _or_abort(self) -> Iterator[None]:
-        """Nothing remains of the log if a part of it cannot be written."""
+        """Abort, and so remove all files, if a part of the log cannot be written."""
         try:
             yield
             self._indexes.settle()
@@ -300,14 +304,14 @@ class SegmentWriter:
             raise
 
     def _roll(self, first_offset: int, last_offset: int) -> None:
-        """Begin another segment for an append with these offsets."""
+        """Begin a new segment for an append with these offsets."""
         base_offset = self._rules.base_offset(self.next_offset, first_offset, last_offset)
         self._files.finish(self._indexes, self._aborted)
         self._snapshot(base_offset)
         self._begin(base_offset)
 
     def _write(self, headers: Headers, first: int, last: int, *, each: bool) -> None:
-        """Append entries to the segment that is open; they fit into it."""
+        """Append entries to the open segment; the caller checks that they fit."""
         if not self._indexes.size:
             stop = first + 1 if each else last
             self._first_timestamp = max(headers.max_timestamp[first:stop])
@@ -345,10 +349,10 @@ class SegmentWriter:
     # -- end --------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Finish the log, and give all files their final names. A second time does nothing.
+        """Finish the log, and give all files their final names. Further calls do nothing.
 
         Raises:
-            KafkaSpecError: ``unreadable``: a file cannot be written; then nothing remains.
+            KafkaSpecError: ``unreadable``: a file cannot be written; all files are then removed.
         """
         files = self._files
         if not files.is_open:
@@ -369,7 +373,7 @@ class SegmentWriter:
             raise
 
     def abort(self) -> None:
-        """Give up: nothing remains. After ``close`` it does nothing."""
+        """Remove all files. After ``close`` this does nothing."""
         self._files.discard()
 
     def __enter__(self) -> Self:
@@ -391,7 +395,7 @@ class SegmentWriter:
 
 
 def _grouped(batches: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the same bytes in larger pieces, so that what is done for an append is done rarely."""
+    """Yield the same bytes in larger chunks, to save the cost of many small appends."""
     parts: list[bytes] = []
     size = 0
     for batch in batches:

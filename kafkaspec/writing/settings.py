@@ -1,4 +1,4 @@
-"""Settings of a log that is written: Kafka's defaults, and what can be."""
+"""Settings for writing a log: Kafka's defaults, and the ranges of values."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ SEGMENT_BYTES: Final = 1 << 30
 SEGMENT_MS: Final = 7 * 24 * 60 * 60 * 1000
 """Kafka's default of ``segment.ms``."""
 BATCH_BYTES: Final = 16 << 10
-"""Kafka's default of ``batch.size``, of producers."""
+"""Kafka's default of ``batch.size``, a setting of producers."""
 
 _LEAST_INDEX: Final = 2 * fixed_size(TimeIndex.type_key)
-"""Bytes of an index that has room for one entry besides the one that closing adds."""
+"""Size of an index with room for one entry besides the one that closing adds."""
 _LARGEST_EPOCH: Final = max(
     field_of(kind.key, names.LEADER_EPOCH).largest
     for kind in KINDS.values()
     if kind.has_leader_epochs
 )
 _LARGEST_LONG: Final = (1 << 63) - 1
-"""Kafka has times in a long."""
+"""Largest time: Kafka stores times in a long."""
 
 _BOUNDS: Final = {
     "base_offset": (0, LARGEST_OFFSET),
@@ -39,10 +39,10 @@ _BOUNDS: Final = {
 
 
 def check_settings(**settings: int | None) -> None:
-    """Refuse numbers that a broker would not take; None is for what is not set.
+    """Refuse numbers that a broker would not accept; None means not set.
 
     Raises:
-        ValueError: a number is out of its range.
+        ValueError: a number is out of range.
     """
     for name, value in settings.items():
         least, most = _BOUNDS[name]
