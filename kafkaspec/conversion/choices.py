@@ -1,4 +1,4 @@
-"""What a conversion is asked to do."""
+"""Choices for a conversion."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.writing.editing import LARGEST_OFFSET
 
 OffsetChoice = Literal["keep", "shift", "renumber"]
-"""``keep``: as they are. ``shift``: all by the same number, so that gaps stay. ``renumber``: one
-behind the other, so that gaps go."""
+"""``keep``: offsets stay as they are. ``shift``: all move by the same number, and gaps stay.
+``renumber``: they become consecutive, without gaps."""
 
 AbortedChoice = Literal["keep", "drop"]
-"""Records of aborted transactions. ``keep``, as a broker's down-conversion does: consumers of
-magic 2 know them by the markers and the transaction index, those of magic 0 and 1 take them for
-records like others. ``drop`` leaves them out."""
+"""Records of aborted transactions. ``keep``, as in a broker's down-conversion: consumers of magic 2
+recognize them by the markers and the transaction index, those of magic 0 and 1 treat them as
+ordinary records. ``drop`` leaves them out."""
 
 ErrorChoice = Literal["fail", "skip"]
-"""A batch that cannot be read: an error, or it is left out and counted."""
+"""A batch that cannot be read is an error, or is left out and counted."""
 
 PRODUCER_BATCH_BYTES: Final = 16384
-"""Kafka's ``batch.size``: how much a producer puts into a batch unless it is configured."""
+"""Kafka's default of ``batch.size``: most bytes that a producer puts into a batch."""
 
 _DEFAULT_SEGMENT_BYTES: Final = 1 << 30  # Kafka's segment.bytes
 _LARGEST_EPOCH: Final = max(
@@ -39,30 +39,30 @@ _LARGEST_EPOCH: Final = max(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """A plan of a conversion. None everywhere keeps what is there.
+    """Plan of a conversion. None always keeps the existing value.
 
     Attributes:
         magic: format of all entries, one of ``kafkaspec.layout.kinds.MAGICS``.
         compression: one of ``kafkaspec.compression.NAMES``. Control batches keep theirs, as in a
             broker.
-        level: of the compression (KIP-390), None for Kafka's default.
+        level: level of the compression (KIP-390), None for Kafka's default.
         offsets: see ``OffsetChoice``.
         base_offset: first offset with ``shift`` and ``renumber``.
-        leader_epoch: of all batches that have one; -1 is none. None keeps those that there are.
-        batch_bytes: puts records together in batches of about so many bytes before compression, and
-            divides larger ones. None keeps batches; but single messages that must become a batch
-            are put together up to ``PRODUCER_BATCH_BYTES``, as the validator of a broker puts those
-            of one request together.
-        segment_bytes: of a segment at most.
-        profile: Kafka version whose files beside the segments are written.
-        start_offset: smallest offset that is wanted.
-        end_offset: first offset that is not wanted.
+        leader_epoch: leader epoch of all batches that have one; -1 for none.
+        batch_bytes: approximate size of batches in bytes, before compression: records are combined
+            up to it, and larger batches are split. None keeps batches; but single messages that
+            must become a batch are combined up to ``PRODUCER_BATCH_BYTES``, as the validator of a
+            broker combines those of one request.
+        segment_bytes: most bytes of a segment.
+        profile: Kafka version that determines the files beside the segments.
+        start_offset: smallest offset to convert.
+        end_offset: first offset not to convert.
         aborted: see ``AbortedChoice``.
         on_error: see ``ErrorChoice``.
-        max_output: bytes that one batch may decompress to, None for the default bound.
+        max_output: most bytes that one batch may decompress to, None for the default bound.
 
     Raises:
-        ValueError: what cannot be.
+        ValueError: a choice is invalid, or choices contradict each other.
     """
 
     magic: int | None = None
@@ -118,7 +118,7 @@ class Choices:
 
     @property
     def codec_id(self) -> CompressionType | None:
-        """The compression as it is stored, None to keep that of each batch."""
+        """The compression as stored, None to keep that of each batch."""
         if self.compression is None:
             return None
         if self.compression not in NAMES:

@@ -1,8 +1,8 @@
 """Messages in columns: decoded in C by the thousand, and encoded from there.
 
-Only what is regular is taken: entries of one magic, not compressed, with right checksums, and with
-the default in each field that no conversion knows. All else is left to the way through records,
-which has the rules and raises the errors.
+Only regular entries are handled here: of one magic, not compressed, with correct checksums, and
+with the default in each field that no conversion knows. All others go through records, where the
+rules are, and which raise the errors.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ class MessageColumns:
     """Columns of messages, whose offsets and timestamps may be changed.
 
     Attributes:
-        kind: of all of them.
-        rows: how many there are.
-        positions: where each begins in the bytes.
-        end: behind the last one.
-        offsets: of the records.
-        timestamps: ms, -1 for none.
-        unused: messages with bytes behind the value.
+        kind: kind of all messages.
+        rows: number of messages.
+        positions: position of each message in the bytes.
+        end: position after the last message.
+        offsets: offsets of the records.
+        timestamps: timestamps in ms, -1 for none.
+        unused: number of messages with bytes after the value.
     """
 
     def __init__(self, core: Core, entries: Buffer, table: EntryTable, rows: int) -> None:
-        """Decode. ``complete`` says whether that was possible.
+        """Decode messages; ``complete`` says whether that was possible.
 
         Args:
-            core: decodes.
+            core: the extension.
             entries: the bytes.
-            table: their headers.
-            rows: how many of them are taken.
+            table: headers of the entries.
+            rows: number of entries to decode.
         """
         self._core = core
         self.rows = rows
@@ -71,20 +71,20 @@ class MessageColumns:
     # -- sizes ------------------------------------------------------------------------------
 
     def size(self, first: int, last: int) -> int:
-        """Bytes of keys and values of the rows from ``first`` up to ``last``."""
+        """Return the bytes of keys and values of the rows from ``first`` up to ``last``."""
         return sum(offsets[last] - offsets[first] for offsets in self._sizes)
 
     def reach(self, first: int, limit: int, overhead: int, most_delta: int) -> int:
-        """How far rows from ``first`` on go together.
+        """Return the end of the rows from ``first`` on that fit into one batch.
 
         Args:
-            first: row.
-            limit: bytes, ``overhead`` for each row included.
-            overhead: what a row counts beside its key and value.
-            most_delta: how far offsets may be apart.
+            first: first row.
+            limit: most bytes, including ``overhead`` for each row.
+            overhead: bytes counted for each row besides its key and value.
+            most_delta: largest difference between offsets.
 
         Returns:
-            The row behind the last one; ``first`` if not even that one fits.
+            The row after the last one that fits; ``first`` if none fits.
         """
         rows = range(first, self.rows)
         end = first + bisect_right(
@@ -99,13 +99,14 @@ class MessageColumns:
     # -- writing ----------------------------------------------------------------------------
 
     def encode(self, header: Any, first: int, last: int, shift: int = 0) -> bytes:
-        """Rows as the payload of a batch, or as messages.
+        """Encode rows as the payload of a batch, or as messages.
 
         Args:
-            header: the batch, or a message with what all of them share, of the typed model.
-            first: row.
-            last: row behind the last one.
-            shift: taken from each offset.
+            header: the batch, or a message with the fields that all messages share, of the typed
+                model.
+            first: first row.
+            last: row after the last one.
+            shift: number to subtract from each offset.
 
         Raises:
             KafkaSpecError: ``unencodable``.
@@ -125,7 +126,7 @@ class MessageColumns:
         return data
 
     def records(self, first: int, last: int) -> list[Record]:
-        """Rows as records: for a few of them."""
+        """Return rows as records; meant for a few rows."""
         keys, values = (
             _values(_bytes(column), sizes, first, last)
             for column, sizes in zip(self._bytes, self._sizes, strict=True)
@@ -135,12 +136,12 @@ class MessageColumns:
 
 
 class Slice(Sequence[Record]):
-    """Some rows, in the place of a list of records.
+    """Rows of columns, used like a list of records.
 
     Attributes:
-        columns: that they are of.
-        first: row.
-        last: row behind the last one.
+        columns: columns that contain the rows.
+        first: first row.
+        last: row after the last one.
     """
 
     def __init__(self, columns: MessageColumns, first: int, last: int) -> None:
@@ -155,20 +156,20 @@ class Slice(Sequence[Record]):
 
     @property
     def largest_timestamp(self) -> int:
-        """The largest one."""
+        """The largest timestamp of the rows."""
         return max(self.columns.timestamps[self.first : self.last], default=NO_TIMESTAMP)
 
 
 def read_wrapped(core: Core, batch: Batch, payload: Buffer) -> tuple[MessageColumns, Shift] | None:
-    """Return the messages inside of a wrapper, all of its magic; None where they are not regular.
+    """Return the messages in a wrapper, all of its magic; None if they are not regular.
 
     Args:
-        core: reads them.
+        core: the extension.
         batch: the wrapper.
-        payload: its value after decompression.
+        payload: decompressed value of the wrapper.
 
     Returns:
-        The messages with the offsets that they have inside, and what that must become.
+        The messages with their inner offsets, and the changes to apply to them.
     """
     append_time = batch.max_timestamp if batch.timestamp_type == LOG_APPEND_TIME else None
     shift = shift_of(core, payload, batch.magic, batch.last_offset, append_time)
@@ -186,16 +187,16 @@ def read_wrapped(core: Core, batch: Batch, payload: Buffer) -> tuple[MessageColu
 
 
 def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> MessageColumns | None:
-    """Return the messages that a log begins with: with CreateTime and rising offsets.
+    """Return the messages with CreateTime and increasing offsets at the start of some bytes.
 
     Args:
-        core: reads them.
+        core: the extension.
         entries: the bytes, which may end within an entry.
-        least: fewer are not worth it.
+        least: smallest number of messages that is worth it.
         after: the offset before the first one.
 
     Returns:
-        None where there are too few, or one has a wrong checksum.
+        The messages; None if there are too few, or if one has a wrong checksum.
     """
     table = scan(core, entries, capacity=1 << 14)
     if table.count < least:
@@ -218,9 +219,9 @@ def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> Mess
 
 
 def plain_rows(table: HeaderTable) -> int:
-    """Return with how many messages a table begins that are not compressed, and plain.
+    """Return the number of uncompressed, plain messages at the start of a table.
 
-    Plain are those with the default in each field that no conversion knows.
+    Plain messages have the default in each field that no conversion knows.
     """
     magics = table.column(MAGIC)
     kind = KINDS[magics[0]]
@@ -233,12 +234,12 @@ def plain_rows(table: HeaderTable) -> int:
 
 
 def _plain(table: HeaderTable, kind: EntryKind) -> int:
-    """How many entries have the default in each field that no conversion knows."""
+    """Return how many entries have the default in each field that no conversion knows."""
     rows = table.count
     for field in own_fields(kind).header:
         try:
             column = table.column(field.name)[:rows]
-        except (KeyError, ValueError):  # it is no number
+        except (KeyError, ValueError):  # not a number
             return 0
         rows = next((row for row, value in enumerate(column) if value != field.default), rows)
     return rows
@@ -255,7 +256,7 @@ def _bytes(column: object) -> BytesColumn:
 
 
 def _bits(validity: Any, first: int, last: int) -> bytes:
-    """The bits of some rows, the first of them in the lowest bit."""
+    """Return the bits of some rows, the first of them in the lowest bit."""
     with memoryview(validity) as view:
         found = int.from_bytes(view[first // 8 : (last + 7) // 8], "little") >> (first % 8)
     size = (last - first + 7) // 8

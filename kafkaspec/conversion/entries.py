@@ -1,9 +1,9 @@
-"""Entries to entries: what is done to each batch of a log, one behind the other.
+"""Convert the batches of a log one after the other.
 
-What can stay as bytes does. Where only offset or leader epoch change they are written into a copy;
-where only the compression of a record set changes, the records are compressed anew as they are. All
-else goes through records. Fields that no conversion knows (``conversion.fields``) are carried in
-each of these ways, or counted where the format has no place for them.
+Bytes are kept where possible. If only the offset or leader epoch changes, it is written into a
+copy. If only the compression of a record set changes, the unchanged records are compressed again.
+All else goes through records. Fields that no conversion knows (``conversion.fields``) are carried
+over in each of these ways, or counted if the format has no place for them.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class EntryConverter:
     """Converts the batches of one partition, which come in order.
 
     Attributes:
-        losses: what did not come through.
-        offsets: which offset became which.
-        took: whether anything was taken of the last batch.
-        runs: the fast way for messages.
+        losses: counts of lost or changed data.
+        offsets: mapping of old to new offsets.
+        took: whether any part of the last batch was taken.
+        runs: the fast path for messages.
     """
 
     def __init__(
@@ -60,9 +60,10 @@ class EntryConverter:
 
         Args:
             choices: the plan.
-            codec: writes.
-            transactions: how the transactions of the log ended; none are known without.
-            log_start_offset: what lies below was deleted, and is left out.
+            codec: writes the entries.
+            transactions: outcomes of the transactions of the log, if known.
+            log_start_offset: start offset of the log; records below it were deleted, and are left
+                out.
         """
         self._choices = choices
         self._codec = codec
@@ -80,14 +81,14 @@ class EntryConverter:
         self.took = False
 
     def convert(self, batch: Batch) -> Iterator[Buffer]:
-        """What a batch becomes: entries, perhaps together with those before and behind it.
+        """Yield the entries a batch becomes, perhaps combined with batches before or after it.
 
         Args:
             batch: of a segment that was opened with ``crc="error"``.
 
         Raises:
-            KafkaSpecError: the batch cannot be read, or not be written as it shall be. Nothing of
-                it was taken then, and the next one may follow.
+            KafkaSpecError: the batch cannot be read, or cannot be written as requested. No part of
+                it was taken, and the next one may follow.
         """
         self.took = False
         if not batch.crc_valid:
@@ -115,13 +116,13 @@ class EntryConverter:
             self.took = True
 
     def flush(self) -> Iterator[Buffer]:
-        """Write what waits for more records."""
+        """Write the records that wait for more."""
         yield from self._waiting.flush()
 
     # -- what is left out -------------------------------------------------------------------
 
     def _is_outside(self, batch: Batch) -> bool:
-        """Whether no record of the batch is in the range."""
+        """Return whether no record of the batch is in the range."""
         if self._low is not None and batch.last_offset < self._low:
             deleted = self._log_start is not None and batch.last_offset < self._log_start
             kind = Loss.DELETED if deleted else Loss.OUT_OF_RANGE
@@ -159,7 +160,7 @@ class EntryConverter:
         return False
 
     def _is_cut(self, batch: Batch) -> bool:
-        """Whether some offsets of the batch are outside of the range."""
+        """Return whether some offsets of the batch are outside the range."""
         if self._low is not None and batch.base_offset < self._low:
             return True
         return self._high is not None and batch.last_offset >= self._high
@@ -197,7 +198,7 @@ class EntryConverter:
     # -- without a look at records ----------------------------------------------------------
 
     def _as_bytes(self, batch: Batch, compression: CompressionType) -> Buffer | None:
-        """The entry with its records as they are; None where these must be written anew."""
+        """Return the entry with its records unchanged; None if they must be written again."""
         same = compression == batch.compression
         if self._choices.level is not None and compression and not batch.is_control:
             same = same and batch.num_records == 0
@@ -228,7 +229,7 @@ class EntryConverter:
         return data
 
     def _message(self, batch: Batch) -> Buffer | None:
-        """A message or wrapper as it is but for its offset, None where that is not enough."""
+        """Return a message or wrapper with only its offset changed; None if more must change."""
         if batch.is_compressed:
             absolute = not has_relative_offsets(batch.kind)
             if self.offsets.renumbers or (self.offsets.shift and absolute):
@@ -254,7 +255,7 @@ class EntryConverter:
     def _draft(
         self, batch: Batch, kind: EntryKind, compression: CompressionType, cut: bool
     ) -> Draft | None:
-        """The records of a batch with their new offsets, None if there are none in the range."""
+        """Return the records of a batch with new offsets; None if none is in the range."""
         old, own = self._records(batch, kind)
         if cut:
             old, own = self._in_range(old, own)
@@ -319,7 +320,7 @@ class EntryConverter:
     def _records(
         self, batch: Batch, kind: EntryKind
     ) -> tuple[list[Record], list[RecordValues] | None]:
-        """The records of a batch, and what they have besides, None where that is nothing."""
+        """Return the records of a batch, and their unknown fields, None if there are none."""
         limit = self._choices.max_output
         if not batch.kind.has_record_sets:
             own = message_values(batch) if isinstance(batch, LegacyBatch) else None
@@ -345,9 +346,9 @@ class EntryConverter:
         compression: CompressionType,
         own: list[RecordValues] | None,
     ) -> tuple[Values, list[RecordValues] | None]:
-        """What an entry and its records have besides, as far as it can be carried; the rest counts.
+        """Return the unknown fields of an entry and its records to carry over; count the others.
 
-        The header of a message that lies alone is that of its record.
+        The header of a single message is that of its record.
         """
         others: Values = ()
         if batch.kind.has_record_sets or batch.is_wrapper:
@@ -393,7 +394,7 @@ class EntryConverter:
         ]
 
     def _count(self, batch: Batch, records: list[Record], kind: EntryKind, appended: bool) -> None:
-        """Count what this batch loses on its way to another format."""
+        """Count the losses of this batch in another format."""
         number = len(records)
         add = self.losses.add
         if batch.ignored_bytes:
@@ -426,7 +427,7 @@ class EntryConverter:
             self.losses.add(Loss.SEQUENCES, batches=1, records=changed)
 
     def _put(self, batch: Batch, draft: Draft) -> Iterator[Buffer]:
-        """Write a draft, or let it wait for more."""
+        """Write a draft, or let it wait for more records."""
         traits = draft.traits
         limit = self._choices.batch_bytes
         divides = self._is_regrouped(batch, traits.kind, traits.compression)
