@@ -1,8 +1,8 @@
-"""Input and output of a conversion read again, and compared: every field of the specification.
+"""Read input and output of a conversion again, and compare every field of the specification.
 
-Where entries are the same one by one, that is seen of their headers and of their payloads as a
-whole. Otherwise records are compared, in columns, or as objects without PyArrow; and then the
-fields of headers and records that no conversion knows.
+If entries correspond one to one, their headers and whole payloads are compared. Otherwise records
+are compared, in columns, or as objects without PyArrow, and then the fields of headers and records
+that no conversion knows.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def compare(
     low: int | None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare what was taken with what was made.
+    """Compare the converted part of the input with the output.
 
     Args:
-        conversion: that has run.
-        choices: its plan.
-        codec: reads both.
+        conversion: a finished conversion.
+        choices: plan of the conversion.
+        codec: reads both sides.
         low: smallest offset that was taken, None for any.
-        progress: told how many bytes of the input were compared.
+        progress: called with the number of bytes of the input that were compared.
     """
     sides = Sides(conversion, choices, codec, low, progress)
     result = Comparison(columns=sides.columns)
@@ -72,7 +72,7 @@ def _compare_records(sides: Sides, result: Comparison) -> None:
 
 
 def _expected(sides: Sides) -> Iterator[Record]:
-    """The records that must have been made."""
+    """Return the records that the output must have."""
     kind, high = sides.kind, sides.choices.end_offset
     number = 0
     for part in sides.source():

@@ -18,7 +18,7 @@ def compare_columns(sides: Sides, result: Comparison) -> None:
     """Compare both sides, a chunk at a time.
 
     Raises:
-        KafkaSpecError: one of them cannot be read.
+        KafkaSpecError: one side cannot be read.
     """
     columns = result.columns
     source = _Rows(_expected(sides, columns))
@@ -39,7 +39,7 @@ def _read(log: Columnar, columns: tuple[str, ...], **options: object) -> pa.Reco
 
 
 def _expected(sides: Sides, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The records of the input as they must be in the output."""
+    """Return the records of the input as they must be in the output."""
     number = 0 if sides.first is None else sides.first
     for part in sides.source():
         reader = _read(
@@ -69,14 +69,14 @@ def _with(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
 
 
 class _Rows:
-    """Takes as many rows as are wanted from record batches of any size."""
+    """Takes any number of rows from record batches of any size."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = iter(batches)
         self._batch: pa.RecordBatch | None = None
 
     def left(self) -> int:
-        """Rows that can be taken at once; 0 at the end."""
+        """Number of rows that can be taken at once; 0 at the end."""
         while self._batch is None or not self._batch.num_rows:
             self._batch = next(self._batches, None)
             if self._batch is None:
@@ -84,7 +84,7 @@ class _Rows:
         return min(int(self._batch.num_rows), _MOST_AT_ONCE)
 
     def take(self, number: int) -> pa.RecordBatch:
-        """So many rows."""
+        """Return the next ``number`` rows."""
         assert self._batch is not None
         taken = self._batch.slice(0, number)
         self._batch = self._batch.slice(number)

@@ -1,4 +1,4 @@
-"""The comparison of entries as a whole, and of the fields that no conversion knows."""
+"""Comparison of whole entries, and of the fields that no conversion knows."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from kafkaspec.model import Buffer
 from kafkaspec.writing.editing import changed
 
 _AT_ONCE: Final = 1 << 14
-"""Messages that are looked at in one go."""
+"""Number of messages to compare at once."""
 
 
 def compare_entries(sides: Sides, result: Comparison) -> bool:
-    """Compare entry by entry, as long as each became one with the same records.
+    """Compare entry by entry, as long as each became one entry with the same records.
 
     Args:
-        sides: both of them; only batches are looked at, since a message takes longer like this
-            than in columns.
-        result: gets what differs in headers, and the number of records.
+        sides: both sides; only batches are compared here, since messages are faster to compare in
+            columns.
+        result: receives the differences of headers, and the number of records.
 
     Returns:
-        Whether that was all. If not, records are to be compared.
+        Whether all entries were compared. If not, the records have to be compared.
     """
     if sides.choices.batch_bytes is not None:
         return False
@@ -60,7 +60,7 @@ def compare_entries(sides: Sides, result: Comparison) -> bool:
             result.records += batch.num_records or 0
         return next(target, None) is None
     except KafkaSpecError:
-        return False  # where and why is said by the comparison of records
+        return False  # the comparison of records reports where and why
 
 
 def _same_payload(batch: Batch, made: Batch) -> bool:
@@ -72,7 +72,7 @@ def _same_payload(batch: Batch, made: Batch) -> bool:
 
 
 def _bytes(payload: Buffer | None) -> bytes:
-    """Bytes are compared at once, views one by one."""
+    """Return whether both are equal. Bytes are compared at once, views item by item."""
     return bytes(payload or b"")
 
 
@@ -99,7 +99,7 @@ def _compare_headers(sides: Sides, result: Comparison, batch: Batch, made: Batch
 
 @cache
 def _stored(kind: EntryKind) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[str, ...]]:
-    """What reads all fields of a header that do not follow from others, and their names."""
+    """Return a getter of all fields of a header that do not follow from others, and their names."""
     fields = tuple(name for name in header_names(kind) if name != kind.payload)
     return attrgetter(*fields), fields
 
@@ -111,7 +111,7 @@ _HIDDEN: Final = "timestamp under the append time"
 
 
 class _Run(NamedTuple):
-    """Records that follow each other and have the same such fields."""
+    """Consecutive records with the same such fields."""
 
     rows: int
     values: _Found
@@ -122,7 +122,7 @@ def compare_own_fields(sides: Sides, result: Comparison) -> None:
     """Compare the fields of headers and records that no column has.
 
     Raises:
-        KafkaSpecError: one of the sides cannot be read.
+        KafkaSpecError: one side cannot be read.
     """
     source = _expected(sides)
     target = chain.from_iterable(_runs(item) for item in sides.target().segments_from(None))
@@ -134,7 +134,7 @@ def compare_own_fields(sides: Sides, result: Comparison) -> None:
             made = next(target, _Run(0, {}, 0))
         rows = min(expected.rows, made.rows)
         if not rows:
-            return  # what is missing was found in the columns
+            return  # the comparison of columns has reported missing records
         if expected.values != made.values:
             for name in sorted(expected.values.keys() | made.values.keys()):
                 one, other = expected.values.get(name), made.values.get(name)
@@ -162,11 +162,11 @@ def _runs(
     *,
     control: bool = True,
 ) -> Iterator[_Run]:
-    """The records of a segment.
+    """Yield the records of a segment.
 
     Args:
-        segment: that has them.
-        target: format that they became; fields that it has no place for are left out.
+        segment: segment that contains the records.
+        target: format of the output; fields that it has no place for are left out.
         low: smallest offset that was taken, None for any.
         high: first offset that was not taken.
         control: whether control records were taken.
@@ -238,6 +238,6 @@ def _runs_of(
         if taken(record.offset):
             kept = carried_record(some, batch.kind, target)
             named = {f"record.{name}": value for name, value in kept.items()}
-            if hidden:  # under the append time records of a batch still have their own
+            if hidden:  # in a batch with append time, records still have their own timestamps
                 named[_HIDDEN] = record.timestamp
             yield _Run(1, shared | named, record.offset)

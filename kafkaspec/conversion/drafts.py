@@ -28,16 +28,16 @@ class Traits:
     """What all records of a batch share.
 
     Attributes:
-        kind: format of the entry.
-        compression: of the batch or wrapper.
-        append_time: the append time of all records, None for CreateTime.
-        producer_id: -1 for none.
-        producer_epoch: -1 for none.
-        transactional: part of a transaction.
-        control: control records.
-        leader_epoch: -1 unknown.
+        kind: kind of the entry.
+        compression: compression of the batch or wrapper.
+        append_time: append time of all records, None for CreateTime.
+        producer_id: id of the producer, -1 for none.
+        producer_epoch: epoch of the producer, -1 for none.
+        transactional: whether the records are part of a transaction.
+        control: whether they are control records.
+        leader_epoch: leader epoch, -1 if unknown.
         delete_horizon: see ``Batch.delete_horizon``.
-        others: fields of the header that no conversion knows, which are carried.
+        others: fields of the header that no conversion knows, which are carried over.
     """
 
     kind: EntryKind
@@ -53,7 +53,7 @@ class Traits:
 
     @property
     def is_grouped(self) -> bool:
-        """Whether records of this kind lie together in an entry."""
+        """Whether an entry holds several records."""
         return self.kind.has_record_sets or self.compression is not CompressionType.NONE
 
 
@@ -62,15 +62,15 @@ class Draft:
     """A batch that is not written yet.
 
     Attributes:
-        traits: what its records share.
-        records: at least one. Where headers have an append time, their timestamps are still those
-            of the records: Kafka keeps them there.
-        own: of each record, the fields that no conversion knows; None where there are none.
+        traits: traits that its records share.
+        records: the records, at least one. If the header has an append time, they still have their
+            own timestamps, as in Kafka.
+        own: fields of each record that no conversion knows; None if there are none.
         base_offset: first offset.
         last_offset: last offset.
         base_sequence: sequence number of ``base_offset``, -1 for none.
-        base_timestamp: what timestamps of a record set count from.
-        max_timestamp: of the header, None for the largest of the records.
+        base_timestamp: timestamp to which those in the record set are relative.
+        max_timestamp: largest timestamp in the header, None for the largest of the records.
     """
 
     traits: Traits
@@ -84,11 +84,11 @@ class Draft:
 
     @property
     def size(self) -> int:
-        """Bytes of the records, more or less."""
+        """Approximate size of the records in bytes."""
         return sum(size_of(record) for record in self.records)
 
     def joins(self, other: Draft) -> bool:
-        """Whether ``other`` may follow in the same batch."""
+        """Return whether ``other`` may follow in the same batch."""
         delta = other.base_offset - self.base_offset
         return (
             self.traits == other.traits
@@ -101,7 +101,7 @@ class Draft:
         )
 
     def add(self, other: Draft) -> None:
-        """Take the records of another, which may follow."""
+        """Add the records of another draft, which must be allowed to follow."""
         if self.own is not None or other.own is not None:
             self.own = [*_each(self), *_each(other)]
         self.records = [*self.records, *other.records]
@@ -109,7 +109,7 @@ class Draft:
         self.max_timestamp = None
 
     def divided(self, limit: int) -> list[Draft]:
-        """The same in batches of about ``limit`` bytes."""
+        """Return the same records in drafts of about ``limit`` bytes."""
         starts: list[int] = []
         size = limit
         for row, record in enumerate(self.records):
@@ -144,7 +144,7 @@ def _each(draft: Draft) -> Sequence[RecordValues]:
 
 
 def size_of(record: Record) -> int:
-    """Bytes that a record takes, more or less."""
+    """Return the approximate size of a record in bytes."""
     size = RECORD_OVERHEAD + len(record.key or b"") + len(record.value or b"")
     for key, value in record.headers:
         size += len(key) + len(value or b"")
@@ -152,7 +152,7 @@ def size_of(record: Record) -> int:
 
 
 def write(draft: Draft, codec: Codec, level: int | None) -> bytes:
-    """The entries of a draft.
+    """Return the entries of a draft.
 
     Raises:
         KafkaSpecError: ``unencodable``.
@@ -212,7 +212,7 @@ def _legacy(draft: Draft, codec: Codec, level: int | None) -> bytes:
     if not traits.compression:
         return _messages(draft, codec, 0)
     last = draft.last_offset
-    # With offset 0 inner offsets are not relative.
+    # With offset 0, inner offsets are not relative.
     base = draft.base_offset if has_relative_offsets(traits.kind) and last else 0
     payload = compressions.compress(
         traits.compression, _messages(draft, codec, base), magic=traits.kind.magic, level=level
@@ -226,7 +226,7 @@ def _legacy(draft: Draft, codec: Codec, level: int | None) -> bytes:
 
 
 def _messages(draft: Draft, codec: Codec, base: int) -> bytes:
-    """Messages, one a record, with the timestamp type inside of wrappers too.
+    """Return one message per record, with the timestamp type inside wrappers too.
 
     Kafka: ``MemoryRecordsBuilder.appendLegacyRecord``.
     """
@@ -251,7 +251,7 @@ def _messages(draft: Draft, codec: Codec, base: int) -> bytes:
 def _header(
     traits: Traits, offset: int, compression: CompressionType, values: dict[str, Any]
 ) -> Any:
-    """A message of the kind of the traits."""
+    """Return a message of the kind of the traits."""
     appended = TimestampType(traits.append_time is not None)
     known = {names.OFFSET: offset, names.TIMESTAMP_TYPE: appended, names.COMPRESSION: compression}
     return new_message(traits.kind, known | values)
@@ -261,7 +261,12 @@ class Waiting:
     """A draft that waits for more records."""
 
     def __init__(self, codec: Codec, level: int | None) -> None:
-        """Args: what it is written with."""
+        """Begin without a draft.
+
+        Args:
+            codec: writes the entries.
+            level: level of the compression.
+        """
         self._codec = codec
         self._level = level
         self._draft: Draft | None = None
@@ -269,11 +274,11 @@ class Waiting:
 
     @property
     def count(self) -> int:
-        """Records that wait."""
+        """Number of waiting records."""
         return 0 if self._draft is None else len(self._draft.records)
 
     def put(self, draft: Draft, limit: int) -> Iterator[bytes]:
-        """Let a draft wait, together with those that do if they have less than ``limit`` bytes."""
+        """Let a draft wait, combined with the waiting one up to ``limit`` bytes."""
         size = draft.size
         waiting = self._draft
         if waiting is not None and self._size + size <= limit and waiting.joins(draft):
@@ -284,12 +289,12 @@ class Waiting:
         self._draft, self._size = draft, size
 
     def flush(self) -> Iterator[bytes]:
-        """Write what waits."""
+        """Write the waiting records."""
         draft = self.take()
         if draft is not None:
             yield write(draft, self._codec, self._level)
 
     def take(self) -> Draft | None:
-        """What waits; nothing does then."""
+        """Return the waiting draft, and keep none."""
         draft, self._draft, self._size = self._draft, None, 0
         return draft

@@ -1,8 +1,8 @@
-"""Fields of a format that the library knows nothing of: found, carried over, compared.
+"""Find, carry over and compare fields of a format that the library does not know.
 
-What a conversion understands has a name in ``kafkaspec.layout.names``. All other fields that the
-specification has, in the header of an entry or in its records, are carried as they are. Only values
-other than the default are looked at: a field with its default needs nobody's care.
+Fields that a conversion understands have a name in ``kafkaspec.layout.names``. All other fields of
+the specification, in the header of an entry or in its records, are carried over unchanged. Fields
+that have their default value are ignored.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Values = tuple[tuple[str, Any], ...]
 """Fields by dotted name, those that differ from their default, in the order of the layout."""
 
 RecordValues = Mapping[str, Any]
-"""The same of a record. A field of its headers is a list with a value for each of them."""
+"""The same for a record. A field of its headers is a list with one value per header."""
 
 _UNUSED: Final = "unused"
-"""Bytes after the value of a message: no field of its own, and a loss of their own."""
+"""Bytes after the value of a message: they are no field, and are a loss of their own kind."""
 _KNOWN: Final = frozenset((*names.HEADER_NAMES, *names.RECORD_NAMES, _UNUSED))
 
 
@@ -38,8 +38,8 @@ class OwnField:
     """A field that a conversion carries without knowing what it means.
 
     Attributes:
-        name: dotted, within the header or the record.
-        default: of the specification, MISSING where it has none.
+        name: dotted name within the header or the record.
+        default: default of the specification, MISSING if it has none.
     """
 
     name: str
@@ -48,11 +48,11 @@ class OwnField:
 
 @dataclass(frozen=True, slots=True)
 class OwnFields:
-    """The fields of a kind of entry that a conversion knows nothing of.
+    """The fields of a kind of entry that no conversion knows.
 
     Attributes:
-        header: of the header of an entry.
-        record: of a record; those of its headers are under ``headers.``.
+        header: fields of the header of an entry.
+        record: fields of a record; those of its headers are under ``headers.``.
     """
 
     header: tuple[OwnField, ...] = ()
@@ -61,7 +61,7 @@ class OwnFields:
 
 @cache
 def own_fields(kind: EntryKind) -> OwnFields:
-    """Return the fields of a kind that a conversion knows nothing of."""
+    """Return the fields of a kind that no conversion knows."""
     if KINDS.get(kind.magic) != kind:  # another format of entries, which cannot be written
         return OwnFields()
     header = tuple(
@@ -118,7 +118,7 @@ def _default(item: Field[Any]) -> Any:
 
 
 def header_values(kind: EntryKind, message: Any) -> Values:
-    """Return the fields of a header that no conversion knows, as far as they are not default."""
+    """Return the fields of a header that no conversion knows, except those with their default."""
     return _reader(own_fields(kind).header)(message)
 
 
@@ -140,12 +140,12 @@ def _reader(own: tuple[OwnField, ...]) -> Callable[[Any], Values]:
 
 
 def _kept(value: Any) -> Any:
-    """A value that may outlive the buffer that it was read from."""
+    """Return a value that may outlive the buffer that it was read from."""
     return bytes(value) if isinstance(value, memoryview) else value
 
 
 def carried(values: Values, source: EntryKind, target: EntryKind) -> Values:
-    """Return what of a header another format has a place for."""
+    """Return the fields of a header that another format has a place for."""
     if target is source:
         return values
     if source.has_record_sets != target.has_record_sets:  # bits of other structures
@@ -160,17 +160,17 @@ def carried(values: Values, source: EntryKind, target: EntryKind) -> Values:
 def record_values(
     header: Any, kind: EntryKind, payload: Buffer, records: Sequence[Record], codec: Codec
 ) -> list[RecordValues] | None:
-    """Return what records of a record set have besides what ``Record`` has.
+    """Return the fields of the records of a record set that ``Record`` does not have.
 
     Args:
-        header: of the batch, as the records were decoded with it.
-        kind: of the batch.
-        payload: its records after decompression.
-        records: the same, decoded.
-        codec: reads and writes.
+        header: header of the batch with which the records were decoded.
+        kind: kind of the batch.
+        payload: decompressed records of the batch.
+        records: the same records, decoded.
+        codec: reads and writes records.
 
     Returns:
-        For each record its fields that are not default; None where no record has any.
+        For each record its fields that are not default; None if no record has any.
     """
     own = own_fields(kind).record
     if not own or not records:
@@ -195,7 +195,7 @@ def record_values(
 
 
 def message_values(batch: LegacyBatch) -> list[RecordValues] | None:
-    """Return the same of messages: of the one that the entry is, or of those in a wrapper."""
+    """Return the same for messages: the entry itself, or the messages in a wrapper."""
     read = _reader(own_fields(batch.kind).record)
     if not batch.is_wrapper:
         values = read(batch.message)
@@ -209,7 +209,7 @@ def _is_of_headers(name: str) -> bool:
 
 
 def carried_record(values: RecordValues, source: EntryKind, target: EntryKind) -> RecordValues:
-    """Return what of a record another format has a place for."""
+    """Return the fields of a record that another format has a place for."""
     if target is source:
         return values
     if source.has_record_sets != target.has_record_sets:
