@@ -1,4 +1,4 @@
-"""Entries with another header: fields changed in place, or the entry written again."""
+"""Change the header of an entry, in place or by writing the entry again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLAIN: Final = {field.name for field in fields(Entry) if field.init} == {
     names.BASE_OFFSET,
     "message",
 }
-"""Whether an entry has nothing but its message and what that needs."""
+"""Whether an entry has no fields besides its message and those that the message needs."""
 
 
 def with_payload(
@@ -29,13 +29,13 @@ def with_payload(
     base_offset: int,
     leader_epoch: int,
 ) -> bytes:
-    """Return a batch with the same header but what is given, and a new size and checksum.
+    """Return a batch with the given changes to its header, and a new size and checksum.
 
     Args:
-        codec: writes it.
-        batch: as it was.
-        payload: its records as they are to be stored.
-        compression: codec of ``payload``.
+        codec: writes the batch.
+        batch: the old batch.
+        payload: records as they are to be stored.
+        compression: compression of ``payload``.
         base_offset: first offset.
         leader_epoch: leader epoch, if the format has one.
     """
@@ -53,7 +53,7 @@ def with_payload(
 
 
 def edited(batch: Batch, offset: int, leader_epoch: int, codec: Codec) -> Buffer:
-    """Return the entry with that offset and leader epoch; no copy if it has them."""
+    """Return an entry with an offset and leader epoch; not a copy if it has them already."""
     stored = batch.base_offset if batch.kind.has_record_sets else batch.last_offset
     new_epoch = batch.kind.has_leader_epochs and leader_epoch != batch.partition_leader_epoch
     if offset == stored and not new_epoch:

@@ -1,4 +1,4 @@
-"""What did not come through a conversion, or came through as something else: by kind."""
+"""Losses and changes of a conversion, counted by kind."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Loss(StrEnum):
     TIMESTAMPS = "timestamps"
     """Magic 0 has no timestamps."""
     TIMESTAMP_TYPES = "timestamp_types"
-    """LogAppendTime that became none (magic 0), or CreateTime: a batch of magic 2 has one append
-    time for all records, and a wrapper that holds magic 0 (KAFKA-4298) has records without."""
+    """LogAppendTime was lost (magic 0) or became CreateTime: a batch of magic 2 has one append time
+    for all records, and records of magic 0 in a wrapper (KAFKA-4298) have none."""
     PRODUCERS = "producers"
     """Magic 0 and 1 have neither producer id, nor epoch, nor sequence numbers."""
     SEQUENCES = "sequences"
-    """Sequence numbers that changed, since the offsets that they count with did."""
+    """Sequence numbers that changed together with the offsets."""
     TRANSACTIONS = "transactions"
-    """Records of transactions that do not show as such any more in magic 0 and 1."""
+    """Records of transactions, which magic 0 and 1 cannot mark as such."""
     LEADER_EPOCHS = "leader_epochs"
     """Magic 0 and 1 have no leader epoch."""
     DELETE_HORIZONS = "delete_horizons"
@@ -38,24 +38,24 @@ class Loss(StrEnum):
     OPEN_KEPT = "open_kept"
     """Records of transactions without an end that every consumer of magic 0 and 1 will see."""
     DELETED = "deleted"
-    """Below the log start offset, so that no broker delivers them: left out."""
+    """Records below the log start offset, which no broker delivers, left out."""
     OUT_OF_RANGE = "out_of_range"
-    """Outside of the range of offsets that was asked for: left out."""
+    """Records outside the requested range of offsets, left out."""
     DAMAGED = "damaged"
-    """Cannot be read: left out."""
+    """Batches that cannot be read, left out."""
     UNUSED_BYTES = "unused_bytes"
-    """Bytes behind the value of a message, which no reader looks at, left out."""
+    """Bytes after the value of a message, which no reader looks at, left out."""
     FIELDS = "fields"
-    """Other fields that the format has no place for, or an entry of it: each is counted by name."""
+    """Other fields that the format, or an entry of it, has no place for; counted by name."""
 
 
 @dataclass(slots=True)
 class Count:
-    """How much of a kind.
+    """Counts of one kind of loss.
 
     Attributes:
-        batches: batches that have something of it.
-        records: records, as far as the header tells their number.
+        batches: number of batches concerned.
+        records: number of records, as far as headers tell it.
     """
 
     batches: int = 0
@@ -64,18 +64,19 @@ class Count:
 
 @dataclass(slots=True)
 class Losses:
-    """Counts by kind.
+    """Counts of losses.
 
     Attributes:
-        counts: by kind.
-        fields: of ``Loss.FIELDS``, by name: ``header.attributes.reserved``, ``record.attributes``.
+        counts: counts by kind.
+        fields: counts of ``Loss.FIELDS`` by name, such as ``header.attributes.reserved`` or
+            ``record.attributes``.
     """
 
     counts: dict[Loss, Count] = field(default_factory=dict)
     fields: dict[str, Count] = field(default_factory=dict)
 
     def add(self, kind: Loss, *, batches: int = 0, records: int = 0) -> None:
-        """Count."""
+        """Count a loss."""
         count = self.counts.setdefault(kind, Count())
         count.batches += batches
         count.records += records
@@ -88,7 +89,7 @@ class Losses:
         count.records += records
 
     def update(self, other: Losses) -> None:
-        """Count what another has counted."""
+        """Add the counts of another."""
         for kind, count in other.counts.items():
             if kind is not Loss.FIELDS:
                 self.add(kind, batches=count.batches, records=count.records)
@@ -99,7 +100,7 @@ class Losses:
         return self.counts.get(kind, Count())
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON, in the order of ``Loss``; ``fields`` also has counts by name."""
+        """Return the counts for JSON, in the order of ``Loss``; ``fields`` has counts by name."""
         made: dict[str, Any] = {
             str(kind): asdict(self[kind]) for kind in Loss if kind in self.counts
         }

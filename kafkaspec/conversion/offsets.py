@@ -1,4 +1,4 @@
-"""Old offsets to new ones."""
+"""Map old offsets to new ones."""
 
 from __future__ import annotations
 
@@ -23,29 +23,34 @@ class Offsets:
     """The offsets of one partition, whose batches come in order.
 
     Attributes:
-        renumbers: whether records get one offset behind the other.
-        shift: what is added to each offset otherwise; 0 before the first batch has come.
+        renumbers: whether records get consecutive offsets.
+        shift: number to add to each offset otherwise; 0 before the first batch.
         next: with ``renumbers``, the offset of the next record.
     """
 
     def __init__(self, choices: Choices) -> None:
-        """Args: what is asked for."""
+        """Begin before the first batch.
+
+        Args:
+            choices: the plan.
+        """
         self.renumbers = choices.offsets == "renumber"
         self.shift = 0
         self.next = choices.base_offset
         self._first: int | None = choices.base_offset if choices.offsets == "shift" else None
 
     def begin(self, base_offset: int) -> None:
-        """Take the first offset of a batch that will be written; only the first one counts."""
+        """Note the first offset of a batch that will be written; only the first call counts."""
         if self._first is not None:
             self.shift, self._first = self._first - base_offset, None
 
     def moved(self, offset: int, batch: Batch) -> int:
-        """The new offset for one that is not renumbered.
+        """Return the new offset for one that is not renumbered.
+
+        A negative offset is kept if it does not move.
 
         Raises:
-            KafkaSpecError: ``unencodable``: there is no such offset. A negative one is left as it
-                is if it does not move.
+            KafkaSpecError: ``unencodable``: the new offset is out of range.
         """
         new = offset + self.shift
         if self.shift and not 0 <= new <= LARGEST_OFFSET:
@@ -55,9 +60,9 @@ class Offsets:
 
 
 def sequence_after(base_sequence: int, delta: int) -> int:
-    """The sequence number ``delta`` behind another, -1 for none.
+    """Return the sequence number ``delta`` after another, -1 for none.
 
-    Kafka: ``DefaultRecordBatch.incrementSequence``: after the largest number comes 0.
+    Kafka: ``DefaultRecordBatch.incrementSequence``: 0 follows the largest number.
     """
     return base_sequence if base_sequence < 0 else (base_sequence + delta) & _LARGEST_SEQUENCE
 

@@ -1,4 +1,4 @@
-"""One partition, streamed through the converter into a new directory."""
+"""Stream one partition through the converter into a new directory."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.writing.segment_writer import SegmentWriter
 
 Progress = Callable[[str, int], None]
-"""Takes the name of a file and how many bytes of it were done since the last call."""
+"""Called with the name of a file and the number of bytes read from it since the last call."""
 
 _APPEND_BYTES: Final = 1 << 20
-"""Entries are handed to the writer in pieces of so many bytes."""
+"""Size in bytes of the chunks of entries for the writer."""
 _NO_ROLL_BY_TIME: Final = (1 << 63) - 1
 _MESSAGES: Final = 64
-"""After so many messages one by one it is tried again to take many at once."""
+"""Number of messages to convert one by one before trying to convert many at once again."""
 
 
 class PartitionConversion:
     """Converts one partition.
 
     Attributes:
-        result: what was done.
-        spans: which parts of the input were taken.
-        converter: with the new offsets.
-        lost_snapshot: what says of producers in front of the first segment what is not carried
-            over, None if nothing does.
+        result: the result.
+        spans: parts of the input that were taken.
+        converter: the converter, with the new offsets.
+        lost_snapshot: producer snapshot before the first segment that was not carried over, None if
+            there is none.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class PartitionConversion:
         """Convert by a plan.
 
         Args:
-            source: path that is shown.
-            paths: the segments in order.
-            target: the directory to make.
+            source: path to show.
+            paths: paths of the segments, in order.
+            target: path of the directory to create.
             choices: the plan.
-            codec: reads and writes.
-            log_start_offset: what lies below was deleted.
+            codec: reads and writes entries.
+            log_start_offset: start offset of the log; records below it were deleted.
             progress: see ``Progress``.
         """
         self.lost_snapshot: Path | None = None
@@ -90,7 +90,7 @@ class PartitionConversion:
         """Read, convert and write everything.
 
         Raises:
-            KafkaSpecError: something cannot be read or written; then nothing is left of it.
+            KafkaSpecError: something cannot be read or written; the new directory is removed.
         """
         pieces = _joined(self._pieces())
         first = next(pieces, None)
@@ -115,10 +115,10 @@ class PartitionConversion:
     # -- reading ----------------------------------------------------------------------------
 
     def open(self, path: Path) -> Segment:
-        """A segment of the input.
+        """Open a segment of the input.
 
         Raises:
-            KafkaSpecError: ``unreadable``; ``unencodable``, its format is not written.
+            KafkaSpecError: ``unreadable``; ``unencodable``: its format cannot be written.
         """
         options: dict[str, Any] = {}
         if self._choices.max_output is not None:
@@ -136,7 +136,7 @@ class PartitionConversion:
                 yield from segment.scan()
 
     def _pieces(self) -> Iterator[Buffer]:
-        """Entries for the writer."""
+        """Yield entries for the writer."""
         for path in self._paths:
             with self.open(path) as segment:
                 self.result.segments += 1
@@ -146,7 +146,7 @@ class PartitionConversion:
         yield from self.converter.flush()
 
     def _segment(self, segment: Segment) -> Iterator[Buffer]:
-        """Entries for the writer: runs of messages at once, and all else one by one."""
+        """Yield entries for the writer: runs of messages at once, all others one by one."""
         self._done = position = 0
         cursor = segment.cursor()
         by_columns = self.converter.runs.available and segment.format.has_columns
@@ -171,7 +171,7 @@ class PartitionConversion:
     def _one_by_one(
         self, segment: Segment, position: int, by_columns: bool
     ) -> Generator[Buffer, None, int]:
-        """Some entries; where the next one is, the end of the segment if there is none."""
+        """Yield some entries; return the position of the next one, or the end of the segment."""
         messages = 0
         for item in segment.scan(position):
             try:
@@ -206,12 +206,12 @@ class PartitionConversion:
         self._done = position
 
     def _check_order(self, batch: Batch) -> None:
-        """Refuse offsets that no broker would have appended behind those before them.
+        """Refuse offsets that no broker would have appended after those before them.
 
         Raises:
             KafkaSpecError: ``invalid_value``.
         """
-        # The first offset of a wrapper would have to be decompressed; a broker does not, either.
+        # The first offset of a wrapper needs decompression, which a broker does not do, either.
         first = batch.last_offset if batch.is_wrapper else batch.base_offset
         if (self._last is not None and first <= self._last) or batch.last_offset < first:
             detail = f"offsets {first} to {batch.last_offset} do not follow {self._last}"
@@ -220,7 +220,7 @@ class PartitionConversion:
     # -- writing ----------------------------------------------------------------------------
 
     def _base_offset(self, first: Buffer | None) -> int:
-        """Base offset of the first segment."""
+        """Return the base offset of the first segment."""
         choices = self._choices
         if choices.offsets != "keep":
             return choices.base_offset
@@ -233,10 +233,10 @@ class PartitionConversion:
         return min(max(least, 0), batch.base_offset) if batch.base_offset >= 0 else 0
 
     def _producer_state(self, base_offset: int) -> list[ProducerEntry] | None:
-        """What is known of producers in front of the first segment, from the snapshot there.
+        """Return the state of producers before the first segment, from the snapshot there.
 
-        A broker would have it on the same log. It has offsets and sequence numbers in it, so that
-        it is worth nothing where the log begins at another one, offsets or the magic change.
+        A broker has this state on the same log. The snapshot contains offsets and sequence numbers,
+        so it is invalid if the log begins at another offset, or if offsets or the magic change.
         """
         if not self._paths:
             return None
@@ -244,7 +244,7 @@ class PartitionConversion:
             try:
                 snapshot = segment.producer_snapshot
                 found = snapshot.entries if snapshot and snapshot.crc_valid else []
-            except KafkaSpecError:  # a broker removes such a file, and goes on without it
+            except KafkaSpecError:  # a broker removes such a file and continues without it
                 found = []
             same = segment.base_offset == base_offset and self._choices.offsets == "keep"
         if not found or snapshot is None:
@@ -257,7 +257,7 @@ class PartitionConversion:
 
 
 def _joined(pieces: Iterator[Buffer]) -> Iterator[Buffer]:
-    """The same bytes in larger pieces."""
+    """Yield the same bytes in larger chunks."""
     waiting = bytearray()
     for piece in pieces:
         waiting += piece
@@ -269,7 +269,7 @@ def _joined(pieces: Iterator[Buffer]) -> Iterator[Buffer]:
 
 
 def _topic_id(paths: list[Path]) -> Any:
-    """The topic id that is beside the segments, None if there is none that can be read."""
+    """Return the topic id beside the segments; None if there is none that can be read."""
     if not paths:
         return None
     path = paths[0].with_name(names.PARTITION_METADATA)

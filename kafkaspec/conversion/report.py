@@ -1,4 +1,4 @@
-"""What a conversion did, what did not come through, and whether the result is right."""
+"""Results of a conversion: counts, losses, damages, and the comparison with the input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafkaspec.conversion.losses import Losses
 from kafkaspec.errors import KafkaSpecError
 
 MOST_SHOWN: Final = 100
-"""Damages of a partition that are kept one by one; all are counted."""
+"""Most damages of a partition that are listed; all are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +19,9 @@ class Damage:
 
     Attributes:
         file: path of the segment.
-        position: byte offset of what is wrong, None if that is not known.
-        reason: of the error.
-        message: for people.
+        position: byte position of the error, None if not known.
+        reason: reason of the error.
+        message: message of the error.
     """
 
     file: str
@@ -31,7 +31,7 @@ class Damage:
 
     @classmethod
     def of(cls, error: KafkaSpecError) -> Damage:
-        """What an error says."""
+        """Return the damage that an error describes."""
         return cls(error.file or "", error.offset, str(error.reason), error.detail)
 
 
@@ -41,8 +41,8 @@ class TailNote:
 
     Attributes:
         file: path of the segment.
-        position: byte offset where they begin.
-        size: how many there are.
+        position: byte position of the first of them.
+        size: number of bytes.
         reason: see ``kafkaspec.log.segment.Tail``.
     """
 
@@ -54,13 +54,13 @@ class TailNote:
 
 @dataclass(slots=True)
 class Comparison:
-    """Input and output read again and compared record by record.
+    """Result of comparing input and output record by record.
 
     Attributes:
-        records: how many were compared.
-        columns: what of them was.
+        records: number of compared records.
+        columns: names of compared columns.
         differences: number of differences.
-        examples: the first ones, for people.
+        examples: descriptions of the first differences.
     """
 
     records: int = 0
@@ -77,23 +77,23 @@ class Comparison:
 
 @dataclass(slots=True, kw_only=True)
 class PartitionResult:
-    """What became of one partition.
+    """Result for one partition.
 
     Attributes:
-        source: path of what was read.
-        target: path of the directory that was made.
-        segments: segments that were read.
-        written_segments: segments that were made.
-        size: bytes of the segments that were read.
-        written_size: bytes of the segments that were made.
-        batches: entries that were read.
-        taken: of those, entries that were taken, all of them or a part.
-        losses: what did not come through.
-        damages: what cannot be read; ``damaged`` is their number.
+        source: path of the input.
+        target: path of the new directory.
+        segments: number of segments read.
+        written_segments: number of segments written.
+        size: bytes of the segments read.
+        written_size: bytes of the segments written.
+        batches: number of entries read.
+        taken: number of these entries that were taken, whole or in part.
+        losses: counts of losses and changes.
+        damages: batches that cannot be read, up to a limit; ``damaged`` is their number.
         damaged: number of damages.
         tails: bytes at the end of segments that are no batch.
-        comparison: None if it was not asked for.
-        findings: of ``verify`` in what was made.
+        comparison: result of the comparison; None if it was not requested.
+        findings: findings of ``verify`` in the output.
     """
 
     source: str
@@ -113,23 +113,23 @@ class PartitionResult:
 
     @property
     def verified(self) -> bool:
-        """Whether what was made is sound and holds the records that it must."""
+        """Whether the output is sound and contains the records that it must."""
         sound = all(finding.severity is Severity.INFO for finding in self.findings)
         return sound and (self.comparison is None or not self.comparison.differences)
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was left out as damaged, and the result is right."""
+        """Whether nothing was left out as damaged, and the result is correct."""
         return self.verified and not self.damaged
 
     def damage(self, error: KafkaSpecError) -> None:
-        """Note what is left out."""
+        """Note a damage that is left out."""
         self.damaged += 1
         if len(self.damages) < MOST_SHOWN:
             self.damages.append(Damage.of(error))
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return the result for JSON."""
         return {
             "source": self.source,
             "target": self.target,
@@ -152,11 +152,11 @@ class PartitionResult:
 
 @dataclass(slots=True)
 class ConversionReport:
-    """What became of everything under a path.
+    """Results for everything under a path.
 
     Attributes:
-        partitions: one result each.
-        left_out: what was not converted, each path with the reason.
+        partitions: one result per partition.
+        left_out: paths that were not converted, each with the reason.
     """
 
     partitions: list[PartitionResult] = field(default_factory=list)
@@ -172,11 +172,11 @@ class ConversionReport:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was left out as damaged, and all results are right."""
+        """Whether nothing was left out as damaged, and all results are correct."""
         return all(result.clean for result in self.partitions)
 
     def as_dict(self) -> dict[str, Any]:
-        """Sums, ready for JSON; ``partitions`` have their own."""
+        """Return the sums for JSON; ``partitions`` have their own."""
         results = self.partitions
         compared = [item.comparison for item in results if item.comparison is not None]
         return {

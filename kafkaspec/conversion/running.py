@@ -1,4 +1,4 @@
-"""``convert``: everything under a path into a new directory, verified at the end."""
+"""``convert``: convert everything under a path into a new directory, and verify the result."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ def convert(
     progress: Progress | None = None,
     **choices: Any,
 ) -> ConversionReport:
-    """Write logs anew: in another magic or compression, with other offsets, in other segments.
+    """Rewrite logs with another magic or compression, with other offsets, in other segments.
 
-    Nothing is changed under ``path``. Indexes, producer snapshots and checkpoints of partitions are
-    made anew, as a broker of the profile would; files of the log directory itself are not.
-    Partitions that are being deleted or moved, and KRaft snapshots, are left out, which the report
-    says. What lies below the log start offset was deleted and is left out too.
+    Nothing changes under ``path``. Indexes, producer snapshots and checkpoints of partitions are
+    rebuilt as by a broker of the profile; files of the log directory itself are not. Partitions
+    that are being deleted or moved, and KRaft snapshots, are left out, as the report says. Records
+    below the log start offset were deleted and are left out too.
 
-    What only a producer snapshot says of producers, since their batches are gone, is carried over
-    where offsets and magic stay: a broker goes on to know these producers. Otherwise the report has
-    the snapshot among what was left out.
+    The state of producers that only a producer snapshot contains, since their batches are gone, is
+    carried over if offsets and magic stay, so a broker still knows these producers. Otherwise the
+    report lists the snapshot as left out.
 
     Args:
         path: a segment, a partition directory or a log directory.
-        out: a directory that does not exist yet, or is empty: the partition directory for a segment
-            or a partition, the log directory for a log directory.
-        codec: name or instance; the default codec if None.
-        check: whether the result is read again: by ``verify``, and record by record against the
-            input.
-        progress: takes the name of a file and how many bytes of it were done since the last call;
-            with ``check`` each byte is done twice.
+        out: a new or empty directory: the partition directory for a segment or a partition, the log
+            directory for a log directory.
+        codec: name or instance of the codec; the default codec if None.
+        check: whether to read the result again, to ``verify`` it and to compare it with the input
+            record by record.
+        progress: called with the name of a file and the number of bytes read from it since the last
+            call; with ``check`` each byte is reported twice.
         choices: see ``Choices``.
 
     Returns:
-        What was done, counted, and what the check found.
+        The results, with counts and the findings of the check.
 
     Raises:
-        KafkaSpecError: something cannot be read or written; what was made is removed again.
-        ValueError: a choice that cannot be, or an ``out`` that cannot be used.
+        KafkaSpecError: something cannot be read or written; the output is removed again.
+        ValueError: a choice is invalid, or ``out`` cannot be used.
     """
     plan = Choices(**choices)
     reader = codec if isinstance(codec, Codec) else get_codec(codec)
@@ -88,7 +88,7 @@ def convert(
 
 
 def _check_places(source: Path, target: Path) -> None:
-    """Refuse to write where the input is.
+    """Refuse an output directory that is in use or overlaps the input.
 
     Raises:
         ValueError: ``out`` cannot be used.
@@ -105,7 +105,7 @@ def _check_places(source: Path, target: Path) -> None:
 def _items(
     opened: Segment | Partition | LogDirectory, target: Path, report: ConversionReport
 ) -> list[tuple[Segment | Partition, Path]]:
-    """What is converted, and where to."""
+    """Return the partitions to convert, and their target directories."""
     if isinstance(opened, Segment):
         return [(opened, target)]
     if isinstance(opened, Partition):
@@ -139,7 +139,7 @@ def _convert(
     check: bool,
     progress: Progress | None,
 ) -> tuple[PartitionResult, Path | None]:
-    """What became of a partition, and the producer snapshot that was not carried over."""
+    """Return the result for a partition, and the producer snapshot that was not carried over."""
     start: int | None = None
     if isinstance(item, Partition):
         paths, start = item.segment_paths, item.log_start_offset

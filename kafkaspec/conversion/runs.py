@@ -1,4 +1,4 @@
-"""Messages by the thousand, and what is in wrappers, without a record object."""
+"""Convert messages by the thousand, and those in wrappers, without record objects."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.writing.editing import LARGEST_OFFSET, put_offset
 
 RUN_BYTES: Final = 1 << 20
-"""Entries are looked at in pieces of so many bytes."""
+"""Number of bytes of entries to look at at once."""
 _LEAST: Final = 32
 """Fewer messages are converted one by one."""
 
 
 class Runs:
-    """The fast way for what is regular. It gives the same bytes as the way through records."""
+    """The fast path for regular messages. It writes the same bytes as the path through records."""
 
     def __init__(
         self,
@@ -38,15 +38,15 @@ class Runs:
         waiting: Waiting,
         bounds: tuple[int | None, int | None],
     ) -> None:
-        """Share what the other way has.
+        """Share the state of the path through records.
 
         Args:
             choices: the plan.
-            codec: one that has columns, or there is no fast way.
-            offsets: which offset becomes which.
-            losses: the counts.
+            codec: writes entries; without columns there is no fast path.
+            offsets: mapping of old to new offsets.
+            losses: counts of losses.
             waiting: records that wait for more.
-            bounds: smallest offset that is wanted, and first one that is not.
+            bounds: smallest offset to convert, and first offset not to convert.
         """
         self._choices = choices
         self._codec = codec
@@ -58,11 +58,11 @@ class Runs:
 
     @property
     def available(self) -> bool:
-        """Whether there is a fast way."""
+        """Whether there is a fast path."""
         return self._core is not None
 
     def read(self, entries: Buffer, after: int | None) -> MessageColumns | None:
-        """The messages that ``entries`` begin with, if all of them can be converted here.
+        """Return the messages at the start of ``entries``, if all of them can be converted here.
 
         Args:
             entries: the bytes.
@@ -82,11 +82,11 @@ class Runs:
         return found if self._fits(first, last) else None
 
     def convert(self, found: MessageColumns, entries: Buffer) -> Iterator[Buffer]:
-        """What these messages become.
+        """Yield the entries that these messages become.
 
         Args:
-            found: by ``read``.
-            entries: the same bytes.
+            found: messages that ``read`` returned.
+            entries: the same bytes as for ``read``.
         """
         kind = self._choices.kind or found.kind
         compression = self._choices.codec_id or CompressionType.NONE
@@ -104,12 +104,12 @@ class Runs:
         yield from self._groups(found, traits)
 
     def wrapper(self, batch: Batch, kind: EntryKind, compression: CompressionType) -> Draft | None:
-        """What is in a wrapper, None where it is not regular."""
+        """Return the draft of a wrapper; None if the wrapper is not regular."""
         if self._core is None or not batch.is_wrapper or not isinstance(batch, LegacyBatch):
             return None
         others = header_values(batch.kind, batch.message)
         if others and not (compression and carried(others, batch.kind, kind) == others):
-            return None  # something is lost, which the way through records counts
+            return None  # something is lost, which the path through records counts
         read = read_wrapped(self._core, batch, batch.decompressed(self._choices.max_output))
         if read is None:
             return None
@@ -138,12 +138,12 @@ class Runs:
         return NONE if epoch is None or not kind.has_leader_epochs else epoch
 
     def _fits(self, first: int, last: int) -> bool:
-        """Whether the new offsets are such; whoever looks at each says which is not."""
+        """Return whether the new offsets are in range; the path through records reports errors."""
         shift = self._offsets.shift
         return not shift or (first + shift >= 0 and last + shift <= LARGEST_OFFSET)
 
     def _bytes(self, found: MessageColumns, entries: Buffer) -> Buffer:
-        """The messages with nothing but other offsets."""
+        """Return the messages with only their offsets changed."""
         with memoryview(entries) as view:
             data = bytearray(view[: found.end])
         if self._offsets.renumbers or self._offsets.shift:
@@ -175,11 +175,11 @@ class Runs:
                 self._losses.add(Loss.TIMESTAMPS, batches=batches, records=timed)
 
     def _groups(self, found: MessageColumns, traits: Traits) -> Iterator[Buffer]:
-        """Batches or wrappers of many messages; the last ones wait for more."""
+        """Yield batches or wrappers of many messages; the last messages wait for more."""
         limit = self._choices.batch_bytes or PRODUCER_BATCH_BYTES
         first = 0
         while first < found.rows:
-            # The first one goes to those that wait already, or makes them be written.
+            # The first draft joins the waiting one, or causes it to be written.
             draft = _draft(found, traits, first, first + 1)
             draft.records = found.records(first, first + 1)
             yield from self._waiting.put(draft, limit)

@@ -1,4 +1,4 @@
-"""Input and output of a conversion, for whoever reads both again."""
+"""Input and output of a conversion, for the comparison."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from kafkaspec.log.segment import Segment
 
 
 class Sides:
-    """Where both sides are, and what became of the offsets.
+    """Both sides of a conversion, and the change of offsets.
 
     Attributes:
         choices: the plan.
-        losses: what need not be the same.
+        losses: counted losses, which may differ.
         low: smallest offset that was taken.
-        shift: what was added to each offset.
-        first: with offsets renumbered, the first one.
-        kind: format of all that was made, None where each entry kept its own.
-        control: whether control records are on both sides.
-        columns: what of records must be the same.
+        shift: number that was added to each offset.
+        first: first new offset, if offsets were renumbered.
+        kind: format of all entries of the output, None if each entry kept its own.
+        control: whether both sides have control records.
+        columns: names of the columns that must be equal.
     """
 
     def __init__(
@@ -34,7 +34,15 @@ class Sides:
         low: int | None,
         progress: Progress | None,
     ) -> None:
-        """Args: as ``compare``."""
+        """Prepare to read both sides.
+
+        Args:
+            conversion: a finished conversion.
+            choices: plan of the conversion.
+            codec: reads both sides.
+            low: smallest offset that was taken, None for any.
+            progress: called with the number of bytes of the input that were compared.
+        """
         self.choices = choices
         self.low = low
         self.losses = conversion.result.losses
@@ -52,7 +60,7 @@ class Sides:
         kind = self.kind
         yield from ("offset", "timestamp", "key", "value")
         if kind is None and not self.may_differ(Loss.TIMESTAMP_TYPES):
-            # A batch has a type where messages of magic 0 have none.
+            # A batch has a timestamp type, but messages of magic 0 have none.
             yield "timestamp_type"
         if kind is None or kind.has_headers:
             yield "headers"
@@ -66,7 +74,7 @@ class Sides:
             yield "leader_epoch"
 
     def source(self) -> Iterator[Segment]:
-        """Yield what was taken, in parts that are whole batches. Progress is told once."""
+        """Yield the taken parts of the input, in whole batches. Progress is reported once."""
         done = 0
         for path, spans in self._conversion.spans:
             with self._conversion.open(path) as segment:
@@ -78,7 +86,7 @@ class Sides:
                         self._told = done
 
     def target(self) -> Partition:
-        """What was made."""
+        """Return the partition of the output."""
         return Partition(self._conversion.result.target, codec=self._codec, **self._bound())
 
     def _bound(self) -> dict[str, int]:
@@ -86,5 +94,5 @@ class Sides:
         return {} if most is None else {"max_output": most}
 
     def may_differ(self, kind: Loss) -> bool:
-        """Whether something of that kind was counted."""
+        """Return whether a loss of a kind was counted."""
         return bool(self.losses[kind].batches)

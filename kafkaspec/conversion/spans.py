@@ -1,4 +1,4 @@
-"""Which parts of a partition were taken: for whoever reads just these again."""
+"""Parts of a partition that were taken, for those who read only these again."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Spans:
         self._files: list[tuple[Path, array[int]]] = []
 
     def begin(self, file: Path) -> None:
-        """Go on to another file."""
+        """Continue with another file."""
         self._files.append((file, array("q")))
 
     def add(self, start: int, stop: int) -> None:
-        """Whole batches of that file, behind those before them."""
+        """Add whole batches of the current file, which follow the last ones."""
         spans = self._files[-1][1]
         if spans and spans[-1] == start and stop - spans[-2] <= CHUNK_BYTES:
             spans[-1] = stop

@@ -1,4 +1,4 @@
-"""Which transactions of a log were aborted: known from the markers behind their records."""
+"""Outcomes of the transactions of a log, from the markers after their records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Transactions:
         """Read the headers of all batches and the markers.
 
         Args:
-            batches: in order. What cannot be read is passed over: whoever converts it says so.
+            batches: the batches in order. Those that cannot be read are skipped; the conversion
+                reports them.
         """
         self._markers: dict[int, list[int]] = {}
         self._aborts: dict[int, list[bool]] = {}
@@ -40,7 +41,7 @@ class Transactions:
                 self._add(batch)
 
     def outcome(self, batch: Batch) -> Outcome:
-        """How the transaction of a batch ended."""
+        """Return how the transaction of a batch ended."""
         offsets = self._markers.get(batch.producer_id, [])
         number = bisect_right(offsets, batch.last_offset)
         if number == len(offsets):
