@@ -105,7 +105,7 @@ class Choices:
                 raise ValueError(f"{name} is at least 1")
         low, high = self.start_offset, self.end_offset
         if low is not None and high is not None and low > high:
-            raise ValueError(f"start_offset {low} is behind end_offset {high}")
+            raise ValueError(f"start_offset {low} is after end_offset {high}")
 
     def _one_of(self, name: str, value: str, allowed: tuple[str, ...]) -> None:
         if value not in allowed:

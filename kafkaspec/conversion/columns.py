@@ -138,14 +138,13 @@ class MessageColumns:
 class Slice(Sequence[Record]):
     """Rows of columns, used like a list of records.
 
-    Attributes:
+    Args:
         columns: columns that contain the rows.
         first: first row.
         last: row after the last one.
     """
 
     def __init__(self, columns: MessageColumns, first: int, last: int) -> None:
-        """Args: see ``Slice``."""
         self.columns, self.first, self.last = columns, first, last
 
     def __len__(self) -> int:

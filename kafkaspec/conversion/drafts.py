@@ -25,7 +25,7 @@ from kafkaspec.writing.editing import changed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """What all records of a batch share.
+    """Traits that all records of a batch share.
 
     Attributes:
         kind: kind of the entry.

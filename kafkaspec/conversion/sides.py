@@ -41,7 +41,7 @@ class Sides:
             choices: plan of the conversion.
             codec: reads both sides.
             low: smallest offset that was taken, None for any.
-            progress: called with the number of bytes of the input that were compared.
+            progress: called with a file name and the number of bytes of it just compared.
         """
         self.choices = choices
         self.low = low
