@@ -21,7 +21,7 @@ doc: |
     entry. A compressed one is a wrapper, whose value holds a set of entries.
   * magic 2 (0.11 and later): a record batch.
 
-  Entries before 0.8 have another format and are not described here.
+  Entries before 0.8 have another format, which `message_set.ksy` describes.
 
   This specification cannot describe what would need decompression:
   `records` of a record batch holds the bytes as they are stored. If
