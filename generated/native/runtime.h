@@ -196,7 +196,7 @@ KS_INLINE uint8_t *ks_write_groups(uint8_t *p, uint64_t code)
 
 /*
  * The two helpers that touch bytes beyond those of a value: they read up to 32 bytes of input
-  * before `limit`, where the buffer ends, and write up to KS_SLACK bytes after the output.
+ * before `limit`, where the buffer ends, and write up to KS_SLACK bytes after the output.
  */
 KS_INLINE void ks_put_inline(uint8_t *view, const uint8_t *bytes, int64_t size,
                              const uint8_t *limit)

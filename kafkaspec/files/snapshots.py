@@ -28,8 +28,8 @@ _PRODUCER_ENTRY: Final = "producer_snapshot.producer_entry"
 _ENTRIES: Final = "entries"
 
 _VERSION: Final = {"version": 1}
-"""What brokers write (``ProducerStateManager.PRODUCER_SNAPSHOT_VERSION``), where the specification
-has several."""
+"""The version that brokers write (``ProducerStateManager.PRODUCER_SNAPSHOT_VERSION``), for a
+specification that has several."""
 
 
 class TransactionIndex:

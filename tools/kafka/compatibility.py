@@ -28,7 +28,7 @@ class Feature:
         name: its heading.
         since: first release with it.
         scenarios: names of the golden scenarios that show it, a regular expression.
-        topics: names of the partitions that we write with it, a regular expression, behind
+        topics: names of the partitions that we write with it, a regular expression, after
             ``plain-`` and ``whole-``.
         produced: topics that batches of ours were sent to with it, a regular expression.
     """

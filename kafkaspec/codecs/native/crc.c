@@ -22,7 +22,7 @@
 
 typedef uint32_t (*kernel)(uint32_t crc, const uint8_t *bytes, size_t size);
 
-/* Slicing by 8, for every CPU. tables[k][b]: the effect of byte b with k zero bytes behind it. */
+/* Slicing by 8, for every CPU. tables[k][b]: the effect of byte b followed by k zero bytes. */
 typedef uint32_t tables[8][256];
 
 static void fill_tables(uint32_t polynomial, tables table)
@@ -161,7 +161,7 @@ static void fill_powers(uint32_t polynomial, powers power)
     }
 }
 
-/* What is left to do for a folded input: 16 bytes, and up to 15 more behind them. */
+/* The rest of a folded input: 16 bytes, and up to 15 more after them. */
 typedef struct {
     uint8_t folded[16];
     const uint8_t *rest;

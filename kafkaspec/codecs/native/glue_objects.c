@@ -11,7 +11,7 @@
 
 /*
  * PyTuple_SetItem costs more than anything else that is done to a record but its allocation. Items
- * lie behind the fixed part of a tuple in every version so far. The stable ABI does not promise it:
+ * follow the fixed part of a tuple in every version so far. The stable ABI does not promise it:
  * so it is tried on a tuple first, and where it is not so, PyTuple_SetItem does the work.
  */
 static Py_ssize_t items_at(PyTypeObject *type)

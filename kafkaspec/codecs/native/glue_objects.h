@@ -27,7 +27,7 @@ typedef struct {
     uint64_t text;
     PyObject *nothing;
     int bare;         /* whether a record is the memory of a tuple and nothing more */
-    Py_ssize_t items; /* bytes in front of the items of a tuple, 0 if that is not known */
+    Py_ssize_t items; /* bytes before the items of a tuple, 0 if unknown */
     name names[CACHED_NAMES];
     /* The last integer of each field: timestamps in milliseconds repeat from record to record. */
     int64_t number[MOST_FIELDS];
