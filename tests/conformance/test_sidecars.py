@@ -102,6 +102,7 @@ def check_producer_snapshot(golden: Golden, codec: Codec) -> None:
             assert optional(value) == expected[name], name
 
 
+@pytest.mark.slow
 @each("golden", KRAFT)
 def test_kraft_control_records(golden: Golden, codec: Codec) -> None:
     """Every field of every body, as JSON."""
