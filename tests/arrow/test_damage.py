@@ -154,6 +154,7 @@ except ks.KafkaSpecError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", CODECS)
 def test_shrinking_at_any_moment_is_no_fault_where_nothing_is_mapped(
     tmp_path: Path, codec: str

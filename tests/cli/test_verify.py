@@ -20,6 +20,7 @@ def partition(tmp_path: Path) -> Path:
     return Path(shutil.copytree(golden("3.9.2", "segments-0"), tmp_path / "segments-0"))
 
 
+@pytest.mark.slow
 def test_golden_logs_of_two_versions(tmp_path: Path) -> None:
     result = run("verify", "--codec", "all", *LOGS)
     assert result.exit_code == 0

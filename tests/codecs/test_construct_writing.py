@@ -34,6 +34,8 @@ from tests.codecs.construct_cases import (
     unencodable,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("name", "bad", "path", "place"), UNENCODABLE.values(), ids=UNENCODABLE)
 def test_what_cannot_be_written(name: str, bad: Any, path: str, place: str) -> None:

@@ -35,6 +35,8 @@ from kafkaspec.codecs.base import Origin
 from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 
+pytestmark = pytest.mark.slow
+
 CODEC = KaitaiCodec()
 _VECTORS = json.loads(Path(__file__).with_name("kaitai_vectors.json").read_text("utf-8"))
 ENTRIES = {name: bytes.fromhex(text) for name, text in _VECTORS["entries"].items()}

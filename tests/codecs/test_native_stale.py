@@ -15,6 +15,8 @@ from kafkaspec.extension import fingerprint
 
 pytest.importorskip("kafkaspec._native", reason="the extension was not built")
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 IGNORED = shutil.ignore_patterns("__pycache__", "build")
 USE = "import kafkaspec as ks; print(ks.encode([ks.Record(0, 1, None, b'v')])[:8].hex())"

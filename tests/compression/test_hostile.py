@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from kafkaspec.compression import CompressionType, compress, decompress
 from kafkaspec.errors import CorruptError, Reason
 
+pytestmark = pytest.mark.slow
+
 GZIP, SNAPPY, LZ4, ZSTD = list(CompressionType)[1:]
 BOUND = 16 << 20
 every_codec = pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])

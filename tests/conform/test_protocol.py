@@ -118,6 +118,7 @@ ANYTHING = st.recursive(
 VECTORS = list(vector_cases())
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     answer=st.dictionaries(st.sampled_from(MEMBERS), ANYTHING, max_size=4),
@@ -134,6 +135,7 @@ def test_whatever_a_testee_answers_is_judged(answer: dict[str, Any], case: Case)
         assert found is None or found[0] in set(Failure)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(message=st.dictionaries(st.sampled_from(MEMBERS), ANYTHING, max_size=5))
 def test_whatever_a_testee_says_of_itself_is_judged(message: dict[str, Any]) -> None:

@@ -71,6 +71,7 @@ def agree(data: bytes) -> list[Any]:
 # -- any type, any bytes -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_key", TYPES)
 @settings(max_examples=60, deadline=None)
 @given(data=st.binary(max_size=120), complete=st.booleans())
@@ -181,6 +182,7 @@ def test_every_truncation_point_is_a_truncated_error(seed: int, codec: Codec) ->
     codec.parse(ENTRY, entry)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(len(SEEDS)))
 def test_every_truncation_point_of_a_log_is_the_same_everywhere(seed: int) -> None:
     data = SEEDS[seed]
@@ -230,6 +232,7 @@ def test_golden_logs_with_flipped_bits(golden: Any) -> None:
         agree(bytes(broken))
 
 
+@pytest.mark.slow
 @each("directory", directories(".log", ".checkpoint"))
 def test_golden_logs_are_the_same_to_all_codecs(directory: Directory) -> None:
     """Batches field by field, record sets and control records, not only what users see."""

@@ -66,6 +66,7 @@ def header(batch: Batch) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", CODECS)
 @FEW
 @given(data=logs(2))

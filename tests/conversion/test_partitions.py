@@ -55,6 +55,7 @@ def _log_start_offset(directory: Path) -> int:
     return 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 @pytest.mark.parametrize("version", ["0.10.2.2", "4.3.1"])
 def test_a_whole_log_directory_comes_through(

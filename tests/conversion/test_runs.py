@@ -74,6 +74,7 @@ def converted(
     return b"".join(item.read_bytes() for item in sorted(target.glob("*.log"))), conversion
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 def test_both_ways_write_the_same_and_count_the_same(

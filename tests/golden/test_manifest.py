@@ -21,6 +21,8 @@ from tools.golden.model import Occasion
 from tools.golden.scenarios import for_version
 from tools.golden.versions import VERSIONS, Version
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent
 MAX_BYTES = 20_000_000
 MAX_FILES = 12_000

@@ -23,6 +23,8 @@ from pyarrow import fs
 from tests.goldens import GOLDEN
 from tests.serving import served
 
+pytestmark = pytest.mark.slow
+
 KIBIBYTE = 1 << 10
 BUCKET, KEY, SECRET, REGION = "logs", "testing", "testing", "eu-central-1"
 LOG = f"{BUCKET}/topic-3/{0:020d}.log"

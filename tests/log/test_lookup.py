@@ -96,6 +96,7 @@ def test_by_offset_in_a_partition(directory: Path) -> None:
             assert place == expected
 
 
+@pytest.mark.slow
 @each("directory", DIRECTORIES, label)
 def test_plain_by_timestamp_in_a_partition(directory: Path) -> None:
     """The first data record of the log with that timestamp or a later one."""

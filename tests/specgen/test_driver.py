@@ -10,6 +10,8 @@ import pytest
 
 from tools.specgen import driver
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = Path(__file__).parent / "good"
 TARGETS = tuple(target for target in driver.TARGETS if target != "kaitai")

@@ -442,6 +442,7 @@ def result(function: Any, *arguments: Any, **options: Any) -> Any:
         return error.reason, error.path, error.offset, error.spec
 
 
+@pytest.mark.slow
 def test_every_byte_changed_or_cut_gives_what_the_python_codec_gives(
     mixed: tuple[PythonCodec, ConstructCodec],
 ) -> None:

@@ -114,6 +114,7 @@ def typed_tables() -> st.SearchStrategy[pa.Table]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", ["native", "python"])
 @pytest.mark.parametrize(
     ("magic", "compression"), [(1, "none"), (1, "gzip"), (2, "none"), (2, "lz4")]
@@ -183,6 +184,7 @@ def test_offsets_that_are_far_from_each_other_share_no_batch(tmp_path: Path) -> 
     assert ks.verify(tmp_path / "a-0").findings == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", [item.since for item in PROFILES if item.magic == 2])
 def test_batches_of_columns_are_appends_of_their_own(tmp_path: Path, profile: str) -> None:
     """As many small appends of the same batches make the same files."""
