@@ -27,9 +27,9 @@ TESTS = (
     "tests/codecs/test_native_codec.py",
     "tests/codecs/test_native_columns.py",
     "tests/codecs/test_native_differential.py",
-    "tests/codecs/test_native_chunks.py",
     "tests/codecs/test_native_select.py",
     "tests/codecs/test_headers.py",
+    "tests/columns",
     "tests/arrow/test_columns.py",
     "tests/arrow/test_wrappers.py",
 )
