@@ -38,7 +38,7 @@ LONG = (
     "tests/test_readme.py",
     "tests/log/test_lookup.py",
     "tests/codecs/test_kaitai_codec.py",
-    "tests/conformance/",
+    "tests/agreement/",
     "tests/test_benchmarks.py",
 )
 """What takes a minute or so: it comes first, or one worker would be at it long after the others."""

@@ -16,7 +16,7 @@ from tests import goldens
 from tests.arrow import forge
 from tests.arrow.test_columns import milliseconds
 from tests.cli.helpers import fingerprint, process, run
-from tests.conformance.test_reencode import options
+from tests.agreement.test_reencode import options
 
 pa = pytest.importorskip("pyarrow")
 

@@ -1,4 +1,4 @@
-"""What brokers do beside appending, read with every codec and held to the broker's own files."""
+"""Every codec reads what brokers do besides appending, and agrees with the brokers' own files."""
 
 from __future__ import annotations
 
