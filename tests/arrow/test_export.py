@@ -13,10 +13,10 @@ import pytest
 
 import kafkaspec as ks
 from tests import goldens
+from tests.agreement.test_reencode import options
 from tests.arrow import forge
 from tests.arrow.test_columns import milliseconds
 from tests.cli.helpers import fingerprint, process, run
-from tests.agreement.test_reencode import options
 
 pa = pytest.importorskip("pyarrow")
 
