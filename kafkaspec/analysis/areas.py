@@ -73,4 +73,4 @@ class Consequence(NamedTuple):
 
     reader: str
     broker: str
-    action: BrokerAction
+    action: BrokerAction = BrokerAction.NOTHING

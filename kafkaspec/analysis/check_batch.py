@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
-from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.analysis.findings import Area, Finding, Place, Severity
+from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.model import Record
 
 if TYPE_CHECKING:
@@ -30,32 +31,22 @@ def content_area(batch: Batch) -> Area:
 def check_header(batch: Batch, file: str) -> Iterator[Finding]:
     """Check the fields of the header against each other, without records."""
 
-    def warn(reason: FindingReason, message: str) -> Finding:
-        return Finding(
-            file, Severity.WARNING, Area.BATCH, reason, message, batch.position, batch.last_offset
-        )
-
     if not batch.kind.has_record_sets:
         return
+    at = Place(file, Area.BATCH, batch.position, batch.last_offset)
+    producer = batch.producer_id
     if batch.last_offset < batch.base_offset:
-        yield warn(
-            FindingReason.LAST_OFFSET,
-            f"the last offset {batch.last_offset} is below the first, {batch.base_offset}",
-        )
-    if batch.producer_id < -1:
-        yield warn(FindingReason.PRODUCER_FIELDS, f"the producer id is {batch.producer_id}")
-    if batch.producer_id < 0 and batch.is_transactional:
-        yield warn(FindingReason.PRODUCER_FIELDS, "a transactional batch has no producer id")
-    if batch.producer_id >= 0 and batch.producer_epoch < 0:
-        yield warn(
-            FindingReason.PRODUCER_FIELDS,
-            f"producer {batch.producer_id} with epoch {batch.producer_epoch}",
-        )
-    if batch.producer_id >= 0 and batch.base_sequence < 0 and not batch.is_control:
-        yield warn(
-            FindingReason.PRODUCER_FIELDS,
-            f"producer {batch.producer_id} has no sequence number",
-        )
+        text = f"the last offset {batch.last_offset} is below the first, {batch.base_offset}"
+        yield at.warning(R.LAST_OFFSET, text)
+    if producer < -1:
+        yield at.warning(R.PRODUCER_FIELDS, f"the producer id is {producer}")
+    if producer < 0 and batch.is_transactional:
+        yield at.warning(R.PRODUCER_FIELDS, "a transactional batch has no producer id")
+    if producer >= 0 and batch.producer_epoch < 0:
+        text = f"producer {producer} with epoch {batch.producer_epoch}"
+        yield at.warning(R.PRODUCER_FIELDS, text)
+    if producer >= 0 and batch.base_sequence < 0 and not batch.is_control:
+        yield at.warning(R.PRODUCER_FIELDS, f"producer {producer} has no sequence number")
 
 
 def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterator[Finding]:
@@ -63,15 +54,6 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
 
     Each batch has at most one finding for each reason; its message names the first such record.
     """
-
-    def found(
-        reason: FindingReason,
-        message: str,
-        offset: int | None,
-        severity: Severity = Severity.WARNING,
-    ) -> Finding:
-        area = content_area(batch)
-        return Finding(file, severity, area, reason, message, batch.position, offset)
 
     if not records:
         return
@@ -95,30 +77,27 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
         if headers and bad_key is None and not all(_is_utf8(key) for key, _ in headers):
             bad_key = offset
 
+    at = Place(file, content_area(batch), batch.position)
     if disorder is not None:
-        yield found(
-            FindingReason.RECORD_OFFSET_ORDER,
-            f"offset {disorder[0]} is followed by {disorder[1]} in the same batch",
-            disorder[1],
-        )
+        text = f"offset {disorder[0]} is followed by {disorder[1]} in the same batch"
+        yield at.warning(R.RECORD_OFFSET_ORDER, text, offset=disorder[1])
     first = batch.base_offset if batch.kind.has_record_sets else lowest
     if lowest < first or highest > batch.last_offset:
         wrong = lowest if lowest < first else highest
-        yield found(
-            FindingReason.RECORD_OFFSET_RANGE,
+        yield at.warning(
+            R.RECORD_OFFSET_RANGE,
             f"a record has offset {wrong}, outside the range of the header, "
             f"{first} to {batch.last_offset}",
-            wrong,
+            offset=wrong,
         )
     if batch.timestamp_type == "CreateTime":
         if batch.max_timestamp != latest:
-            # Brokers 0.10.0 kept the wrapper timestamp that the producer had set.
-            legal = not batch.kind.has_record_sets
-            yield found(
-                FindingReason.MAX_TIMESTAMP,
+            yield at.found(
+                # Brokers 0.10.0 kept the wrapper timestamp that the producer had set.
+                Severity.WARNING if batch.kind.has_record_sets else Severity.INFO,
+                R.MAX_TIMESTAMP,
                 f"the largest timestamp is {latest}, the header has {batch.max_timestamp}",
-                batch.last_offset,
-                Severity.INFO if legal else Severity.WARNING,
+                offset=batch.last_offset,
             )
         if (
             batch.kind.has_record_sets
@@ -126,14 +105,15 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
             # The first timestamp in Kafka's own clients, the smallest in others.
             and batch.base_timestamp not in (records[0].timestamp, earliest)
         ):
-            yield found(
-                FindingReason.BASE_TIMESTAMP,
+            yield at.warning(
+                R.BASE_TIMESTAMP,
                 f"the first timestamp is {records[0].timestamp}, "
                 f"the header has {batch.base_timestamp}",
-                records[0].offset,
+                offset=records[0].offset,
             )
     if bad_key is not None:
-        yield found(FindingReason.HEADER_KEY_ENCODING, "the key of a header is not UTF-8", bad_key)
+        text = "the key of a header is not UTF-8"
+        yield at.warning(R.HEADER_KEY_ENCODING, text, offset=bad_key)
 
 
 def _is_utf8(key: str) -> bool:
@@ -154,32 +134,20 @@ def check_control(batch: Batch, controls: Sequence[ControlRecord], file: str) ->
     transaction marker, and fails if it is not one.
     """
 
-    def found(
-        reason: FindingReason, message: str, offset: int, severity: Severity = Severity.ERROR
-    ) -> Finding:
-        return Finding(file, severity, Area.RECORDS, reason, message, batch.position, offset)
-
+    at = Place(file, Area.RECORDS, batch.position)
     ends_transaction = batch.producer_id >= 0
     for control in controls:
         number, offset = control.key.type, control.record.offset
         if ends_transaction and number not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
-            yield found(
-                FindingReason.CONTROL_RECORD,
-                f"a control record of a producer has type {number}, neither ABORT nor COMMIT",
-                offset,
-            )
+            text = f"a control record of a producer has type {number}, neither ABORT nor COMMIT"
+            yield at.error(R.CONTROL_RECORD, text, offset=offset)
         elif number not in _KNOWN_TYPES:
-            yield found(
-                FindingReason.UNKNOWN_CONTROL_TYPE,
-                f"a control record has type {number}, which the specification lacks",
-                offset,
-                Severity.INFO,
-            )
+            text = f"a control record has type {number}, which the specification lacks"
+            yield at.info(R.UNKNOWN_CONTROL_TYPE, text, offset=offset)
     if ends_transaction and len(controls) > 1:
-        yield found(
-            FindingReason.CONTROL_RECORD,
+        yield at.warning(
+            R.CONTROL_RECORD,
             f"the batch of a transaction marker has {len(controls)} control records; "
             "only the first is read",
-            batch.last_offset,
-            Severity.WARNING,
+            offset=batch.last_offset,
         )

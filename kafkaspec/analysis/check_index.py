@@ -2,113 +2,132 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
+from kafkaspec.analysis.findings import Area, Finding, Place, Severity
+from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.model import Record
 
 if TYPE_CHECKING:
+    from kafkaspec.analysis.parts import Survey
     from kafkaspec.log.batch import Batch
 
-
-class OffsetEntry(Protocol):
-    """An entry of an offset index."""
-
-    @property
-    def offset(self) -> int: ...
-    @property
-    def position(self) -> int: ...
+Entry = TypeVar("Entry")
 
 
-class TimeEntry(Protocol):
-    """An entry of a time index."""
+class EntryCheck(Generic[Entry]):
+    """Checks the entries of an index against the batches of its log, which come in order."""
 
-    @property
-    def timestamp(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
+    area: ClassVar[Area]
+    offset_name: ClassVar[str] = "offset"
+    """Name of the field with the log offset of an entry."""
+
+    def __init__(
+        self, count: int, entry: Callable[[int], Entry], file: str, entry_size: int
+    ) -> None:
+        """Begin with the first entry.
+
+        Args:
+            count: number of entries without the padding.
+            entry: function that returns the entry with a number.
+            file: path of the index.
+            entry_size: bytes of an entry, for the positions of findings.
+        """
+        self._count = count
+        self._entry = entry
+        self._place = Place(file, self.area)
+        self._entry_size = entry_size
+        self._next = 0
+
+    def _found(
+        self, number: int, reason: R, text: str, severity: Severity = Severity.ERROR
+    ) -> Finding:
+        offset = getattr(self._entry(number), self.offset_name)
+        position = number * self._entry_size
+        return self._place.found(severity, reason, f"entry {number}: {text}", position, offset)
+
+    @abstractmethod
+    def resume(self, start: int, before: Survey) -> None:
+        """Begin at the byte offset ``start``, as if the batches of ``before`` had been checked."""
+
+    def _skip(self, wanted: int, name: str) -> None:
+        """Go to the first entry whose field is not below ``wanted``."""
+        self._next = bisect_left(
+            range(self._count), wanted, key=lambda number: getattr(self._entry(number), name)
+        )
 
 
-class OffsetIndexCheck:
-    """Checks the entries of an offset index against the batches, which come in order.
+class IndexCheck(EntryCheck[Entry]):
+    """Checks an offset index or a time index."""
+
+    ascending: ClassVar[tuple[tuple[str, int], ...]]
+    """The fields of an entry, and by how much each must be above that of the entry before it."""
+    _last_offset: int | None = None
+    """Last offset of the batches so far."""
+
+    def order(self) -> Iterator[Finding]:
+        """Check the entries against each other, without the log."""
+        for number, (entry, following) in enumerate(pairwise(map(self._entry, range(self._count)))):
+            for name, least in self.ascending:
+                before, after = getattr(entry, name), getattr(following, name)
+                if after - before < least:
+                    text = f"{name} {before} is followed by {after}"
+                    yield self._found(number + 1, R.INDEX_ORDER, text)
+                    break
+
+    @abstractmethod
+    def batch(self, batch: Batch, records: Sequence[Record]) -> Iterator[Finding]:
+        """Take the next batch of the log.
+
+        Args:
+            batch: the batch.
+            records: its records, empty if there are none or they cannot be read.
+        """
+
+    def pause(self) -> Iterator[Finding]:
+        """Check the rest at the end of a part, where the next entry of an offset index points."""
+        yield from ()
+
+    @abstractmethod
+    def finish(self, end: int) -> Iterator[Finding]:
+        """Check the rest at the end of the log, the position ``end`` after its last entry."""
+
+
+class OffsetIndexCheck(IndexCheck[OffsetIndexEntry]):
+    """Checks the entries of an offset index.
 
     An entry is right if it points at the start of a batch and no earlier batch holds its offset or
     a larger one: then a look-up that starts there misses nothing. In addition, its offset must be
     one that some version writes: the first offset of the append (up to 1.1), its last offset (since
     2.0; an append is one batch or a fetched chunk), or that of the last record that compaction
     kept. The file does not say which.
-
-    Args:
-        entries: entries without the padding.
-        file: path of the index.
-        entry_size: bytes of an entry, for the positions of findings.
     """
 
-    def __init__(self, entries: Sequence[OffsetEntry], file: str, entry_size: int) -> None:
-        self._entries = entries
-        self._file = file
-        self._entry_size = entry_size
-        self._next = 0
-        self._open: int | None = None
-        self._last_offset: int | None = None
-
-    def _found(self, number: int, severity: Severity, reason: FindingReason, text: str) -> Finding:
-        return Finding(
-            file=self._file,
-            severity=severity,
-            area=Area.OFFSET_INDEX,
-            reason=reason,
-            message=f"entry {number}: {text}",
-            position=number * self._entry_size,
-            offset=self._entries[number].offset,
-        )
-
-    def order(self) -> Iterator[Finding]:
-        """Check the entries against each other, without the log."""
-        for number, (entry, following) in enumerate(pairwise(self._entries)):
-            if following.offset <= entry.offset:
-                yield self._found(
-                    number + 1,
-                    Severity.ERROR,
-                    FindingReason.INDEX_ORDER,
-                    f"offset {entry.offset} is followed by {following.offset}",
-                )
-            elif following.position <= entry.position:
-                yield self._found(
-                    number + 1,
-                    Severity.ERROR,
-                    FindingReason.INDEX_ORDER,
-                    f"position {entry.position} is followed by {following.position}",
-                )
+    area = Area.OFFSET_INDEX
+    ascending = (("offset", 1), ("position", 1))
+    _open: int | None = None
+    """Number of the last entry while the batches that it may stand for follow."""
 
     def batch(self, batch: Batch, records: Sequence[Record]) -> Iterator[Finding]:
-        """Take the next batch of the log.
-
-        Args:
-            batch: the batch.
-            records: its records, empty if they cannot be read.
-        """
-        entries, position = self._entries, batch.position
-        while self._next < len(entries) and entries[self._next].position <= position:
-            yield from self._close()
-            number = self._next
+        last = records[-1].offset if records else batch.last_offset
+        while self._next < self._count:
+            number, entry = self._next, self._entry(self._next)
+            if entry.position > batch.position:
+                break
+            yield from self.pause()
             self._next += 1
-            entry = entries[number]
-            if entry.position < position:
-                yield self._found(
-                    number,
-                    Severity.ERROR,
-                    FindingReason.INDEX_POSITION,
-                    f"position {entry.position} is not the start of a batch",
-                )
+            if entry.position < batch.position:
+                text = f"position {entry.position} is not the start of a batch"
+                yield self._found(number, R.INDEX_POSITION, text)
             elif self._last_offset is not None and entry.offset <= self._last_offset:
                 yield self._found(
                     number,
-                    Severity.ERROR,
-                    FindingReason.INDEX_OFFSET,
+                    R.INDEX_OFFSET,
                     f"offset {entry.offset} is before position {entry.position}, in a batch "
                     f"that ends with offset {self._last_offset}",
                 )
@@ -117,143 +136,67 @@ class OffsetIndexCheck:
                 if batch.kind.has_record_sets:
                     first.add(batch.base_offset)
                 self._open = None if entry.offset in first else number
-        if self._open is not None:
-            wanted = entries[self._open].offset
-            last = records[-1].offset if records else batch.last_offset
-            if wanted in (batch.last_offset, last):
-                self._open = None
+        if self._open is not None and self._entry(self._open).offset in (batch.last_offset, last):
+            self._open = None
         self._last_offset = batch.last_offset
 
-    def _close(self) -> Iterator[Finding]:
+    def pause(self) -> Iterator[Finding]:
         if self._open is None:
             return
         number, self._open = self._open, None
-        entry = self._entries[number]
-        beyond = self._last_offset is not None and entry.offset > self._last_offset
+        offset = self._entry(number).offset
+        beyond = self._last_offset is not None and offset > self._last_offset
         yield self._found(
             number,
+            R.INDEX_OFFSET if beyond else R.INDEX_KEY,
+            f"offset {offset} is neither the first nor the last of the batches that begin "
+            f"at position {self._entry(number).position}",
             Severity.ERROR if beyond else Severity.WARNING,
-            FindingReason.INDEX_OFFSET if beyond else FindingReason.INDEX_KEY,
-            f"offset {entry.offset} is neither the first nor the last of the batches that begin "
-            f"at position {entry.position}",
         )
 
-    def resume(self, position: int, last_offset: int | None) -> None:
-        """Start at the position of an entry, as if the batches before it had been checked.
-
-        Args:
-            position: byte offset of the next batch, to which an entry points.
-            last_offset: last offset of the batch before it.
-        """
-        entries = self._entries
-        self._next = bisect_left(range(len(entries)), position, key=lambda n: entries[n].position)
-        self._last_offset = last_offset
-
-    def pause(self) -> Iterator[Finding]:
-        """Check the rest at the end of a part, where the next entry points to."""
-        yield from self._close()
+    def resume(self, start: int, before: Survey) -> None:
+        self._skip(start, "position")
+        self._last_offset = before.last_offset
 
     def finish(self, end: int) -> Iterator[Finding]:
-        """Check the rest at the end of the log, the position ``end`` after its last entry."""
-        yield from self._close()
-        for number in range(self._next, len(self._entries)):
-            position = self._entries[number].position
-            yield self._found(
-                number,
-                Severity.ERROR,
-                FindingReason.INDEX_BEYOND_LOG,
-                f"position {position} is at or after the end of the log at {end}",
-            )
+        yield from self.pause()
+        for number in range(self._next, self._count):
+            position = self._entry(number).position
+            text = f"position {position} is at or after the end of the log at {end}"
+            yield self._found(number, R.INDEX_BEYOND_LOG, text)
 
 
-class TimeIndexCheck:
-    """Checks the entries of a time index against the records, which come in order.
+class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
+    """Checks the entries of a time index.
 
     An entry (T, O) means that every record later than T has an offset above O. T itself is the
     largest timestamp up to O, so the log must contain it.
-
-    Args:
-        entries: entries without the padding.
-        file: path of the index.
-        entry_size: bytes of an entry, for the positions of findings.
     """
 
-    def __init__(self, entries: Sequence[TimeEntry], file: str, entry_size: int) -> None:
-        self._entries = entries
-        self._file = file
-        self._entry_size = entry_size
-        self._next = 0
-        self._reported = -1
-        self._latest = -1
-        self._has_untimed = False
-        self._last_offset: int | None = None
-
-    def _found(self, number: int, severity: Severity, reason: FindingReason, text: str) -> Finding:
-        return Finding(
-            file=self._file,
-            severity=severity,
-            area=Area.TIME_INDEX,
-            reason=reason,
-            message=f"entry {number}: {text}",
-            position=number * self._entry_size,
-            offset=self._entries[number].offset,
-        )
-
-    def order(self) -> Iterator[Finding]:
-        """Check the entries against each other, without the log."""
-        for number, (entry, following) in enumerate(pairwise(self._entries)):
-            if following.timestamp <= entry.timestamp:
-                yield self._found(
-                    number + 1,
-                    Severity.ERROR,
-                    FindingReason.INDEX_ORDER,
-                    f"timestamp {entry.timestamp} is followed by {following.timestamp}",
-                )
-            elif following.offset < entry.offset:
-                yield self._found(
-                    number + 1,
-                    Severity.ERROR,
-                    FindingReason.INDEX_ORDER,
-                    f"offset {entry.offset} is followed by {following.offset}",
-                )
+    area = Area.TIME_INDEX
+    ascending = (("timestamp", 1), ("offset", 0))
+    _reported = -1
+    _latest = -1
+    _has_untimed = False
 
     def batch(self, batch: Batch, records: Sequence[Record]) -> Iterator[Finding]:
-        """Take the next batch of the log.
-
-        Args:
-            batch: the batch.
-            records: its records, empty if there are none or they cannot be read.
-        """
         if not batch.kind.has_timestamps:
             # 0.10.2 wrote time entries before it removed the timestamps.
             self._has_untimed = True
         # A wrapper counts with its own timestamp, which 0.10.0 did not correct.
         cap = batch.max_timestamp if batch.is_wrapper and batch.kind.has_timestamps else None
         first = records[0].offset if records else batch.last_offset
-        while self._next < len(self._entries) and self._entries[self._next].offset < first:
+        while self._next < self._count and self._entry(self._next).offset < first:
             yield from self._reach(self._next)
             self._next += 1
         yield from self._compare(records, cap)
         self._latest = max(self._latest, batch.max_timestamp)
         self._last_offset = batch.last_offset
 
-    def resume(
-        self, highest_first: int, last_offset: int | None, latest: int, has_untimed: bool
-    ) -> None:
-        """Start as if the earlier batches had been checked.
-
-        Args:
-            highest_first: largest first offset of these batches.
-            last_offset: last offset of the last one.
-            latest: largest timestamp so far.
-            has_untimed: whether there was a message without timestamp.
-        """
-        entries = self._entries
-        self._next = bisect_left(
-            range(len(entries)), highest_first, key=lambda n: entries[n].offset
-        )
-        self._last_offset, self._latest = last_offset, latest
-        self._has_untimed = has_untimed
+    def resume(self, start: int, before: Survey) -> None:
+        self._skip(before.highest_first, "offset")
+        self._last_offset, self._latest = before.last_offset, before.latest
+        self._has_untimed = before.has_untimed
 
     def _compare(self, records: Sequence[Record], cap: int | None) -> Iterator[Finding]:
         """Check each record against the first entry at or after it, which limits its timestamp."""
@@ -270,39 +213,30 @@ class TimeIndexCheck:
                 self._reported = number
                 yield self._found(
                     number,
-                    Severity.ERROR,
-                    FindingReason.TIME_INDEX_MEANING,
+                    R.TIME_INDEX_MEANING,
                     f"its timestamp {bound} is not the largest up to offset {offset}: "
                     f"offset {record.offset} has {timestamp}",
                 )
         self._latest = latest
 
     def _bound(self, number: int) -> tuple[int | None, int]:
-        if number >= len(self._entries):
+        if number >= self._count:
             return None, 0
-        entry = self._entries[number]
+        entry = self._entry(number)
         return entry.offset, entry.timestamp
 
     def _reach(self, number: int) -> Iterator[Finding]:
-        if self._entries[number].timestamp > self._latest and not self._has_untimed:
-            yield self._found(
-                number,
-                Severity.WARNING,
-                FindingReason.TIME_INDEX_TIMESTAMP,
-                f"timestamp {self._entries[number].timestamp} is above the largest up to its "
-                f"offset, {self._latest}",
-            )
+        timestamp = self._entry(number).timestamp
+        if timestamp > self._latest and not self._has_untimed:
+            text = f"timestamp {timestamp} is above the largest up to its offset, {self._latest}"
+            yield self._found(number, R.TIME_INDEX_TIMESTAMP, text, Severity.WARNING)
 
-    def finish(self) -> Iterator[Finding]:
-        """Check the rest at the end of the log."""
-        for number in range(self._next, len(self._entries)):
+    def finish(self, end: int) -> Iterator[Finding]:
+        for number in range(self._next, self._count):
             yield from self._reach(number)
-            offset = self._entries[number].offset
+            offset = self._entry(number).offset
             if self._last_offset is None or offset > self._last_offset:
-                yield self._found(
-                    number,
-                    Severity.ERROR,
-                    FindingReason.INDEX_BEYOND_LOG,
-                    f"offset {offset} is after the end of the log"
-                    + ("" if self._last_offset is None else f" at {self._last_offset}"),
-                )
+                text = f"offset {offset} is after the end of the log"
+                if self._last_offset is not None:
+                    text += f" at {self._last_offset}"
+                yield self._found(number, R.INDEX_BEYOND_LOG, text)

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkaspec.analysis.checkpoints.log_state import EpochRun, add_to_runs
-from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.analysis.findings import Area, Finding, Place, Severity
+from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.layout import names
+from kafkaspec.layout.framing import RECORD_BATCH, field_of
 
 if TYPE_CHECKING:
     from kafkaspec.log.batch import Batch
@@ -20,10 +23,11 @@ if TYPE_CHECKING:
 MAX_PRODUCERS = 100_000
 """Number of most recent producers that are remembered."""
 
-_OFFSET_SPAN = 2**31 - 1
-"""Offsets that a segment may span: its indexes hold relative offsets of 32 bits."""
+_OFFSET_SPAN = field_of("index.offset_index_entry", "relative_offset").largest
+"""Offsets that a segment may span: its indexes hold relative offsets."""
 
-_SEQUENCE_MASK = 0x7FFF_FFFF
+_LARGEST_SEQUENCE = field_of(RECORD_BATCH, names.BASE_SEQUENCE).largest
+"""Sequence numbers begin at 0 again after it."""
 
 GROUP_OFFSETS = "__consumer_offsets-"
 """Prefix of the directories of the topic with the offsets of groups."""
@@ -129,70 +133,52 @@ class LogOrder:
             file: path of the segment.
         """
 
-        def found(severity: Severity, reason: FindingReason, message: str) -> Finding:
-            return Finding(
-                file, severity, Area.BATCH, reason, message, batch.position, batch.last_offset
-            )
-
+        at = Place(file, Area.BATCH, batch.position, batch.last_offset)
+        last = batch.last_offset
         if segment_base is not None:
-            if batch.last_offset < segment_base:
-                yield found(
-                    Severity.ERROR,
-                    FindingReason.OFFSET_BELOW_BASE,
-                    f"offset {batch.last_offset} is below the {segment_base} of the file name",
-                )
+            if last < segment_base:
+                text = f"offset {last} is below the {segment_base} of the file name"
+                yield at.error(R.OFFSET_BELOW_BASE, text)
             elif first_offset < segment_base:
                 # A follower that begins to fetch inside a batch gets the whole batch (KAFKA-6975).
-                yield Finding(
-                    file,
-                    Severity.INFO,
-                    Area.FILES,
-                    FindingReason.FILE_NAME,
+                yield Place(file, Area.FILES, batch.position, first_offset).info(
+                    R.FILE_NAME,
                     f"the batch begins with offset {first_offset}, below the {segment_base} of "
                     "the file name",
-                    batch.position,
-                    first_offset,
                 )
-            elif batch.last_offset - segment_base > _OFFSET_SPAN:
-                yield found(
-                    Severity.ERROR,
-                    FindingReason.OFFSET_ABOVE_RANGE,
-                    f"offset {batch.last_offset} is more than 2^31-1 above the {segment_base} "
-                    "of the file name",
+            elif last - segment_base > _OFFSET_SPAN:
+                yield at.error(
+                    R.OFFSET_ABOVE_RANGE,
+                    f"offset {last} is more than 2^{_OFFSET_SPAN.bit_length()}-1 above the "
+                    f"{segment_base} of the file name",
                 )
         if self.last_offset is not None and first_offset <= self.last_offset:
-            yield found(
-                Severity.ERROR,
-                FindingReason.OFFSET_ORDER,
-                f"offset {self.last_offset} is followed by {first_offset}",
-            )
-        self.last_offset = max(batch.last_offset, first_offset)
+            text = f"offset {self.last_offset} is followed by {first_offset}"
+            yield at.error(R.OFFSET_ORDER, text)
+        self.last_offset = max(last, first_offset)
         if not batch.kind.has_record_sets:
             return
         epoch = batch.partition_leader_epoch
         if 0 <= epoch < self._leader_epoch:
-            yield found(
-                Severity.WARNING,
-                FindingReason.LEADER_EPOCH_ORDER,
-                f"leader epoch {self._leader_epoch} is followed by {epoch}",
-            )
+            text = f"leader epoch {self._leader_epoch} is followed by {epoch}"
+            yield at.warning(R.LEADER_EPOCH_ORDER, text)
         if epoch >= 0:
             self._leader_epoch = epoch
-            add_to_runs(self.epochs, epoch, batch.base_offset, batch.last_offset)
+            add_to_runs(self.epochs, epoch, batch.base_offset, last)
         if batch.producer_id >= 0 and not batch.is_control:
-            yield from self._check_data(batch, found)
+            yield from self._check_data(batch, at)
 
-    def _check_data(self, batch: Batch, found: _Found) -> Iterator[Finding]:
-        producer, findings = self._producer(batch, found)
+    def _check_data(self, batch: Batch, at: Place) -> Iterator[Finding]:
+        producer, findings = self._producer(batch, at)
         yield from findings
         known, first = producer.last_sequence, batch.base_sequence
         # Gaps are legal: followers and recovery do not check sequences, compaction makes holes.
         ordered = not self._group_offsets and known >= 0 and first >= 0
-        if ordered and ((first - known - 1) & _SEQUENCE_MASK) >= 2**30:
-            # A producer that its broker has forgotten starts again at 0.
-            yield found(
+        if ordered and ((first - known - 1) & _LARGEST_SEQUENCE) > _LARGEST_SEQUENCE // 2:
+            yield at.found(
+                # A producer that its broker has forgotten starts again at 0.
                 Severity.INFO if first == 0 else Severity.WARNING,
-                FindingReason.SEQUENCE_ORDER,
+                R.SEQUENCE_ORDER,
                 f"producer {batch.producer_id}, epoch {batch.producer_epoch}: "
                 f"sequence {known} is followed by {first}",
             )
@@ -203,34 +189,26 @@ class LogOrder:
                 producer.open_since = batch.base_offset
             producer.open_records += batch.num_records or 0
         elif producer.open_since is not None:
-            yield found(
-                Severity.ERROR,
-                FindingReason.TRANSACTION_STATE,
+            yield at.error(
+                R.TRANSACTION_STATE,
                 f"producer {batch.producer_id} writes outside a transaction while its transaction "
                 f"from offset {producer.open_since} is open",
             )
 
-    def _producer(self, batch: Batch, found: _Found) -> tuple[_Producer, list[Finding]]:
+    def _producer(self, batch: Batch, at: Place) -> tuple[_Producer, list[Finding]]:
         findings = []
-        producer = self._producers.get(batch.producer_id)
+        producer, epoch = self._producers.get(batch.producer_id), batch.producer_epoch
         if producer is None:
-            producer = _Producer(batch.producer_epoch, first_epoch=batch.producer_epoch)
-            self._producers[batch.producer_id] = producer
+            producer = self._producers[batch.producer_id] = _Producer(epoch, first_epoch=epoch)
             if len(self._producers) > MAX_PRODUCERS:
                 self._producers.popitem(last=False)
         else:
             self._producers.move_to_end(batch.producer_id)
-        if batch.producer_epoch < producer.epoch:
-            findings.append(
-                found(
-                    Severity.WARNING,
-                    FindingReason.PRODUCER_EPOCH_ORDER,
-                    f"producer {batch.producer_id}: epoch {producer.epoch} is followed by "
-                    f"{batch.producer_epoch}",
-                )
-            )
-        if batch.producer_epoch != producer.epoch:
-            producer.epoch = batch.producer_epoch
+        if epoch < producer.epoch:
+            text = f"producer {batch.producer_id}: epoch {producer.epoch} is followed by {epoch}"
+            findings.append(at.warning(R.PRODUCER_EPOCH_ORDER, text))
+        if epoch != producer.epoch:
+            producer.epoch = epoch
             producer.epoch_changed = True
             producer.last_sequence = -1
         return producer, findings
@@ -243,13 +221,8 @@ class LogOrder:
         Returns:
             The transaction if it was aborted and records of it were seen, and findings.
         """
-
-        def found(severity: Severity, reason: FindingReason, message: str) -> Finding:
-            return Finding(
-                file, severity, Area.BATCH, reason, message, batch.position, batch.last_offset
-            )
-
-        producer, findings = self._producer(batch, found)
+        at = Place(file, Area.BATCH, batch.position, batch.last_offset)
+        producer, findings = self._producer(batch, at)
         aborted = None
         if aborts and producer.open_since is not None and producer.open_records:
             aborted = AbortedTransaction(
@@ -258,9 +231,3 @@ class LogOrder:
         producer.open_since, producer.open_records = None, 0
         producer.last_marker = batch.last_offset
         return aborted, findings
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    _Found = Callable[[Severity, FindingReason, str], Finding]

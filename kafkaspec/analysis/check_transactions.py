@@ -2,120 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
+from kafkaspec._generated.python.model.transaction_index import AbortedTransaction as Entry
+from kafkaspec.analysis.check_index import EntryCheck
 from kafkaspec.analysis.check_order import AbortedTransaction
-from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.analysis.findings import Area, Finding, Severity
+from kafkaspec.analysis.reasons import FindingReason as R
 
 if TYPE_CHECKING:
+    from kafkaspec.analysis.parts import Survey
     from kafkaspec.log.batch import Batch
 
 
-class TransactionEntry(Protocol):
-    """An entry of a transaction index."""
-
-    @property
-    def version(self) -> int: ...
-    @property
-    def producer_id(self) -> int: ...
-    @property
-    def first_offset(self) -> int: ...
-    @property
-    def last_offset(self) -> int: ...
-    @property
-    def last_stable_offset(self) -> int: ...
-
-
-class TransactionIndexCheck:
-    """Checks the entries of a transaction index against the batches, which come in order.
+class TransactionIndexCheck(EntryCheck[Entry]):
+    """Checks the entries of a transaction index.
 
     An entry is legal if compaction has removed its marker, but not if the log has something else at
     the marker's offset. An ABORT marker without an entry is a finding if records of its transaction
     are in the log.
-
-    Args:
-        entries: entries of the index, empty if there is no file.
-        file: path of the index, also if it does not exist.
-        segment_base: offset in the name of the segment, None if there is none.
-        entry_size: bytes of an entry, for the positions of findings.
     """
+
+    area = Area.TRANSACTION_INDEX
+    offset_name = "last_offset"
 
     def __init__(
         self,
-        entries: Sequence[TransactionEntry],
+        count: int,
+        entry: Callable[[int], Entry],
         file: str,
-        segment_base: int | None,
         entry_size: int,
+        segment_base: int | None,
     ) -> None:
-        self._entries = entries
-        self._file = file
+        """See ``EntryCheck``; ``segment_base`` is the offset in the name of the segment, if any."""
+        super().__init__(count, entry, file, entry_size)
         self._base = segment_base
-        self._entry_size = entry_size
-        self._next = 0
-        self._last_offset: int | None = None
-
-    def _found(
-        self, number: int, reason: FindingReason, text: str, severity: Severity = Severity.ERROR
-    ) -> Finding:
-        return Finding(
-            file=self._file,
-            severity=severity,
-            area=Area.TRANSACTION_INDEX,
-            reason=reason,
-            message=f"entry {number}: {text}",
-            position=number * self._entry_size,
-            offset=self._entries[number].last_offset,
-        )
 
     def order(self) -> Iterator[Finding]:
         """Check the entries against each other and the file name, without the log."""
         previous: int | None = None
-        for number, entry in enumerate(self._entries):
-            if previous is not None and entry.last_offset <= previous:
-                yield self._found(
-                    number,
-                    FindingReason.TRANSACTION_ORDER,
-                    f"last offset {previous} is followed by {entry.last_offset}",
-                )
-            previous = entry.last_offset
-            if self._base is not None and entry.last_offset < self._base:
-                yield self._found(
-                    number,
-                    FindingReason.TRANSACTION_ORDER,
-                    f"last offset {entry.last_offset} is below the {self._base} of the file name",
-                )
-            if entry.first_offset > entry.last_offset:
-                yield self._found(
-                    number,
-                    FindingReason.TRANSACTION_RANGE,
-                    f"first offset {entry.first_offset} is above last offset {entry.last_offset}",
-                )
+        for number, entry in enumerate(map(self._entry, range(self._count))):
+            first, last, stable = entry.first_offset, entry.last_offset, entry.last_stable_offset
+            if previous is not None and last <= previous:
+                text = f"last offset {previous} is followed by {last}"
+                yield self._found(number, R.TRANSACTION_ORDER, text)
+            previous = last
+            if self._base is not None and last < self._base:
+                text = f"last offset {last} is below the {self._base} of the file name"
+                yield self._found(number, R.TRANSACTION_ORDER, text)
+            if first > last:
+                text = f"first offset {first} is above last offset {last}"
+                yield self._found(number, R.TRANSACTION_RANGE, text)
             if entry.version != 0:
-                yield self._found(
-                    number,
-                    FindingReason.TRANSACTION_VERSION,
-                    f"version {entry.version} is not 0; Kafka reads only its first byte",
-                    Severity.WARNING,
-                )
-            if entry.first_offset < 0 or entry.last_stable_offset < 0:
-                yield self._found(
-                    number,
-                    FindingReason.TRANSACTION_RANGE,
-                    f"last stable offset {entry.last_stable_offset} differs from first offset "
-                    f"{entry.first_offset}",
-                )
-            if entry.last_stable_offset > entry.last_offset + 1:
-                yield self._found(
-                    number,
-                    FindingReason.TRANSACTION_RANGE,
-                    f"last stable offset {entry.last_stable_offset} is after its marker",
-                )
+                text = f"version {entry.version} is not 0; Kafka reads only its first byte"
+                yield self._found(number, R.TRANSACTION_VERSION, text, Severity.WARNING)
+            if first < 0 or stable < 0:
+                text = f"last stable offset {stable} differs from first offset {first}"
+                yield self._found(number, R.TRANSACTION_RANGE, text)
+            if stable > last + 1:
+                text = f"last stable offset {stable} is after its marker"
+                yield self._found(number, R.TRANSACTION_RANGE, text)
 
-    def resume(self, last_offset: int) -> None:
-        """Start as if the batches up to an offset had been checked."""
-        while self._next < len(self._entries):
-            if self._entries[self._next].last_offset > last_offset:
+    def resume(self, start: int, before: Survey) -> None:
+        while self._next < self._count:
+            if self._entry(self._next).last_offset > before.highest_last:
                 break
             self._next += 1
 
@@ -130,8 +81,8 @@ class TransactionIndexCheck:
             aborted: transaction that it ends, if records of it are in the log.
         """
         named = False
-        while self._next < len(self._entries):
-            number, entry = self._next, self._entries[self._next]
+        while self._next < self._count:
+            number, entry = self._next, self._entry(self._next)
             if entry.last_offset > batch.last_offset:
                 break
             self._next += 1
@@ -141,7 +92,7 @@ class TransactionIndexCheck:
             if not aborts or batch.producer_id != entry.producer_id:
                 yield self._found(
                     number,
-                    FindingReason.TRANSACTION_MARKER,
+                    R.TRANSACTION_MARKER,
                     f"there is no ABORT marker of producer {entry.producer_id} "
                     f"at offset {entry.last_offset}",
                 )
@@ -150,35 +101,28 @@ class TransactionIndexCheck:
             if aborted is not None and entry.first_offset <= aborted.previous_marker:
                 yield self._found(
                     number,
-                    FindingReason.TRANSACTION_RANGE,
+                    R.TRANSACTION_RANGE,
                     f"begins at offset {entry.first_offset}, but the producer ended another "
                     f"transaction at {aborted.previous_marker}, whose records are withheld",
                 )
             if aborted is not None and entry.first_offset > aborted.first_offset:
                 yield self._found(
                     number,
-                    FindingReason.TRANSACTION_RANGE,
+                    R.TRANSACTION_RANGE,
                     f"begins at offset {entry.first_offset}, but the transaction has records "
                     f"from {aborted.first_offset} on",
                     Severity.WARNING,
                 )
         if aborted is not None and not named:
-            yield Finding(
-                file=self._file,
-                severity=Severity.ERROR,
-                area=Area.TRANSACTION_INDEX,
-                reason=FindingReason.TRANSACTION_MISSING,
-                message=f"the transaction of producer {aborted.producer_id} from offset "
+            yield self._place.error(
+                R.TRANSACTION_MISSING,
+                f"the transaction of producer {aborted.producer_id} from offset "
                 f"{aborted.first_offset}, aborted at {aborted.last_offset}, has no entry",
                 offset=aborted.last_offset,
             )
-        self._last_offset = batch.last_offset
 
     def finish(self) -> Iterator[Finding]:
         """Check the rest at the end of the log."""
-        for number in range(self._next, len(self._entries)):
-            yield self._found(
-                number,
-                FindingReason.TRANSACTION_MARKER,
-                f"last offset {self._entries[number].last_offset} is after the end of the log",
-            )
+        for number in range(self._next, self._count):
+            text = f"last offset {self._entry(number).last_offset} is after the end of the log"
+            yield self._found(number, R.TRANSACTION_MARKER, text)

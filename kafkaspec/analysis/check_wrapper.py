@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafkaspec._generated.python.model.recordbatch import LegacyMessage
-from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.analysis.findings import Area, Finding, Place
+from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.layout.framing import FRAMING, message_size
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.legacy import has_relative_offsets
@@ -15,15 +16,8 @@ def check_slack(batch: Batch, file: str) -> Iterator[Finding]:
     """Report bytes of an entry after its value. The checksum covers them."""
     if isinstance(batch.message, LegacyMessage) and len(batch.message.unused):
         left = len(batch.message.unused)
-        yield Finding(
-            file,
-            Severity.WARNING,
-            Area.BATCH,
-            FindingReason.TRAILING_BYTES,
-            f"{left} bytes after the value are ignored",
-            batch.end - left,
-            batch.last_offset,
-        )
+        place = Place(file, Area.BATCH, batch.end - left, batch.last_offset)
+        yield place.warning(R.TRAILING_BYTES, f"{left} bytes after the value are ignored")
 
 
 def check_surplus(batch: Batch, file: str) -> Iterator[Finding]:
@@ -40,26 +34,11 @@ def check_surplus(batch: Batch, file: str) -> Iterator[Finding]:
             break
         position = end
     left = len(payload) - position
-    if not left:
-        return
-    if left < FRAMING:
-        severity, message = Severity.WARNING, f"{left} bytes after the last message are ignored"
-    else:
-        severity, message = (
-            Severity.ERROR,
-            f"the last message is cut after {left} bytes and silently dropped"
-            + (
-                ", which moves the offsets of all others up by one"
-                if has_relative_offsets(batch.kind)
-                else ""
-            ),
-        )
-    yield Finding(
-        file,
-        severity,
-        Area.WRAPPER,
-        FindingReason.TRAILING_BYTES,
-        message,
-        batch.position,
-        batch.last_offset,
-    )
+    place = Place(file, Area.WRAPPER, batch.position, batch.last_offset)
+    if left >= FRAMING:
+        message = f"the last message is cut after {left} bytes and silently dropped"
+        if has_relative_offsets(batch.kind):
+            message += ", which moves the offsets of all others up by one"
+        yield place.error(R.TRAILING_BYTES, message)
+    elif left:
+        yield place.warning(R.TRAILING_BYTES, f"{left} bytes after the last message are ignored")

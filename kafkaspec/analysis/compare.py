@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from kafkaspec.analysis.check_batch import content_area
-from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.analysis.findings import Area, Finding, Place
+from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
@@ -72,23 +73,16 @@ class CodecComparison:
 
     def _found(self, item: Batch | KafkaSpecError, codec: str, difference: str) -> Finding:
         if isinstance(item, Batch):
-            area, position, offset = content_area(item), item.position, item.last_offset
-            return self._finding(area, codec, difference, position, offset)
-        return self._finding(Area.BATCH, codec, difference, item.offset, None)
+            place = Place(self._file, content_area(item), item.position, item.last_offset)
+        else:
+            place = Place(self._file, Area.BATCH, item.offset)
+        return disagreement(place, self._first, codec, difference)
 
-    def _finding(
-        self, area: Area, codec: str, difference: str, position: int | None, offset: int | None
-    ) -> Finding:
-        return Finding(
-            file=self._file,
-            severity=Severity.ERROR,
-            area=area,
-            reason=FindingReason.CODECS_DISAGREE,
-            message=f"{self._first} and {codec} disagree: {difference}",
-            position=position,
-            offset=offset,
-            codec=codec,
-        )
+
+def disagreement(place: Place, first: str, codec: str, difference: str) -> Finding:
+    """Return the finding for a difference between two codecs."""
+    text = f"{first} and {codec} disagree: {difference}"
+    return place.error(R.CODECS_DISAGREE, text, codec=codec)
 
 
 def error_key(error: KafkaSpecError) -> tuple[object, ...]:
@@ -101,6 +95,16 @@ def describe_error(error: KafkaSpecError) -> str:
     return f"{error.reason} at byte {error.offset} {error.path}"
 
 
+def _errors_differ(mine: object, its: object, reads: str) -> str:
+    """Return how two results differ of which one at least is an error; "" if they do not."""
+    errors = [item for item in (mine, its) if isinstance(item, KafkaSpecError)]
+    if len(errors) == 1:
+        return f"one {reads}, the other reports {describe_error(errors[0])}"
+    if len(set(map(error_key, errors))) == 1:
+        return ""
+    return ", or ".join(map(describe_error, errors))
+
+
 def _items_differ(item: Batch | KafkaSpecError, other: Batch | KafkaSpecError | None) -> str:
     if other is None:
         return "the other one ends here"
@@ -108,28 +112,15 @@ def _items_differ(item: Batch | KafkaSpecError, other: Batch | KafkaSpecError | 
         if (item.position, item.size) != (other.position, other.size):
             return f"the batch is at {item.position} or {other.position}"
         return "" if item.message == other.message else "the headers differ"
-    if isinstance(item, KafkaSpecError) and isinstance(other, KafkaSpecError):
-        if error_key(item) == error_key(other):
-            return ""
-        return f"{describe_error(item)}, or {describe_error(other)}"
-    refusal = item if isinstance(item, KafkaSpecError) else other
-    assert isinstance(refusal, KafkaSpecError)
-    return f"one reads it, the other reports {describe_error(refusal)}"
+    return _errors_differ(item, other, "reads it")
 
 
 def _contents_differ(content: Content, other: Content) -> str:
-    if isinstance(content, KafkaSpecError) and isinstance(other, KafkaSpecError):
-        if error_key(content) == error_key(other):
-            return ""
-        return f"{describe_error(content)}, or {describe_error(other)}"
     if isinstance(content, KafkaSpecError) or isinstance(other, KafkaSpecError):
-        refusal = content if isinstance(content, KafkaSpecError) else other
-        assert isinstance(refusal, KafkaSpecError)
-        return f"one reads the records, the other reports {describe_error(refusal)}"
+        return _errors_differ(content, other, "reads the records")
     if content == other:
         return ""
     for mine, its in zip_longest(content, other):
         if mine != its:
-            offset = (mine or its).offset
-            return f"the record with offset {offset} differs"
+            return f"the record with offset {(mine or its).offset} differs"
     return "the records differ"

@@ -8,8 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from kafkaspec.analysis.compare import describe_error, error_key
-from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.analysis.compare import describe_error, disagreement, error_key
+from kafkaspec.analysis.findings import Area, Finding, Place
 from kafkaspec.analysis.report import FileKind
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
@@ -32,17 +32,10 @@ def compare_sidecar(path: Path, kind: FileKind, codecs: tuple[str, ...]) -> Iter
     for codec in others:
         pairs = zip_longest(_entries(path, kind, first), _entries(path, kind, codec))
         for number, (mine, its) in enumerate(pairs):
-            if _same(mine, its):
-                continue
-            yield Finding(
-                os.fspath(path),
-                Severity.ERROR,
-                Area(str(kind)),
-                FindingReason.CODECS_DISAGREE,
-                f"{first} and {codec} disagree: entry {number} is {_text(mine)}, or {_text(its)}",
-                codec=codec,
-            )
-            break
+            if not _same(mine, its):
+                text = f"entry {number} is {_text(mine)}, or {_text(its)}"
+                yield disagreement(Place(os.fspath(path), Area(kind)), first, codec, text)
+                break
 
 
 def _entries(path: Path, kind: FileKind, codec: str) -> Iterator[Any]:

@@ -15,8 +15,6 @@ The sources for text files are ``LogManager.loadLogs``, ``LogLoader``,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 
@@ -27,445 +25,320 @@ _CUT = (
     "Recovery cuts the log here: every intact batch after it, and every later segment, is lost. "
     "A clean start does not look."
 )
-_KEPT = "Recovery checks checksum and offsets only: the batch stays in the log, unreadable."
 _UNSEEN = "Nothing: recovery does not compare it."
 _REFUSED = "Refuses to open the log when it recovers this segment."
+_MISSING_AT_END = "Does not get the records that are missing at the end."
 
-_CUTS = Consequence(_STUCK, _CUT, BrokerAction.CUTS_LOG)
-_KEEPS = Consequence(_STUCK, _KEPT, BrokerAction.KEEPS_UNREADABLE)
-_ACCEPTED = Consequence(_FINE, _UNSEEN, BrokerAction.NOTHING)
-_TAIL = Consequence(
-    "Takes it for the end of the log, without an error.",
-    "Recovery cuts these bytes off, as after every unclean stop; if later segments exist, "
-    "they are deleted with them.",
-    BrokerAction.CUTS_LOG,
-)
+_ACCEPTED = Consequence(_FINE, _UNSEEN)
 _WRONG_OFFSETS = Consequence(
     "Takes the offsets as they stand; a consumer can be sent records that it has had.",
     "Recovery empties the whole segment if an index entry is due here, otherwise it keeps it.",
     BrokerAction.EMPTIES_SEGMENT,
 )
-_OUT_OF_RANGE = Consequence("Takes the offsets as they stand.", _REFUSED, BrokerAction.REFUSES_LOG)
 _WRAPPER = Consequence(_STUCK, _REFUSED, BrokerAction.REFUSES_LOG)
-_HIDDEN = Consequence(
-    "Look-ups through the index miss records that are in the log.",
-    "A clean start trusts the index as it is: records after it are not found, or are "
-    "overwritten. Recovery rebuilds it.",
-    BrokerAction.HIDES_RECORDS,
-)
-_TIME_HIDDEN = Consequence(
-    "Look-ups by timestamp give a wrong offset; reading by offset is not affected.",
-    "Does not check the time index. Recovery rebuilds it.",
-    BrokerAction.HIDES_RECORDS,
-)
 _INDEX_HARMLESS = Consequence(
     "Look-ups find the same records.",
     "Brokers up to 2.2 may recover the segment; later ones do not look.",
-    BrokerAction.NOTHING,
 )
-_SNAPSHOT = Consequence(
+_OFFLINE = Consequence(
     _NO_READER,
-    "Silently drops the snapshot and uses an older one: producers are forgotten, and a "
-    "transaction begun in an earlier segment may be missing from a rebuilt transaction index.",
-    BrokerAction.FORGETS_PRODUCERS,
-)
-_LEFTOVER = Consequence(
-    _NO_READER, "Deletes it, or puts it in place, at the next start.", BrokerAction.DELETES_FILE
-)
-_NOTHING = Consequence(_NO_READER, "Nothing.", BrokerAction.NOTHING)
-_OURS = Consequence("Not known.", "Not known.", BrokerAction.NOTHING)
-
-_OFFLINE = (
     "Takes the whole log directory offline, with all partitions in it; where a number is "
-    "malformed, the broker stops."
-)
-_OFFSETS_OFFLINE = (
-    "Takes the whole log directory offline; where only a number is malformed, it goes on as if "
-    "the file were empty."
+    "malformed, the broker stops.",
+    BrokerAction.REFUSES_LOG,
 )
 
-_TEXT_AREAS: dict[Area, Consequence] = {
-    Area.LEADER_EPOCH_CHECKPOINT: Consequence(_NO_READER, _OFFLINE, BrokerAction.REFUSES_LOG),
-    Area.PARTITION_METADATA: Consequence(_NO_READER, _OFFLINE, BrokerAction.REFUSES_LOG),
-    Area.QUORUM_STATE: Consequence(
-        _NO_READER, "The node does not start.", BrokerAction.REFUSES_START
-    ),
-    Area.HIGH_WATERMARKS: Consequence(_NO_READER, _OFFSETS_OFFLINE, BrokerAction.REFUSES_LOG),
-    Area.RECOVERY_POINTS: Consequence(_NO_READER, _OFFSETS_OFFLINE, BrokerAction.REFUSES_LOG),
-    Area.LOG_START_OFFSETS: Consequence(_NO_READER, _OFFSETS_OFFLINE, BrokerAction.REFUSES_LOG),
-    Area.CLEANER_OFFSETS: Consequence(_NO_READER, _OFFSETS_OFFLINE, BrokerAction.REFUSES_LOG),
-    Area.META_PROPERTIES: Consequence(
+# Kafka 0.7: ``ByteBufferMessageSet``, ``FileMessageSet.recover``, ``Log.validateSegments``.
+_STUCK_0_7 = "A consumer fails at this message and does not get past it by itself."
+_CUT_0_7 = "Recovery cuts these bytes off. Without it, new messages are appended after them."
+
+_Rows = dict[tuple[R, ...], Consequence]
+"""By reasons; () stands for all others."""
+
+_OFFSET_CHECKPOINT: _Rows = {
+    (): Consequence(
         _NO_READER,
-        "Does not start, or not with this log directory.",
-        BrokerAction.REFUSES_START,
+        "Takes the whole log directory offline; where only a number is malformed, it goes on as if "
+        "the file were empty.",
+        BrokerAction.REFUSES_LOG,
     ),
-    Area.CLEAN_SHUTDOWN: Consequence(
-        _NO_READER,
-        "Takes the stop for a clean one, and registers without the epoch it had before.",
-        BrokerAction.NOTHING,
+    (R.CHECKPOINT_PARTITION,): Consequence(
+        "Does not find the partition here.",
+        "Ignores the entry, and omits it when it writes the file again.",
+    ),
+    (R.CHECKPOINT_DUPLICATE,): Consequence(_NO_READER, "Takes the last entry."),
+}
+"""For all of them."""
+
+_EVERYWHERE: _Rows = {
+    (R.CODECS_DISAGREE,): Consequence("Not known.", "Not known."),
+    (R.MORE,): Consequence("As above.", "As above."),
+    (R.UNREADABLE,): Consequence(
+        "Cannot be said.",
+        "Fails as well, if it runs with the same rights.",
+        BrokerAction.REFUSES_LOG,
     ),
 }
-"""Defaults for files that cannot be parsed, unless the table below has an entry."""
+"""For every area."""
 
-_OFFSET_AREAS = (
-    Area.HIGH_WATERMARKS,
-    Area.RECOVERY_POINTS,
-    Area.LOG_START_OFFSETS,
-    Area.CLEANER_OFFSETS,
-)
-
-_ROWS: Iterable[tuple[Area, R, Consequence]] = (
-    (
-        Area.LEADER_EPOCH_CHECKPOINT,
-        R.LEADER_EPOCH_ORDER,
-        Consequence(
+_TABLE: dict[Area, _Rows] = {
+    Area.BATCH: {
+        (): Consequence(_STUCK, _CUT, BrokerAction.CUTS_LOG),
+        (R.TORN_TAIL, R.SHORT_TAIL, R.TRUNCATED): Consequence(
+            "Takes it for the end of the log, without an error.",
+            "Recovery cuts these bytes off, as after every unclean stop; if later segments exist, "
+            "they are deleted with them.",
+            BrokerAction.CUTS_LOG,
+        ),
+        (R.ZERO_TAIL,): Consequence(
+            "Fails there with a corrupt record, unless the broker knows where the log ends.",
+            "Recovery cuts the zeros off. A clean start keeps them, as of a preallocated file.",
+            BrokerAction.CUTS_LOG,
+        ),
+        (R.OFFSET_BELOW_BASE, R.OFFSET_ABOVE_RANGE): Consequence(
+            "Takes the offsets as they stand.", _REFUSED, BrokerAction.REFUSES_LOG
+        ),
+        (R.OFFSET_ORDER, R.LAST_OFFSET): _WRONG_OFFSETS,
+        (
+            R.PRODUCER_FIELDS,
+            R.SEQUENCE_ORDER,
+            R.PRODUCER_EPOCH_ORDER,
+            R.LEADER_EPOCH_ORDER,
+        ): Consequence(
+            _FINE,
+            "Nothing: sequences and epochs are checked when a producer sends, not on loading.",
+        ),
+        (R.TRANSACTION_STATE,): Consequence(_FINE, _REFUSED, BrokerAction.REFUSES_LOG),
+        (R.TRAILING_BYTES, R.MAX_TIMESTAMP): _ACCEPTED,
+    },
+    Area.RECORDS: {
+        (): Consequence(
+            _STUCK,
+            "Recovery checks checksum and offsets only: the batch stays in the log, unreadable.",
+            BrokerAction.KEEPS_UNREADABLE,
+        ),
+        (R.RECORD_OFFSET_ORDER, R.RECORD_OFFSET_RANGE, R.MAX_TIMESTAMP): _ACCEPTED,
+        (R.BASE_TIMESTAMP, R.HEADER_KEY_ENCODING, R.UNKNOWN_CONTROL_TYPE): _ACCEPTED,
+        (R.IGNORED_PAYLOAD,): Consequence(
+            "Takes the batch for empty and never looks at these bytes.", _UNSEEN
+        ),
+        (R.CONTROL_RECORD,): _WRAPPER,
+    },
+    Area.WRAPPER: {
+        (): _WRAPPER,
+        (R.RECORD_OFFSET_ORDER, R.RECORD_OFFSET_RANGE, R.MAX_TIMESTAMP): _ACCEPTED,
+        (R.TRAILING_BYTES,): _ACCEPTED,
+        (R.CHECKSUM_MISMATCH,): Consequence(
+            "Consumers check the inner messages only; a follower refuses the batch.",
+            _CUT,
+            BrokerAction.CUTS_LOG,
+        ),
+    },
+    Area.MESSAGE: {
+        (): Consequence(
+            _STUCK_0_7,
+            "Recovery cuts the last segment here: every intact message after it is lost. A clean "
+            "start does not look, and no start looks at earlier segments.",
+            BrokerAction.CUTS_LOG,
+        ),
+        (R.TORN_TAIL, R.SHORT_TAIL, R.TRUNCATED): Consequence(
+            "Takes it for the end of the log.", _CUT_0_7, BrokerAction.CUTS_LOG
+        ),
+        (R.ZERO_TAIL,): Consequence(
+            "Fails there with an exception.", _CUT_0_7, BrokerAction.CUTS_LOG
+        ),
+        (R.INVALID_VALUE, R.OVERRUN): Consequence(
+            _STUCK_0_7,
+            "Recovery of the last segment fails with an exception, and the broker does not start. "
+            "A clean start does not look. Only where the size is below 5, recovery cuts the log "
+            "here.",
+            BrokerAction.REFUSES_START,
+        ),
+        (R.SEGMENT_POSITION,): Consequence(
+            "Offsets of messages are not those that they were written with.",
+            "Does not start: the segments do not validate.",
+            BrokerAction.REFUSES_START,
+        ),
+    },
+    Area.MESSAGE_SET: {
+        (): Consequence(
+            _STUCK_0_7,
+            "Recovery checks the checksum of the set only: it stays in the log, unreadable.",
+            BrokerAction.KEEPS_UNREADABLE,
+        ),
+        (R.TRAILING_BYTES,): Consequence("Drops it in silence.", "Nothing: it does not look."),
+    },
+    Area.OFFSET_INDEX: {
+        (): Consequence(
+            "Look-ups through the index miss records that are in the log.",
+            "A clean start trusts the index as it is: records after it are not found, or are "
+            "overwritten. Recovery rebuilds it.",
+            BrokerAction.HIDES_RECORDS,
+        ),
+        (R.INDEX_KEY, R.INDEX_SIZE, R.INDEX_SANITY): _INDEX_HARMLESS,
+        (R.MISSING_INDEX,): Consequence(
+            "Not affected.",
+            "Recovers the segment, which rebuilds the index.",
+            BrokerAction.REBUILDS_INDEX,
+        ),
+    },
+    Area.TIME_INDEX: {
+        (): Consequence(
+            "Look-ups by timestamp give a wrong offset; reading by offset is not affected.",
+            "Does not check the time index. Recovery rebuilds it.",
+            BrokerAction.HIDES_RECORDS,
+        ),
+        (R.INDEX_SIZE, R.INDEX_SANITY): _INDEX_HARMLESS,
+        (R.MISSING_INDEX,): Consequence(
+            "Look-ups by timestamp use the modification time of the segment.",
+            "Creates an empty one.",
+        ),
+    },
+    Area.TRANSACTION_INDEX: {
+        (): Consequence(
+            "With read_committed, records of aborted transactions may be delivered, or committed "
+            "ones withheld.",
+            "Trusts the index unless an entry lies below the segment, then recovers the segment.",
+            BrokerAction.HIDES_RECORDS,
+        ),
+        (R.INVALID_VALUE, R.UNSUPPORTED_VERSION): Consequence(
+            "Fetches with read_committed fail.",
+            "Refuses to open the log.",
+            BrokerAction.REFUSES_LOG,
+        ),
+        (R.TRANSACTION_VERSION,): Consequence(_FINE, "Does not notice."),
+        (R.INDEX_SIZE,): Consequence("Ignores the part of an entry.", "Ignores it."),
+    },
+    Area.PRODUCER_SNAPSHOT: {
+        (): Consequence(
+            _NO_READER,
+            "Silently drops the snapshot and uses an older one: producers are forgotten, and a "
+            "transaction begun in an earlier segment may be missing from a rebuilt transaction "
+            "index.",
+            BrokerAction.FORGETS_PRODUCERS,
+        ),
+        (R.SNAPSHOT_CONTENT, R.TRAILING_BYTES): Consequence(_NO_READER, "Takes it as it is."),
+    },
+    Area.KRAFT_SNAPSHOT: {
+        (): Consequence(
+            "A controller or broker that loads the snapshot fails.",
+            "Does not look at it when the log is opened.",
+        ),
+    },
+    Area.LEADER_EPOCH_CHECKPOINT: {
+        (): _OFFLINE,
+        (R.LEADER_EPOCH_ORDER,): Consequence(
             "A consumer or follower that requests the end of an epoch can get a wrong answer.",
             "Drops the entries that contradict a later one.",
             BrokerAction.RESETS_OFFSET,
         ),
-    ),
-    *(
-        (
-            Area.LEADER_EPOCH_CHECKPOINT,
-            reason,
-            Consequence(
-                "A follower that requests the end of an epoch gets a wrong answer, and can cut its "
-                "log too early or too late.",
-                "A clean start trusts the checkpoint. Recovery adds epochs, and corrects none.",
-                BrokerAction.NOTHING,
-            ),
-        )
-        for reason in (R.LEADER_EPOCH_MISSING, R.LEADER_EPOCH_START)
-    ),
-    (
-        Area.LEADER_EPOCH_CHECKPOINT,
-        R.CHECKPOINT_BEYOND_LOG,
-        Consequence(_NO_READER, "Drops the entry.", BrokerAction.RESETS_OFFSET),
-    ),
-    (
-        Area.PARTITION_METADATA,
-        R.TOPIC_ID,
-        Consequence(
+        (R.LEADER_EPOCH_MISSING, R.LEADER_EPOCH_START): Consequence(
+            "A follower that requests the end of an epoch gets a wrong answer, and can cut its "
+            "log too early or too late.",
+            "A clean start trusts the checkpoint. Recovery adds epochs, and corrects none.",
+        ),
+        (R.CHECKPOINT_BEYOND_LOG,): Consequence(
+            _NO_READER, "Drops the entry.", BrokerAction.RESETS_OFFSET
+        ),
+    },
+    Area.PARTITION_METADATA: {
+        (): _OFFLINE,
+        (R.TOPIC_ID,): Consequence(
             "The partition has no leader here, or a topic that was deleted seems to be back.",
             "With KRaft, takes the directory for a stray one and deletes it later; with "
             "ZooKeeper, refuses to become leader or follower.",
             BrokerAction.DELETES_LOG,
         ),
-    ),
-    (
-        Area.QUORUM_STATE,
-        R.QUORUM_EPOCH,
-        Consequence(
+    },
+    Area.QUORUM_STATE: {
+        (): Consequence(_NO_READER, "The node does not start.", BrokerAction.REFUSES_START),
+        (R.QUORUM_EPOCH,): Consequence(
             _NO_READER,
             "Takes the epoch of the log, and forgets its vote.",
             BrokerAction.RESETS_OFFSET,
         ),
-    ),
-    (
-        Area.HIGH_WATERMARKS,
-        R.CHECKPOINT_BEYOND_LOG,
-        Consequence(
-            "Does not get the records that are missing at the end.",
+    },
+    Area.HIGH_WATERMARKS: {
+        **_OFFSET_CHECKPOINT,
+        (R.CHECKPOINT_BEYOND_LOG,): Consequence(
+            _MISSING_AT_END,
             "Uses the end of the log instead: records that were committed are missing in "
             "this replica.",
             BrokerAction.RESETS_OFFSET,
         ),
-    ),
-    (
-        Area.RECOVERY_POINTS,
-        R.CHECKPOINT_BEYOND_LOG,
-        Consequence(
-            "Does not get the records that are missing at the end.",
+    },
+    Area.RECOVERY_POINTS: {
+        **_OFFSET_CHECKPOINT,
+        (R.CHECKPOINT_BEYOND_LOG,): Consequence(
+            _MISSING_AT_END,
             "After an unclean stop it checks no segment before this offset, and so none at "
             "all; then it uses the end of the log instead.",
             BrokerAction.RESETS_OFFSET,
         ),
-    ),
-    (
-        Area.LOG_START_OFFSETS,
-        R.CHECKPOINT_BEYOND_LOG,
-        Consequence(
+    },
+    Area.LOG_START_OFFSETS: {
+        **_OFFSET_CHECKPOINT,
+        (R.CHECKPOINT_BEYOND_LOG,): Consequence(
             "Gets none of the records that are there.",
             "Deletes all segments of the partition, and starts an empty one at this offset.",
             BrokerAction.DELETES_LOG,
         ),
-    ),
-    (
-        Area.LOG_START_OFFSETS,
-        R.CHECKPOINT_BELOW_LOG,
-        Consequence(
+        (R.CHECKPOINT_BELOW_LOG,): Consequence(
             "Reads from the first segment on, or from remote storage where that is used.",
             "Uses the first segment instead, unless remote storage is used.",
             BrokerAction.RESETS_OFFSET,
         ),
-    ),
-    (
-        Area.CLEANER_OFFSETS,
-        R.CHECKPOINT_BEYOND_LOG,
-        Consequence(
+    },
+    Area.CLEANER_OFFSETS: {
+        **_OFFSET_CHECKPOINT,
+        (R.CHECKPOINT_BEYOND_LOG,): Consequence(
             "Not affected.",
             "Compaction begins at the start of the log again.",
             BrokerAction.RESETS_OFFSET,
         ),
-    ),
-    *(
-        (
-            area,
-            R.CHECKPOINT_PARTITION,
-            Consequence(
-                "Does not find the partition here.",
-                "Ignores the entry, and omits it when it writes the file again.",
-                BrokerAction.NOTHING,
-            ),
-        )
-        for area in _OFFSET_AREAS
-    ),
-    *(
-        (
-            area,
-            R.CHECKPOINT_DUPLICATE,
-            Consequence(_NO_READER, "Takes the last entry.", BrokerAction.NOTHING),
-        )
-        for area in _OFFSET_AREAS
-    ),
-    *(
-        (
-            Area.META_PROPERTIES,
-            reason,
-            Consequence(_NO_READER, "Does not start.", BrokerAction.REFUSES_START),
-        )
-        for reason in (R.OTHER_CLUSTER, R.OTHER_NODE, R.DIRECTORY_ID)
-    ),
-    (
-        Area.CLEAN_SHUTDOWN,
-        R.UNCLEAN_STOP,
-        Consequence(
+    },
+    Area.META_PROPERTIES: {
+        (): Consequence(
+            _NO_READER,
+            "Does not start, or not with this log directory.",
+            BrokerAction.REFUSES_START,
+        ),
+        (R.OTHER_CLUSTER, R.OTHER_NODE, R.DIRECTORY_ID): Consequence(
+            _NO_READER, "Does not start.", BrokerAction.REFUSES_START
+        ),
+    },
+    Area.CLEAN_SHUTDOWN: {
+        (): Consequence(
+            _NO_READER,
+            "Takes the stop for a clean one, and registers without the epoch it had before.",
+        ),
+        (R.UNCLEAN_STOP,): Consequence(
             "Not affected.",
             "Recovers the segments from the recovery point on: it cuts the log at the first batch "
             "that is damaged, and rebuilds their indexes.",
             BrokerAction.RECOVERS_LOG,
         ),
-    ),
-)
-
-_TEXT_CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
-    (area, reason): consequence for area, reason, consequence in _ROWS
+    },
+    Area.FILES: {
+        (): Consequence(_NO_READER, "Nothing."),
+        (R.LEFTOVER, R.ORPHAN_FILE): Consequence(
+            _NO_READER,
+            "Deletes it, or puts it in place, at the next start.",
+            BrokerAction.DELETES_FILE,
+        ),
+        (R.SEGMENT_OVERLAP,): _WRONG_OFFSETS,
+        (R.FILE_NAME,): Consequence(_FINE, "Nothing."),
+    },
 }
-"""By area and reason, for the text files."""
-
-_STUCK_0_7 = "A consumer fails at this message and does not get past it by itself."
-_CUT_0_7 = (
-    "Recovery cuts the last segment here: every intact message after it is lost. A clean start "
-    "does not look, and no start looks at earlier segments."
-)
-_NO_START_0_7 = (
-    "Recovery of the last segment fails with an exception, and the broker does not start. A clean "
-    "start does not look."
-)
-_TAIL_0_7 = Consequence(
-    "Takes it for the end of the log.",
-    "Recovery cuts these bytes off. Without it, new messages are appended after them.",
-    BrokerAction.CUTS_LOG,
-)
-"""Kafka 0.7: ``ByteBufferMessageSet``, ``FileMessageSet.recover``, ``Log.validateSegments``."""
-
-_BY_AREA: dict[Area, Consequence] = {
-    Area.BATCH: _CUTS,
-    Area.RECORDS: _KEEPS,
-    Area.WRAPPER: _WRAPPER,
-    Area.MESSAGE: Consequence(_STUCK_0_7, _CUT_0_7, BrokerAction.CUTS_LOG),
-    Area.MESSAGE_SET: Consequence(
-        _STUCK_0_7,
-        "Recovery checks the checksum of the set only: it stays in the log, unreadable.",
-        BrokerAction.KEEPS_UNREADABLE,
-    ),
-    Area.OFFSET_INDEX: _HIDDEN,
-    Area.TIME_INDEX: _TIME_HIDDEN,
-    Area.TRANSACTION_INDEX: Consequence(
-        "With read_committed, records of aborted transactions may be delivered, or committed "
-        "ones withheld.",
-        "Trusts the index unless an entry lies below the segment, then recovers the segment.",
-        BrokerAction.HIDES_RECORDS,
-    ),
-    Area.PRODUCER_SNAPSHOT: _SNAPSHOT,
-    Area.KRAFT_SNAPSHOT: Consequence(
-        "A controller or broker that loads the snapshot fails.",
-        "Does not look at it when the log is opened.",
-        BrokerAction.NOTHING,
-    ),
-    **_TEXT_AREAS,
-    Area.FILES: _NOTHING,
-}
-"""Defaults for areas, unless the table below has an entry."""
-
-
-def _rows(
-    area: Area, reasons: Iterable[R], consequence: Consequence
-) -> dict[tuple[Area, R], Consequence]:
-    return {(area, reason): consequence for reason in reasons}
-
 
 CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
-    **_rows(Area.BATCH, (R.TORN_TAIL, R.SHORT_TAIL, R.TRUNCATED), _TAIL),
-    **_rows(
-        Area.BATCH,
-        (R.ZERO_TAIL,),
-        Consequence(
-            "Fails there with a corrupt record, unless the broker knows where the log ends.",
-            "Recovery cuts the zeros off. A clean start keeps them, as of a preallocated file.",
-            BrokerAction.CUTS_LOG,
-        ),
-    ),
-    **_rows(Area.BATCH, (R.OFFSET_BELOW_BASE, R.OFFSET_ABOVE_RANGE), _OUT_OF_RANGE),
-    **_rows(Area.BATCH, (R.OFFSET_ORDER, R.LAST_OFFSET), _WRONG_OFFSETS),
-    **_rows(
-        Area.BATCH,
-        (R.PRODUCER_FIELDS, R.SEQUENCE_ORDER, R.PRODUCER_EPOCH_ORDER, R.LEADER_EPOCH_ORDER),
-        Consequence(
-            _FINE,
-            "Nothing: sequences and epochs are checked when a producer sends, not on loading.",
-            BrokerAction.NOTHING,
-        ),
-    ),
-    **_rows(
-        Area.BATCH,
-        (R.TRANSACTION_STATE,),
-        Consequence(_FINE, _REFUSED, BrokerAction.REFUSES_LOG),
-    ),
-    **_rows(Area.BATCH, (R.TRAILING_BYTES, R.MAX_TIMESTAMP), _ACCEPTED),
-    **_rows(
-        Area.WRAPPER,
-        (R.MAX_TIMESTAMP, R.TRAILING_BYTES, R.RECORD_OFFSET_ORDER, R.RECORD_OFFSET_RANGE),
-        _ACCEPTED,
-    ),
-    **_rows(
-        Area.WRAPPER,
-        (R.CHECKSUM_MISMATCH,),
-        Consequence(
-            "Consumers check the inner messages only; a follower refuses the batch.",
-            _CUT,
-            BrokerAction.CUTS_LOG,
-        ),
-    ),
-    **_rows(Area.MESSAGE, (R.TORN_TAIL, R.SHORT_TAIL, R.TRUNCATED), _TAIL_0_7),
-    **_rows(
-        Area.MESSAGE,
-        (R.ZERO_TAIL,),
-        Consequence("Fails there with an exception.", _TAIL_0_7.broker, BrokerAction.CUTS_LOG),
-    ),
-    **_rows(
-        Area.MESSAGE,
-        (R.INVALID_VALUE, R.OVERRUN),
-        Consequence(
-            _STUCK_0_7,
-            f"{_NO_START_0_7} Only where the size is below 5, recovery cuts the log here.",
-            BrokerAction.REFUSES_START,
-        ),
-    ),
-    **_rows(
-        Area.MESSAGE,
-        (R.SEGMENT_POSITION,),
-        Consequence(
-            "Offsets of messages are not those that they were written with.",
-            "Does not start: the segments do not validate.",
-            BrokerAction.REFUSES_START,
-        ),
-    ),
-    **_rows(
-        Area.MESSAGE_SET,
-        (R.TRAILING_BYTES,),
-        Consequence("Drops it in silence.", "Nothing: it does not look.", BrokerAction.NOTHING),
-    ),
-    **_rows(
-        Area.RECORDS,
-        (
-            R.RECORD_OFFSET_ORDER,
-            R.RECORD_OFFSET_RANGE,
-            R.MAX_TIMESTAMP,
-            R.BASE_TIMESTAMP,
-            R.HEADER_KEY_ENCODING,
-            R.UNKNOWN_CONTROL_TYPE,
-        ),
-        _ACCEPTED,
-    ),
-    **_rows(
-        Area.RECORDS,
-        (R.IGNORED_PAYLOAD,),
-        Consequence(
-            "Takes the batch for empty and never looks at these bytes.",
-            _UNSEEN,
-            BrokerAction.NOTHING,
-        ),
-    ),
-    **_rows(Area.RECORDS, (R.CONTROL_RECORD,), _WRAPPER),
-    **_rows(
-        Area.OFFSET_INDEX,
-        (R.INDEX_KEY, R.INDEX_SIZE, R.INDEX_SANITY),
-        _INDEX_HARMLESS,
-    ),
-    **_rows(Area.TIME_INDEX, (R.INDEX_SIZE, R.INDEX_SANITY), _INDEX_HARMLESS),
-    **_rows(
-        Area.OFFSET_INDEX,
-        (R.MISSING_INDEX,),
-        Consequence(
-            "Not affected.",
-            "Recovers the segment, which rebuilds the index.",
-            BrokerAction.REBUILDS_INDEX,
-        ),
-    ),
-    **_rows(
-        Area.TIME_INDEX,
-        (R.MISSING_INDEX,),
-        Consequence(
-            "Look-ups by timestamp use the modification time of the segment.",
-            "Creates an empty one.",
-            BrokerAction.NOTHING,
-        ),
-    ),
-    **_rows(
-        Area.TRANSACTION_INDEX,
-        (R.INVALID_VALUE, R.UNSUPPORTED_VERSION),
-        Consequence(
-            "Fetches with read_committed fail.",
-            "Refuses to open the log.",
-            BrokerAction.REFUSES_LOG,
-        ),
-    ),
-    **_rows(
-        Area.TRANSACTION_INDEX,
-        (R.TRANSACTION_VERSION,),
-        Consequence(_FINE, "Does not notice.", BrokerAction.NOTHING),
-    ),
-    **_rows(
-        Area.TRANSACTION_INDEX,
-        (R.INDEX_SIZE,),
-        Consequence("Ignores the part of an entry.", "Ignores it.", BrokerAction.NOTHING),
-    ),
-    **_rows(
-        Area.PRODUCER_SNAPSHOT,
-        (R.SNAPSHOT_CONTENT, R.TRAILING_BYTES),
-        Consequence(_NO_READER, "Takes it as it is.", BrokerAction.NOTHING),
-    ),
-    **_rows(Area.FILES, (R.LEFTOVER, R.ORPHAN_FILE), _LEFTOVER),
-    **_rows(Area.FILES, (R.SEGMENT_OVERLAP,), _WRONG_OFFSETS),
-    **_rows(Area.FILES, (R.FILE_NAME,), Consequence(_FINE, "Nothing.", BrokerAction.NOTHING)),
-    **_TEXT_CONSEQUENCES,
-    **{(area, R.CODECS_DISAGREE): _OURS for area in Area},
-    **{
-        (area, R.MORE): Consequence("As above.", "As above.", BrokerAction.NOTHING) for area in Area
-    },
-    **{
-        (area, R.UNREADABLE): Consequence(
-            "Cannot be said.",
-            "Fails as well, if it runs with the same rights.",
-            BrokerAction.REFUSES_LOG,
-        )
-        for area in Area
-    },
+    (area, reason): consequence
+    for area, rows in _TABLE.items()
+    for reasons, consequence in (*rows.items(), *_EVERYWHERE.items())
+    for reason in reasons
 }
 """By area and reason; ``consequence_of`` has the defaults for the rest."""
 
 
 def consequence_of(area: Area, reason: R) -> Consequence:
     """Return what Kafka does with broken data of an area for a reason."""
-    return CONSEQUENCES.get((area, reason)) or _BY_AREA[area]
+    return CONSEQUENCES.get((area, reason)) or _TABLE[area][()]

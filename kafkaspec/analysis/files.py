@@ -30,9 +30,6 @@ _TEXT = {
     names.LOCK: FileKind.LOCK,
 }
 
-TEXT_KINDS = frozenset(_TEXT.values())
-"""Kinds of text files."""
-
 _UNFINISHED = (*names.STATES, ".part", ".tmp")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import partialmethod
 from typing import Any
 
 from kafkaspec.analysis.areas import Area, BrokerAction
@@ -11,7 +12,7 @@ from kafkaspec.analysis.consequences import consequence_of
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.errors import KafkaSpecError
 
-__all__ = ["Area", "BrokerAction", "Finding", "FindingReason", "Severity", "finding_of_error"]
+__all__ = ["Area", "BrokerAction", "Finding", "FindingReason", "Place", "Severity"]
 
 
 class Severity(StrEnum):
@@ -73,54 +74,64 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all values, ready for JSON."""
+        values = {name: getattr(self, name) for name in _SHOWN}
         return {
-            "file": self.file,
-            "severity": str(self.severity),
-            "area": str(self.area),
-            "reason": str(self.reason),
-            "message": self.message,
-            "position": self.position,
-            "offset": self.offset,
-            "path": self.path,
-            "codec": self.codec,
-            "reader": self.reader,
-            "broker": self.broker,
-            "action": str(self.action),
+            name: str(value) if isinstance(value, StrEnum) else value
+            for name, value in values.items()
         }
 
 
-def finding_of_error(
-    error: KafkaSpecError,
-    area: Area,
-    *,
-    file: str,
-    offset: int | None = None,
-    position: int | None = None,
-    severity: Severity = Severity.ERROR,
-    codec: str = "",
-) -> Finding:
-    """Return the finding for an error of the library.
+_SHOWN = (*(field.name for field in fields(Finding)), "reader", "broker", "action")
 
-    Args:
-        error: error that was raised.
-        area: kind of structure that was read.
+
+@dataclass(slots=True)
+class Place:
+    """A place in a file, which makes the findings about it.
+
+    Attributes:
         file: path of the file.
-        offset: log offset of the batch, if it is known.
-        position: byte offset to report if the error has none.
-        severity: ``ERROR`` unless the data is legal.
-        codec: name of the codec, if only that one refused the data.
+        area: kind of structure there.
+        position: byte offset of findings that have no other.
+        offset: log offset of findings that have no other.
     """
-    message = error.detail
-    if error.inner_offset is not None:
-        message += f" (byte {error.inner_offset} of the decompressed data)"
-    return Finding(
-        file=file,
-        severity=severity,
-        area=area,
-        reason=FindingReason(str(error.reason)),
-        message=message,
-        position=position if error.offset is None else error.offset,
-        offset=offset,
-        path=error.path,
-        codec=codec,
-    )
+
+    file: str
+    area: Area
+    position: int | None = None
+    offset: int | None = None
+
+    def found(
+        self,
+        severity: Severity,
+        reason: FindingReason,
+        message: str,
+        position: int | None = None,
+        offset: int | None = None,
+        *,
+        path: str = "",
+        codec: str = "",
+    ) -> Finding:
+        """Return a finding; for arguments see ``Finding``."""
+        return Finding(
+            file=self.file,
+            severity=severity,
+            area=self.area,
+            reason=reason,
+            message=message,
+            position=self.position if position is None else position,
+            offset=self.offset if offset is None else offset,
+            path=path,
+            codec=codec,
+        )
+
+    error = partialmethod(found, Severity.ERROR)
+    warning = partialmethod(found, Severity.WARNING)
+    info = partialmethod(found, Severity.INFO)
+
+    def refused(self, error: KafkaSpecError, severity: Severity = Severity.ERROR) -> Finding:
+        """Return the finding for an error of the library, at its own position if it has one."""
+        message = error.detail
+        if error.inner_offset is not None:
+            message += f" (byte {error.inner_offset} of the decompressed data)"
+        reason = FindingReason(error.reason)
+        return self.found(severity, reason, message, error.offset, path=error.path)

@@ -207,28 +207,19 @@ class Settled:
         mine = {result.file: result for result in self.results}
         for result in other.results:
             if result.file in mine:
-                _add(mine[result.file], result)
+                mine[result.file].append(result)
             else:
                 self.results.append(result)
         self.last_offset = other.last_offset
         self.epochs = [*self.epochs, *other.epochs]
 
 
-def _add(result: FileResult, more: FileResult) -> None:
-    result.batches += more.batches
-    result.control_batches += more.control_batches
-    result.records += more.records
-    result.unread += more.unread
-    result.magics.update(more.magics)
-    result.codecs.update(more.codecs)
-    if result.first_offset is None:
-        result.first_offset = more.first_offset
-    if more.last_offset is not None:
-        result.last_offset = more.last_offset
-
-
 Elsewhere = Callable[[Path], Settled | None]
 """Returns the result of a segment that was verified elsewhere; None for any other."""
+
+
+def nowhere(path: Path) -> None:
+    """Return that no segment was verified elsewhere."""
 
 
 def settled(events: Iterable[Finding | FileResult], order: LogOrder) -> Settled:

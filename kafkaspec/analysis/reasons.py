@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from kafkaspec.errors import Reason
+
 
 class FindingReason(StrEnum):
-    """Why something is reported. The first group has the names of ``kafkaspec.errors.Reason``."""
+    """Why something is reported. The first group is ``kafkaspec.errors.Reason``."""
 
-    TRUNCATED = "truncated"
-    OVERRUN = "overrun"
-    TRAILING_BYTES = "trailing_bytes"
-    INVALID_VALUE = "invalid_value"
-    VARINT_TOO_LONG = "varint_too_long"
-    CHECKSUM_MISMATCH = "checksum_mismatch"
-    DECOMPRESSION_FAILED = "decompression_failed"
-    DECOMPRESSED_TOO_LARGE = "decompressed_too_large"
-    UNSUPPORTED_COMPRESSION = "unsupported_compression"
-    UNSUPPORTED_VERSION = "unsupported_version"
-    NULL_WRAPPER_VALUE = "null_wrapper_value"
-    EMPTY_WRAPPER = "empty_wrapper"
-    NESTED_COMPRESSION = "nested_compression"
-    WRAPPER_OFFSET = "wrapper_offset"
-    UNREADABLE = "unreadable"
-    CHANGED = "changed"
-    UNENCODABLE = "unencodable"
+    TRUNCATED = Reason.TRUNCATED
+    OVERRUN = Reason.OVERRUN
+    TRAILING_BYTES = Reason.TRAILING_BYTES
+    INVALID_VALUE = Reason.INVALID_VALUE
+    VARINT_TOO_LONG = Reason.VARINT_TOO_LONG
+    CHECKSUM_MISMATCH = Reason.CHECKSUM_MISMATCH
+    DECOMPRESSION_FAILED = Reason.DECOMPRESSION_FAILED
+    DECOMPRESSED_TOO_LARGE = Reason.DECOMPRESSED_TOO_LARGE
+    UNSUPPORTED_COMPRESSION = Reason.UNSUPPORTED_COMPRESSION
+    UNSUPPORTED_VERSION = Reason.UNSUPPORTED_VERSION
+    NULL_WRAPPER_VALUE = Reason.NULL_WRAPPER_VALUE
+    EMPTY_WRAPPER = Reason.EMPTY_WRAPPER
+    NESTED_COMPRESSION = Reason.NESTED_COMPRESSION
+    WRAPPER_OFFSET = Reason.WRAPPER_OFFSET
+    UNREADABLE = Reason.UNREADABLE
+    CHANGED = Reason.CHANGED
+    UNENCODABLE = Reason.UNENCODABLE
 
     TORN_TAIL = "torn_tail"
     """The log ends inside an entry."""

@@ -44,7 +44,40 @@ UNCHECKED_KINDS = frozenset({FileKind.LEFTOVER, FileKind.UNKNOWN})
 
 
 @dataclass(slots=True, kw_only=True)
-class FileResult:
+class _Counts:
+    """What one file and several have alike."""
+
+    size: int = 0
+    batches: int = 0
+    records: int = 0
+    unread: int = 0
+    magics: Counter[str] = field(default_factory=Counter)
+    codecs: Counter[str] = field(default_factory=Counter)
+    findings: Counter[Severity] = field(default_factory=Counter)
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is neither error nor warning."""
+        return not (self.findings[Severity.ERROR] or self.findings[Severity.WARNING])
+
+    def add_entries(self, other: _Counts) -> None:
+        """Add the numbers of log entries."""
+        self.batches += other.batches
+        self.records += other.records
+        self.unread += other.unread
+        self.magics.update(other.magics)
+        self.codecs.update(other.codecs)
+
+    def _values(self, names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names.split()} | {
+            "magics": dict(sorted(self.magics.items())),
+            "codecs": dict(sorted(self.codecs.items())),
+            "findings": {str(severity): self.findings[severity] for severity in Severity},
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class FileResult(_Counts):
     """The content of one file in numbers, and whether it is sound.
 
     Attributes:
@@ -68,54 +101,37 @@ class FileResult:
     file: str
     kind: FileKind
     partition: str = ""
-    size: int = 0
     entries: int = 0
     padding: int = 0
-    batches: int = 0
     control_batches: int = 0
-    records: int = 0
-    unread: int = 0
-    magics: Counter[str] = field(default_factory=Counter)
-    codecs: Counter[str] = field(default_factory=Counter)
     first_offset: int | None = None
     last_offset: int | None = None
-    findings: Counter[Severity] = field(default_factory=Counter)
 
     @property
     def checked(self) -> bool:
         """Whether its content was read."""
         return self.kind not in UNCHECKED_KINDS
 
-    @property
-    def clean(self) -> bool:
-        """Whether there is neither error nor warning."""
-        return not (self.findings[Severity.ERROR] or self.findings[Severity.WARNING])
+    def append(self, more: FileResult) -> None:
+        """Add the numbers of the next part of the same segment."""
+        self.add_entries(more)
+        self.control_batches += more.control_batches
+        if self.first_offset is None:
+            self.first_offset = more.first_offset
+        if more.last_offset is not None:
+            self.last_offset = more.last_offset
 
     def as_dict(self) -> dict[str, Any]:
         """Return all values, ready for JSON."""
-        return {
-            "file": self.file,
-            "kind": str(self.kind),
-            "partition": self.partition,
-            "checked": self.checked,
-            "clean": self.clean,
-            "size": self.size,
-            "entries": self.entries,
-            "padding": self.padding,
-            "batches": self.batches,
-            "control_batches": self.control_batches,
-            "records": self.records,
-            "unread": self.unread,
-            "magics": dict(sorted(self.magics.items())),
-            "codecs": dict(sorted(self.codecs.items())),
-            "first_offset": self.first_offset,
-            "last_offset": self.last_offset,
-            "findings": {str(severity): self.findings[severity] for severity in Severity},
-        }
+        values = self._values(
+            "file kind partition checked clean size entries padding batches control_batches "
+            "records unread magics codecs first_offset last_offset findings"
+        )
+        return values | {"kind": str(self.kind)}
 
 
-@dataclass(slots=True)
-class Totals:
+@dataclass(slots=True, kw_only=True)
+class Totals(_Counts):
     """Sums over files.
 
     Attributes:
@@ -130,30 +146,14 @@ class Totals:
     """
 
     files: Counter[FileKind] = field(default_factory=Counter)
-    size: int = 0
-    batches: int = 0
-    records: int = 0
-    unread: int = 0
-    magics: Counter[str] = field(default_factory=Counter)
-    codecs: Counter[str] = field(default_factory=Counter)
-    findings: Counter[Severity] = field(default_factory=Counter)
 
     def add(self, result: FileResult) -> None:
         """Add the numbers of a file."""
         self.files[result.kind] += 1
         if result.checked:
             self.size += result.size
-        self.batches += result.batches
-        self.records += result.records
-        self.unread += result.unread
-        self.magics.update(result.magics)
-        self.codecs.update(result.codecs)
+        self.add_entries(result)
         self.findings.update(result.findings)
-
-    @property
-    def clean(self) -> bool:
-        """Whether there is neither error nor warning."""
-        return not (self.findings[Severity.ERROR] or self.findings[Severity.WARNING])
 
     @property
     def checked(self) -> int:
@@ -162,17 +162,9 @@ class Totals:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all values, ready for JSON."""
-        return {
-            "clean": self.clean,
-            "files": {str(kind): self.files[kind] for kind in FileKind if self.files[kind]},
-            "size": self.size,
-            "batches": self.batches,
-            "records": self.records,
-            "unread": self.unread,
-            "magics": dict(sorted(self.magics.items())),
-            "codecs": dict(sorted(self.codecs.items())),
-            "findings": {str(severity): self.findings[severity] for severity in Severity},
-        }
+        values = self._values("clean files size batches records unread magics codecs findings")
+        files = {str(kind): self.files[kind] for kind in FileKind if self.files[kind]}
+        return values | {"files": files}
 
 
 @dataclass(slots=True)
@@ -190,6 +182,14 @@ class Report:
     files: list[FileResult] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     codecs: tuple[str, ...] = ()
+
+    def add(self, event: Finding | FileResult) -> None:
+        """Add a finding, or the result of a file."""
+        if isinstance(event, Finding):
+            self.findings.append(event)
+        else:
+            self.files.append(event)
+            self.totals.add(event)
 
     @property
     def clean(self) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder
 from kafkaspec.analysis.checkpoints.log_state import LogState, add_to_runs
 from kafkaspec.analysis.checkpoints.nodes import read_ids
+from kafkaspec.analysis.checkpoints.parsing import size_of
 from kafkaspec.analysis.checkpoints.partition_files import PARTITION_KINDS, verify_partition_file
 from kafkaspec.analysis.checkpoints.root_files import (
     ROOT_KINDS,
@@ -18,15 +19,10 @@ from kafkaspec.analysis.checkpoints.root_files import (
     check_topic_ids,
     verify_root_file,
 )
-from kafkaspec.analysis.files import TEXT_KINDS, Directory, kind_of, read_directories
-from kafkaspec.analysis.findings import (
-    Area,
-    Finding,
-    FindingReason,
-    Severity,
-    finding_of_error,
-)
-from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled
+from kafkaspec.analysis.files import Directory, kind_of, read_directories
+from kafkaspec.analysis.findings import Area, Finding, Place, Severity
+from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled, nowhere
+from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult, Report
 from kafkaspec.analysis.verify_index import verify_snapshot
 from kafkaspec.analysis.verify_message_set import verify_message_sets
@@ -41,7 +37,7 @@ ALL_CODECS = "all"
 """Instead of the name of a codec: all installed codecs, compared with each other."""
 
 _INDEX_KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
-_NOT_READ = (FindingReason.UNREADABLE, FindingReason.CHANGED)
+_NOT_READ = (R.UNREADABLE, R.CHANGED)
 
 
 def verify(
@@ -62,11 +58,7 @@ def verify(
     for event in verify_events(
         path, codec=codec, max_output=max_output, progress=progress, beside=beside
     ):
-        if isinstance(event, Finding):
-            report.findings.append(event)
-        else:
-            report.files.append(event)
-            report.totals.add(event)
+        report.add(event)
     return report
 
 
@@ -82,7 +74,7 @@ def verify_events(
     max_output: int | None = None,
     progress: Callable[[int, str], None] | None = None,
     beside: Sequence[Path] = (),
-    elsewhere: Elsewhere | None = None,
+    elsewhere: Elsewhere = nowhere,
 ) -> Iterator[Event]:
     """Check everything under a path. Nothing is ever written.
 
@@ -122,7 +114,7 @@ def _unreadable(path: Path, detail: str) -> KafkaSpecError:
 def _bounded(events: Iterator[Event | Settled]) -> Iterator[Event]:
     """Count findings into results, and replace too many alike ones by their number."""
     counts: dict[str, Counter[Severity]] = {}
-    alike: Counter[tuple[str, FindingReason]] = Counter()
+    alike: Counter[tuple[str, R]] = Counter()
     for event in _spread(events, counts, alike):
         if isinstance(event, Finding):
             counts.setdefault(event.file, Counter())[event.severity] += 1
@@ -134,13 +126,8 @@ def _bounded(events: Iterator[Event | Settled]) -> Iterator[Event]:
         for file, reason in [key for key in alike if key[0] == event.file]:
             held_back = alike.pop((file, reason)) - MAX_ALIKE
             if held_back > 0:
-                yield Finding(
-                    file,
-                    Severity.INFO,
-                    Area.FILES,
-                    FindingReason.MORE,
-                    f"{held_back} more findings of reason {reason} in this file",
-                )
+                text = f"{held_back} more findings of reason {reason} in this file"
+                yield Place(file, Area.FILES).info(R.MORE, text)
         yield event
     for file, findings in counts.items():  # of files that could not be opened
         kind = kind_of(os.path.basename(file))
@@ -150,7 +137,7 @@ def _bounded(events: Iterator[Event | Settled]) -> Iterator[Event]:
 def _spread(
     events: Iterator[Event | Settled],
     counts: dict[str, Counter[Severity]],
-    alike: Counter[tuple[str, FindingReason]],
+    alike: Counter[tuple[str, R]],
 ) -> Iterator[Event]:
     """Yield the events; those that settled parts held back are only counted."""
     for event in events:
@@ -201,7 +188,7 @@ def _partition(
     partition = os.fspath(directory.path) if directory.is_partition else ""
     log = log_state(directory.path) if log is None else log
     if directory.error is not None:
-        yield finding_of_error(directory.error, Area.FILES, file=partition)
+        yield Place(partition, Area.FILES).refused(directory.error)
         yield _not_read(directory.path, FileKind.UNKNOWN, partition)
     order = LogOrder(group_offsets=directory.path.name.startswith(GROUP_OFFSETS))
     segments = directory.of(FileKind.SEGMENT)
@@ -210,7 +197,7 @@ def _partition(
     for number, path in enumerate(segments):
         before = order.last_offset
         yield from _overlap(path, before)
-        done = options.elsewhere(path) if options.elsewhere is not None else None
+        done = options.elsewhere(path)
         if done is not None:
             whole &= not any(item.reason in _NOT_READ for item in done.findings)
             seen.update(Path(result.file) for result in done.results)
@@ -235,11 +222,7 @@ def _partition(
     _complete(log, segments, order, whole)
     yield from verify_message_sets(directory.of(FileKind.MESSAGE_SET), options, partition)
     for path in directory.of(FileKind.KRAFT_SNAPSHOT):
-        done = options.elsewhere(path) if options.elsewhere is not None else None
-        if done is not None:
-            yield done
-            continue
-        yield from SegmentVerifier(path, options, partition=partition).run()
+        yield from _alone(path, options, partition)
     for path in directory.of(FileKind.PRODUCER_SNAPSHOT):
         yield from verify_snapshot(path, partition, options.codecs)
     for kind in PARTITION_KINDS:
@@ -250,6 +233,15 @@ def _partition(
             for path in directory.of(kind):
                 yield from verify_root_file(path, kind)
     yield from _others(directory, partition, seen, options)
+
+
+def _alone(path: Path, options: Options, partition: str = "") -> Iterator[Event | Settled]:
+    """Verify a segment or KRaft snapshot without the state of other segments."""
+    done = options.elsewhere(path)
+    if done is not None:
+        yield done
+    else:
+        yield from SegmentVerifier(path, options, partition=partition).run()
 
 
 def log_state(path: Path) -> LogState:
@@ -276,11 +268,8 @@ def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
     name = names.parse_segment(path.name)
     if name is None or last_offset is None or last_offset < name.base_offset:
         return
-    yield Finding(
-        os.fspath(path),
-        Severity.ERROR,
-        Area.FILES,
-        FindingReason.SEGMENT_OVERLAP,
+    yield Place(os.fspath(path), Area.FILES).error(
+        R.SEGMENT_OVERLAP,
         f"the segment before it ends with offset {last_offset}, "
         f"but this one begins at {name.base_offset} by its name",
         offset=name.base_offset,
@@ -301,88 +290,58 @@ def _others(
                 continue
             log = path.with_name(name.sibling(names.LOG)) if name else path
             if not log.exists():
-                yield Finding(
-                    os.fspath(path),
-                    Severity.WARNING,
-                    Area.FILES,
-                    FindingReason.ORPHAN_FILE,
-                    f"there is no {log.name} that it belongs to",
-                )
+                text = f"there is no {log.name} that it belongs to"
+                yield Place(os.fspath(path), Area.FILES).warning(R.ORPHAN_FILE, text)
             yield _not_read(path, kind, partition)
     for path in directory.of(FileKind.LEFTOVER):
-        yield Finding(
-            os.fspath(path),
-            Severity.INFO,
-            Area.FILES,
-            FindingReason.LEFTOVER,
-            "a broker was about to delete or rename it; it was not checked",
-        )
-        yield _not_read(path, FileKind.LEFTOVER, partition)
-    for path in directory.of(FileKind.UNKNOWN):
-        yield Finding(
-            os.fspath(path),
-            Severity.INFO,
-            Area.FILES,
-            FindingReason.UNKNOWN_FILE,
-            "not a file of Kafka's; it was not checked",
-        )
-        yield _not_read(path, FileKind.UNKNOWN, partition)
-    for path in directory.unread:
-        yield Finding(
-            os.fspath(path),
-            Severity.INFO,
-            Area.FILES,
-            FindingReason.UNKNOWN_FILE,
-            "not a partition's directory; nothing in it was checked",
-        )
-        yield _not_read(path, FileKind.UNKNOWN, partition)
+        yield from _leftover(path, partition)
+    for paths, text in (
+        (directory.of(FileKind.UNKNOWN), "not a file of Kafka's; it was not checked"),
+        (directory.unread, "not a partition's directory; nothing in it was checked"),
+    ):
+        for path in paths:
+            yield Place(os.fspath(path), Area.FILES).info(R.UNKNOWN_FILE, text)
+            yield _not_read(path, FileKind.UNKNOWN, partition)
+
+
+def _leftover(path: Path, partition: str) -> Iterator[Event]:
+    text = "a broker was about to delete or rename it; it was not checked"
+    yield Place(os.fspath(path), Area.FILES).info(R.LEFTOVER, text)
+    yield _not_read(path, FileKind.LEFTOVER, partition)
 
 
 def _not_read(path: Path, kind: FileKind, partition: str) -> FileResult:
-    try:
-        size = path.stat().st_size if path.is_file() else 0
-    except OSError:
-        size = 0
-    return FileResult(file=os.fspath(path), kind=kind, partition=partition, size=size)
+    return FileResult(file=os.fspath(path), kind=kind, partition=partition, size=size_of(path))
 
 
 def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
     name = names.parse_segment(path.name)
     kind = kind_of(path.name)
-    if kind in TEXT_KINDS:
-        _refuse_unreadable(path)
-        if kind in PARTITION_KINDS:
-            yield from verify_partition_file(path, kind, None, "")
-        else:
-            yield from verify_root_file(path, kind)
-        return
-    if kind is FileKind.MESSAGE_SET:
-        _refuse_unreadable(path)
+    log = path if name is None else path.with_name(name.sibling(names.LOG))
+    _refuse_unreadable(path)
+    if kind in PARTITION_KINDS:
+        yield from verify_partition_file(path, kind, None, "")
+    elif kind in ROOT_KINDS:
+        yield from verify_root_file(path, kind)
+    elif kind is FileKind.MESSAGE_SET:
         yield from verify_message_sets([path], options)
-        return
-    if name is None or name.kind == names.LOG:
-        _refuse_unreadable(path)
+    elif name is None or name.kind == names.LOG:
         if name is None and kind is not FileKind.KRAFT_SNAPSHOT:
             _refuse_foreign(path, options)
-        done = options.elsewhere(path) if options.elsewhere is not None else None
-        if done is not None:
-            yield done
-            return
-        yield from SegmentVerifier(path, options).run()
-        return
-    _refuse_unreadable(path)
-    if name.kind == names.PRODUCER_SNAPSHOT:
+        yield from _alone(path, options)
+    elif name.kind == names.PRODUCER_SNAPSHOT:
         yield from verify_snapshot(path, "", options.codecs)
-        return
-    if name.remote_id:
-        yield from verify_remote_index(path, kind_of(path.name), "", options.codecs)
-        return
-    log = path.with_name(name.sibling(names.LOG))
-    if not log.exists():
+    elif name.remote_id:
+        if kind is FileKind.LEFTOVER:
+            yield from _leftover(path, "")
+        else:
+            yield from verify_remote_index(path, kind, "", options.codecs)
+    elif not log.exists():
         raise _unreadable(path, f"an index is checked against {log.name}, which is not here")
-    for event in SegmentVerifier(log, options).run():
-        if event.file == os.fspath(path):
-            yield event
+    else:
+        for event in SegmentVerifier(log, options).run():
+            if event.file == os.fspath(path):
+                yield event
 
 
 def _refuse_unreadable(path: Path) -> None:

@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar, overload
 
-from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
+from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.analysis.check_index import OffsetIndexCheck, TimeIndexCheck
 from kafkaspec.analysis.check_snapshot import check_snapshot
-from kafkaspec.analysis.check_transactions import TransactionEntry, TransactionIndexCheck
+from kafkaspec.analysis.check_transactions import TransactionIndexCheck
 from kafkaspec.analysis.compare_sidecars import compare_sidecar
-from kafkaspec.analysis.findings import (
-    Area,
-    Finding,
-    FindingReason,
-    Severity,
-    finding_of_error,
-)
+from kafkaspec.analysis.findings import Area, Finding, Place
+from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
-from kafkaspec.errors import KafkaSpecError
-from kafkaspec.files.indexes import Index, OffsetIndex, TimeIndex
+from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 
-Entry = TypeVar("Entry", OffsetIndexEntry, TimeIndexEntry)
-
-
-class _Entries(Sequence[Entry], Generic[Entry]):
-    """Entries of an index as a sequence that parses each on access.
-
-    A pass over the log accesses the same few entries repeatedly; these are cached.
-    """
-
-    def __init__(self, index: Index[Entry]) -> None:
-        self._length = len(index)
-        self._entry: Callable[[int], Entry] = lru_cache(maxsize=16)(index.entry)
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, number: int) -> Entry: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Entry]: ...
-    def __getitem__(self, number: int | slice) -> Entry | list[Entry]:
-        if isinstance(number, slice):
-            chosen = range(*number.indices(len(self)))
-            return [self._entry(each) for each in chosen]
-        return self._entry(number)
+_CACHED = 16
+"""Number of entries to keep: a pass over the log accesses the same few repeatedly."""
 
 
 class IndexFile:
@@ -67,15 +38,17 @@ class IndexFile:
             KafkaSpecError: ``unreadable``.
         """
         file = os.fspath(path)
-        self._area = Area(str(kind))
-        self._index: Index[Any]
+        self._place = Place(file, Area(kind))
+        self._index: OffsetIndex | TimeIndex
         self.check: OffsetIndexCheck | TimeIndexCheck
         if kind is FileKind.OFFSET_INDEX:
             offsets = self._index = OffsetIndex(path, codec=codec)
-            self.check = OffsetIndexCheck(_Entries(offsets), file, offsets.entry_size)
+            offset_entry = lru_cache(_CACHED)(offsets.entry)
+            self.check = OffsetIndexCheck(len(offsets), offset_entry, file, offsets.entry_size)
         else:
             times = self._index = TimeIndex(path, codec=codec)
-            self.check = TimeIndexCheck(_Entries(times), file, times.entry_size)
+            time_entry = lru_cache(_CACHED)(times.entry)
+            self.check = TimeIndexCheck(len(times), time_entry, file, times.entry_size)
         self.result = FileResult(
             file=file,
             kind=kind,
@@ -87,28 +60,17 @@ class IndexFile:
 
     def problems(self) -> Iterator[Finding]:
         """Yield findings about the index by itself."""
-        file = self.result.file
         for error in self._index.sanity_check():
-            reason = FindingReason(str(error.reason))
-            size = reason is FindingReason.TRAILING_BYTES
-            yield Finding(
-                file,
-                Severity.WARNING,
-                self._area,
-                FindingReason.INDEX_SIZE if size else FindingReason.INDEX_SANITY,
-                error.detail,
-                error.offset,
-                path=error.path,
-            )
+            size = error.reason is Reason.TRAILING_BYTES
+            reason = R.INDEX_SIZE if size else R.INDEX_SANITY
+            yield self._place.warning(reason, error.detail, error.offset, path=error.path)
+        count = len(self._index)
         if not self._index.padding_is_zero:
-            yield Finding(
-                file,
-                Severity.ERROR,
-                self._area,
-                FindingReason.INDEX_ORDER,
-                f"entry {len(self._index)} has relative offset 0, where the entries would end, "
-                "but others follow",
-                len(self._index) * self._index.entry_size,
+            yield self._place.error(
+                R.INDEX_ORDER,
+                f"entry {count} has relative offset 0, where the entries would end, but others "
+                "follow",
+                count * self._index.entry_size,
             )
         yield from self.check.order()
 
@@ -134,17 +96,16 @@ class TransactionFile:
             KafkaSpecError: ``unreadable``.
         """
         file = log if path is None else os.fspath(path)
+        self._place = Place(file, Area.TRANSACTION_INDEX)
         self._errors: list[KafkaSpecError] = []
         self._trailing = 0
-        self._whole = 0
-        entries: list[TransactionEntry] = []
+        entries: list[AbortedTransaction] = []
         self.result: FileResult | None = None
         size = 1
         if path is not None:
             index = TransactionIndex(path, codec=codec)
             size = index.entry_size
             self._trailing = index.trailing_bytes
-            self._whole = len(index) * size
             for number in range(len(index)):
                 try:
                     entries.append(index.entry(number))
@@ -154,56 +115,49 @@ class TransactionFile:
                 file=file,
                 kind=FileKind.TRANSACTION_INDEX,
                 partition=partition,
-                size=self._whole + self._trailing,
+                size=len(index) * size + self._trailing,
                 entries=len(index),
             )
-        self._file = file
         self.sound = not self._errors
-        self.check = TransactionIndexCheck(entries, file, base_offset, size)
+        self.check = TransactionIndexCheck(
+            len(entries), entries.__getitem__, file, size, base_offset
+        )
 
     def problems(self) -> Iterator[Finding]:
         """Yield findings about the transaction index by itself."""
-        for error in self._errors:
-            yield finding_of_error(error, Area.TRANSACTION_INDEX, file=self._file)
-        if self._trailing:
-            yield Finding(
-                self._file,
-                Severity.WARNING,
-                Area.TRANSACTION_INDEX,
-                FindingReason.INDEX_SIZE,
-                f"{self._trailing} bytes at the end are only part of an entry",
-                self._whole,
-            )
+        yield from map(self._place.refused, self._errors)
+        if self._trailing and self.result is not None:
+            text = f"{self._trailing} bytes at the end are only part of an entry"
+            yield self._place.warning(R.INDEX_SIZE, text, self.result.size - self._trailing)
         yield from self.check.order()
+
+    def close(self) -> None:
+        """Do nothing: the entries are in memory."""
 
 
 def verify_snapshot(
     path: Path, partition: str, codecs: tuple[str, ...]
 ) -> Iterator[Finding | FileResult]:
     """Check a producer snapshot: structure, checksum, producers."""
-    file = os.fspath(path)
-    result = FileResult(file=file, kind=FileKind.PRODUCER_SNAPSHOT, partition=partition)
+    place = Place(os.fspath(path), Area.PRODUCER_SNAPSHOT)
+    result = FileResult(file=place.file, kind=FileKind.PRODUCER_SNAPSHOT, partition=partition)
     try:
         snapshot = ProducerSnapshot(path, codec=codecs[0])
         result.size = path.stat().st_size
         yield from compare_sidecar(path, FileKind.PRODUCER_SNAPSHOT, codecs)
         structure = snapshot.structure
     except KafkaSpecError as error:
-        yield finding_of_error(error, Area.PRODUCER_SNAPSHOT, file=file)
+        yield place.refused(error)
         yield result
         return
     result.entries = len(structure.entries)
+    unused = len(structure.unused)
     if not snapshot.crc_valid:
-        yield finding_of_error(snapshot.crc_error(), Area.PRODUCER_SNAPSHOT, file=file)
+        yield place.refused(snapshot.crc_error())
     else:
-        yield from check_snapshot(structure.entries, snapshot.offset, file)
-        if len(structure.unused):
-            yield Finding(
-                file,
-                Severity.WARNING,
-                Area.PRODUCER_SNAPSHOT,
-                FindingReason.TRAILING_BYTES,
-                f"{len(structure.unused)} bytes after the producers are ignored",
-                result.size - len(structure.unused),
-            )
+        for message in check_snapshot(structure.entries, snapshot.offset):
+            yield place.warning(R.SNAPSHOT_CONTENT, message)
+        if unused:
+            text = f"{unused} bytes after the producers are ignored"
+            yield place.warning(R.TRAILING_BYTES, text, result.size - unused)
     yield result

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from kafkaspec.analysis.compare_sidecars import compare_sidecar
-from kafkaspec.analysis.findings import (
-    Area,
-    Finding,
-    FindingReason,
-    Severity,
-    finding_of_error,
-)
+from kafkaspec.analysis.findings import Area, Finding, Place
+from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.errors import KafkaSpecError
@@ -37,16 +33,6 @@ def verify_remote_index(
     file = os.fspath(path)
     name = names.parse_segment(path.name)
     assert name is not None
-    if kind is FileKind.LEFTOVER:
-        yield Finding(
-            file,
-            Severity.INFO,
-            Area.FILES,
-            FindingReason.LEFTOVER,
-            "a broker was about to delete or rename it; it was not checked",
-        )
-        yield FileResult(file=file, kind=kind, partition=partition, size=path.stat().st_size)
-        return
     opened: IndexFile | TransactionFile
     try:
         if kind is FileKind.TRANSACTION_INDEX:
@@ -54,26 +40,20 @@ def verify_remote_index(
         else:
             opened = IndexFile(path, kind, partition, codecs[0])
     except KafkaSpecError as error:
-        yield finding_of_error(error, Area(str(kind)), file=file)
+        yield Place(file, Area(kind)).refused(error)
         yield FileResult(file=file, kind=kind, partition=partition)
         return
-    try:
+    with closing(opened):
         yield from compare_sidecar(path, kind, codecs)
         yield from opened.problems()
-    finally:
-        if isinstance(opened, IndexFile):
-            opened.close()
     missing = [
         sibling
         for sibling in map(name.sibling, names.REMOTE_INDEXES)
         if not path.with_name(sibling).exists()
     ]
     if missing:
-        yield Finding(
-            file,
-            Severity.WARNING,
-            Area.FILES,
-            FindingReason.ORPHAN_FILE,
+        yield Place(file, Area.FILES).warning(
+            R.ORPHAN_FILE,
             f"there is no {' and no '.join(missing)} for it; when a broker starts, it deletes the"
             " local indexes of that segment and fetches them again",
         )

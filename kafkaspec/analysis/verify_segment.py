@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.analysis.check_batch import check_control, check_header, check_records, content_area
-from kafkaspec.analysis.check_index import OffsetIndexCheck
+from kafkaspec.analysis.check_index import EntryCheck
 from kafkaspec.analysis.check_order import LogOrder
 from kafkaspec.analysis.check_wrapper import check_slack, check_surplus
 from kafkaspec.analysis.compare import CodecComparison, Content, content_of
 from kafkaspec.analysis.compare_sidecars import compare_sidecar
-from kafkaspec.analysis.findings import (
-    Area,
-    Finding,
-    FindingReason,
-    Severity,
-    finding_of_error,
-)
-from kafkaspec.analysis.parts import WHOLE, Elsewhere, Span, Survey
+from kafkaspec.analysis.findings import Area, Finding, Place, Severity
+from kafkaspec.analysis.parts import WHOLE, Elsewhere, Span, Survey, nowhere
+from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.codecs import Origin
@@ -56,7 +52,7 @@ class Options:
     max_output: int | None = None
     progress: Callable[[int, str], None] | None = None
     beside: tuple[Path, ...] = ()
-    elsewhere: Elsewhere | None = None
+    elsewhere: Elsewhere = nowhere
     mapped: bool = True
 
 
@@ -69,6 +65,8 @@ def open_segment(path: Path, codec: str, options: Options) -> Segment:
 
 class SegmentVerifier:
     """Checks one segment or KRaft snapshot and its indexes."""
+
+    area = Area.BATCH
 
     def __init__(
         self,
@@ -96,23 +94,22 @@ class SegmentVerifier:
         self._before = before
         self._path = path
         self._file = os.fspath(path)
+        self._place = Place(self._file, self.area)
         self._options = options
         self._codec = options.codecs[0]
         self._order = LogOrder() if order is None else order
-        self._partition = partition
         self._is_last = is_last
         self._name = names.parse_segment(path.name)
         self._base = self._name.base_offset if self._name else None
-        kraft = self._name is None and names.is_log(path.name)
-        self._result = FileResult(
-            file=self._file,
-            kind=FileKind.KRAFT_SNAPSHOT if kraft else FileKind.SEGMENT,
-            partition=partition,
-        )
+        self._result = FileResult(file=self._file, kind=self._kind(), partition=partition)
         self._indexes: list[IndexFile] = []
         self._transactions: TransactionFile | None = None
         self._last_controls: Sequence[ControlRecord] = ()
         self._first_controls: Sequence[ControlRecord] = ()
+
+    def _kind(self) -> FileKind:
+        kraft = self._name is None and names.is_log(self._path.name)
+        return FileKind.KRAFT_SNAPSHOT if kraft else FileKind.SEGMENT
 
     def run(self) -> Iterator[Event]:
         """Yield findings, then the results of the segment and of its indexes."""
@@ -123,24 +120,27 @@ class SegmentVerifier:
             else:
                 for _ in problems:
                     pass  # reported with the first part
-                self._resume(self._before)
+                checks: list[EntryCheck[Any]] = [index.check for index in self._indexes]
+                if self._transactions is not None:
+                    checks.append(self._transactions.check)
+                for check in checks:
+                    check.resume(self._span.start, self._before)
             try:
                 yield from self._read_log(stack)
             except KafkaSpecError as error:
-                yield finding_of_error(error, Area.BATCH, file=self._file)
+                yield self._place.refused(error)
         yield self._result
-        if self._before is not None:
-            return  # the first part reports on the indexes
-        for index in self._indexes:
-            yield index.result
-        if self._transactions is not None and self._transactions.result is not None:
-            yield self._transactions.result
+        if self._before is None:  # the first part reports on the indexes
+            yield from (index.result for index in self._indexes)
+            if self._transactions is not None and self._transactions.result is not None:
+                yield self._transactions.result
 
     # -- the indexes --------------------------------------------------------------------------
 
-    def _open_sidecars(self, stack: ExitStack) -> Iterator[Event]:
+    def _open_sidecars(self, stack: ExitStack) -> Iterator[Finding]:
         if self._name is None:
             return
+        partition, codecs = self._result.partition, self._options.codecs
         present = 0
         for kind, suffix in (
             (FileKind.OFFSET_INDEX, names.OFFSET_INDEX),
@@ -149,24 +149,18 @@ class SegmentVerifier:
             path = self._path.with_name(self._name.sibling(suffix))
             if not path.exists():
                 if kind is FileKind.OFFSET_INDEX:
-                    yield Finding(
-                        self._file,
-                        Severity.INFO,
-                        Area.OFFSET_INDEX,
-                        FindingReason.MISSING_INDEX,
-                        "the segment has no offset index",
-                    )
+                    place = Place(self._file, Area.OFFSET_INDEX)
+                    yield place.info(R.MISSING_INDEX, "the segment has no offset index")
                 continue
             present += 1
             try:
-                index = IndexFile(path, kind, self._partition, self._codec)
+                index = IndexFile(path, kind, partition, self._codec)
             except KafkaSpecError as error:
-                yield finding_of_error(error, Area(str(kind)), file=os.fspath(path))
+                yield Place(os.fspath(path), Area(kind)).refused(error)
                 continue
-            stack.callback(index.close)
-            self._indexes.append(index)
+            self._indexes.append(stack.enter_context(closing(index)))
             yield from index.problems()
-            yield from compare_sidecar(path, kind, self._options.codecs)
+            yield from compare_sidecar(path, kind, codecs)
         path = self._path.with_name(self._name.sibling(names.TRANSACTION_INDEX))
         exists = path.exists()
         # A segment without any of its other files was copied alone: that is no finding.
@@ -174,46 +168,28 @@ class SegmentVerifier:
             return
         try:
             self._transactions = TransactionFile(
-                path if exists else None, self._file, self._base, self._partition, self._codec
+                path if exists else None, self._file, self._base, partition, self._codec
             )
         except KafkaSpecError as error:
-            yield finding_of_error(error, Area.TRANSACTION_INDEX, file=os.fspath(path))
+            yield Place(os.fspath(path), Area.TRANSACTION_INDEX).refused(error)
             return
         yield from self._transactions.problems()
         if exists:
-            yield from compare_sidecar(path, FileKind.TRANSACTION_INDEX, self._options.codecs)
-
-    def _resume(self, before: Survey) -> None:
-        """Let the checks of the indexes continue after the earlier parts."""
-        for index in self._indexes:
-            if isinstance(index.check, OffsetIndexCheck):
-                index.check.resume(self._span.start, before.last_offset)
-            else:
-                index.check.resume(
-                    before.highest_first, before.last_offset, before.latest, before.has_untimed
-                )
-        if self._transactions is not None:
-            self._transactions.check.resume(before.highest_last)
+            yield from compare_sidecar(path, FileKind.TRANSACTION_INDEX, codecs)
 
     # -- the log ------------------------------------------------------------------------------
 
     def _read_log(self, stack: ExitStack) -> Iterator[Event]:
-        segment = stack.enter_context(open_segment(self._path, self._codec, self._options))
+        segment, *others = (
+            stack.enter_context(open_segment(self._path, codec, self._options))
+            for codec in self._options.codecs
+        )
         self._result.size = segment.size
         further = self._options.codecs[1:]
-        comparison = CodecComparison(
-            [
-                stack.enter_context(open_segment(self._path, codec, self._options))
-                for codec in further
-            ],
-            further,
-            self._codec,
-            self._file,
-            self._span.start,
-        )
-        reported = end = self._span.start
-        stop = self._span.end
-        for item in segment.scan(self._span.start):
+        start, stop = self._span.start, self._span.end
+        comparison = CodecComparison(others, further, self._codec, self._file, start)
+        reported = end = start
+        for item in segment.scan(start):
             content = None
             if isinstance(item, Batch):
                 if stop is not None and item.position >= stop:
@@ -221,28 +197,25 @@ class SegmentVerifier:
                 end = item.end
                 if item.crc_valid:
                     content = content_of(item)
+                self._count(item, content)
                 yield from self._take(item, content)
             else:
                 self._result.batches += 1
                 self._result.unread += 1
-                yield finding_of_error(item, Area.BATCH, file=self._file)
+                yield self._place.refused(item)
             yield from comparison.check(item, content)
             if end - reported >= _PROGRESS_STEP:
                 self._progress(end - reported)
                 reported = end
         if stop is not None:
             for index in self._indexes:
-                if isinstance(index.check, OffsetIndexCheck):
-                    yield from index.check.pause()
+                yield from index.check.pause()
             self._progress(end - reported)
             return
         yield from comparison.finish()
         yield from self._tail(segment)
         for index in self._indexes:
-            if isinstance(index.check, OffsetIndexCheck):
-                yield from index.check.finish(end)
-            else:
-                yield from index.check.finish()
+            yield from index.check.finish(end)
         if self._transactions is not None and self._transactions.sound:
             yield from self._transactions.check.finish()
         if self._result.kind is FileKind.KRAFT_SNAPSHOT:
@@ -254,25 +227,15 @@ class SegmentVerifier:
             self._options.progress(done, self._file)
 
     def _take(self, batch: Batch, content: Content | None) -> Iterator[Finding]:
-        self._count(batch, content)
         yield from check_header(batch, self._file)
         records: Sequence[Record] = ()
         first_offset = batch.stored_offset
         if content is None:
-            yield finding_of_error(
-                batch.crc_error(),
-                Area.WRAPPER if batch.is_wrapper else Area.BATCH,
-                file=self._file,
-                offset=batch.last_offset,
-            )
+            area = Area.WRAPPER if batch.is_wrapper else Area.BATCH
+            yield Place(self._file, area, offset=batch.last_offset).refused(batch.crc_error())
         elif isinstance(content, KafkaSpecError):
-            yield finding_of_error(
-                content,
-                content_area(batch),
-                file=self._file,
-                offset=batch.last_offset,
-                position=batch.position,
-            )
+            place = Place(self._file, content_area(batch), batch.position, batch.last_offset)
+            yield place.refused(content)
         else:
             records = content
             if not batch.kind.has_record_sets:
@@ -281,11 +244,8 @@ class SegmentVerifier:
                 if batch.is_compressed:
                     yield from check_surplus(batch, self._file)
             elif not records and batch.payload is not None and len(batch.payload):
-                yield Finding(
-                    self._file,
-                    Severity.WARNING,
-                    Area.RECORDS,
-                    FindingReason.IGNORED_PAYLOAD,
+                yield Place(self._file, Area.RECORDS).warning(
+                    R.IGNORED_PAYLOAD,
                     f"a batch without records has {len(batch.payload)} bytes after its header",
                     batch.payload_position,
                     batch.last_offset,
@@ -302,19 +262,15 @@ class SegmentVerifier:
         result.magics[batch.magic_name] += 1
         result.codecs[batch.compression_name] += 1
         result.control_batches += batch.is_control
+        records = None if isinstance(content, KafkaSpecError) else content
         if result.first_offset is None:
-            result.first_offset = batch.stored_offset
-            if (
-                not batch.kind.has_record_sets
-                and content
-                and not isinstance(content, KafkaSpecError)
-            ):
-                result.first_offset = content[0].offset
+            legacy = not batch.kind.has_record_sets and records
+            result.first_offset = legacy[0].offset if legacy else batch.stored_offset
         result.last_offset = batch.last_offset
-        if content is None or isinstance(content, KafkaSpecError):
+        if records is None:
             result.unread += 1
         else:
-            result.records += len(content)
+            result.records += len(records)
 
     # -- control records ----------------------------------------------------------------------
 
@@ -328,7 +284,13 @@ class SegmentVerifier:
                     decode_control(record, codec=self._codec, origin=origin) for record in records
                 ]
             except KafkaSpecError as error:
-                yield self._bad_control(batch, error)
+                yield Place(self._file, Area.RECORDS).error(
+                    R.CONTROL_RECORD if batch.producer_id >= 0 else R(error.reason),
+                    f"a control record cannot be read: {error.detail}",
+                    batch.position,
+                    batch.last_offset,
+                    path=error.path,
+                )
             else:
                 self._last_controls = controls
                 if self._result.batches == 1:
@@ -341,19 +303,6 @@ class SegmentVerifier:
         if self._transactions is not None and self._transactions.sound:
             yield from self._transactions.check.batch(batch, aborts, aborted)
 
-    def _bad_control(self, batch: Batch, error: KafkaSpecError) -> Finding:
-        marker = batch.producer_id >= 0
-        return Finding(
-            self._file,
-            Severity.ERROR,
-            Area.RECORDS,
-            FindingReason.CONTROL_RECORD if marker else FindingReason(str(error.reason)),
-            f"a control record cannot be read: {error.detail}",
-            batch.position,
-            batch.last_offset,
-            error.path,
-        )
-
     def _kraft_end(self) -> Iterator[Finding]:
         """Check that a snapshot that begins with its header (since 3.0) ends with its footer."""
 
@@ -363,37 +312,21 @@ class SegmentVerifier:
         if has(self._first_controls, ControlRecordType.SNAPSHOT_HEADER) and not has(
             self._last_controls, ControlRecordType.SNAPSHOT_FOOTER
         ):
-            yield Finding(
-                self._file,
-                Severity.ERROR,
-                Area.KRAFT_SNAPSHOT,
-                FindingReason.SNAPSHOT_INCOMPLETE,
-                "the snapshot does not end with a footer record",
-                self._result.size,
-            )
+            text = "the snapshot does not end with a footer record"
+            place = Place(self._file, Area.KRAFT_SNAPSHOT, self._result.size)
+            yield place.error(R.SNAPSHOT_INCOMPLETE, text)
 
     # -- the end ------------------------------------------------------------------------------
 
     def _tail(self, segment: Segment) -> Iterator[Finding]:
         tail = segment.tail
-        if tail is None:
+        reason = None if tail is None else _TAILS.get(tail.reason)
+        if tail is None or reason is None:  # the entry at which the log breaks off was reported
             return
-        reason = TAILS.get(tail.reason)
-        if reason is None:  # the entry at which the log breaks off was reported
-            return
-        yield Finding(
-            self._file,
-            Severity.WARNING if self._is_last else Severity.ERROR,
-            Area.BATCH,
-            reason,
-            str(tail) if self._is_last else f"{tail}, and later segments follow",
-            tail.position,
-        )
+        text = str(tail) if self._is_last else f"{tail}, and later segments follow"
+        severity = Severity.WARNING if self._is_last else Severity.ERROR
+        yield self._place.found(severity, reason, text, tail.position)
 
 
-TAILS = {
-    "torn": FindingReason.TORN_TAIL,
-    "zeros": FindingReason.ZERO_TAIL,
-    "short": FindingReason.SHORT_TAIL,
-}
+_TAILS = {"torn": R.TORN_TAIL, "zeros": R.ZERO_TAIL, "short": R.SHORT_TAIL}
 """The reasons for what ends a log."""

@@ -13,7 +13,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from kafkaspec.analysis.checkpoints.log_state import EpochRun, LogState
-from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.analysis.findings import Finding, Place
+from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 
 
@@ -21,7 +22,7 @@ def check_leader_epochs(
     entries: Sequence[EpochEntry],
     log: LogState,
     log_start_offset: int,
-    file: str,
+    place: Place,
 ) -> Iterator[Finding]:
     """Check a leader epoch checkpoint.
 
@@ -29,74 +30,58 @@ def check_leader_epochs(
         entries: entries in the order of the file.
         log: log in the same directory.
         log_start_offset: first offset that a broker would deliver; lower offsets have no epoch.
-        file: path of the checkpoint.
+        place: the checkpoint.
     """
-
-    def found(
-        reason: FindingReason,
-        message: str,
-        entry: EpochEntry | None = None,
-        offset: int | None = None,
-        severity: Severity = Severity.WARNING,
-    ) -> Finding:
-        position = None if entry is None else entry.position
-        area = Area.LEADER_EPOCH_CHECKPOINT
-        return Finding(file, severity, area, reason, message, position, offset)
 
     for entry in entries:
         if entry.epoch < 0 or entry.start_offset < 0:
-            yield found(
-                FindingReason.INVALID_VALUE,
-                f"epoch {entry.epoch} from offset {entry.start_offset}: neither may be negative",
-                entry,
-                severity=Severity.ERROR,
-            )
+            text = f"epoch {entry.epoch} from offset {entry.start_offset}"
+            yield place.error(R.INVALID_VALUE, f"{text}: neither may be negative", entry.position)
             return
     for before, entry in itertools.pairwise(entries):
         if entry.epoch <= before.epoch or entry.start_offset <= before.start_offset:
-            yield found(
-                FindingReason.LEADER_EPOCH_ORDER,
+            yield place.warning(
+                R.LEADER_EPOCH_ORDER,
                 f"epoch {before.epoch} from offset {before.start_offset} is followed by epoch "
                 f"{entry.epoch} from offset {entry.start_offset}",
-                entry,
+                entry.position,
                 entry.start_offset,
             )
             return
-    if log.end_offset is not None:
-        for entry in entries:
-            if entry.start_offset > log.end_offset:
-                yield found(
-                    FindingReason.CHECKPOINT_BEYOND_LOG,
-                    f"epoch {entry.epoch} begins at offset {entry.start_offset}, "
-                    f"but the log ends at {log.end_offset}",
-                    entry,
-                    entry.start_offset,
-                )
+    for entry in entries:
+        if log.end_offset is not None and entry.start_offset > log.end_offset:
+            yield place.warning(
+                R.CHECKPOINT_BEYOND_LOG,
+                f"epoch {entry.epoch} begins at offset {entry.start_offset}, "
+                f"but the log ends at {log.end_offset}",
+                entry.position,
+                entry.start_offset,
+            )
     epochs = [entry.epoch for entry in entries]
     told: set[int] = set()
     for run in log.runs:
         if run.last_offset < log_start_offset or run.epoch in told:
             continue
-        place = bisect_right(epochs, run.epoch)
-        own = entries[place - 1] if place and epochs[place - 1] == run.epoch else None
-        after = entries[place] if place < len(entries) else None
+        number = bisect_right(epochs, run.epoch)
+        own = entries[number - 1] if number and epochs[number - 1] == run.epoch else None
+        after = entries[number] if number < len(entries) else None
         if own is None:
             told.add(run.epoch)
-            yield found(
-                FindingReason.LEADER_EPOCH_MISSING,
+            yield place.warning(
+                R.LEADER_EPOCH_MISSING,
                 f"the log has epoch {run.epoch} from offset {run.base_offset}, which is not listed",
-                after,
+                None if after is None else after.position,
                 run.base_offset,
             )
             continue
         wrong = _wrong_entry(run, own, after, log_start_offset)
         if wrong is not None:
             told.add(run.epoch)
-            yield found(
-                FindingReason.LEADER_EPOCH_START,
+            yield place.warning(
+                R.LEADER_EPOCH_START,
                 f"epoch {wrong.epoch} is listed from offset {wrong.start_offset}, but the log "
                 f"has epoch {run.epoch} from {run.base_offset} to {run.last_offset}",
-                wrong,
+                wrong.position,
                 run.base_offset,
             )
 

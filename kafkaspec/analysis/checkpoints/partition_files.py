@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from kafkaspec.analysis.checkpoints.leader_epochs import check_leader_epochs
 from kafkaspec.analysis.checkpoints.log_state import LogState
-from kafkaspec.analysis.checkpoints.parsing import Parsed
-from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.analysis.checkpoints.parsing import verify_text
+from kafkaspec.analysis.findings import Area, Finding, Place
+from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata, quorum_state
+from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
-
-PARTITION_KINDS = (
-    FileKind.LEADER_EPOCH_CHECKPOINT,
-    FileKind.PARTITION_METADATA,
-    FileKind.QUORUM_STATE,
-)
-"""Kinds of text files in the directory of a partition."""
+from kafkaspec.files.checkpoints.partition_metadata import PartitionMetadata
+from kafkaspec.files.checkpoints.quorum_state import QuorumState
 
 
 def verify_partition_file(
@@ -34,54 +33,37 @@ def verify_partition_file(
         log: state of the log, None for a file that is checked on its own; receives the topic id.
         partition: path of the directory for the result.
     """
-    if kind is FileKind.LEADER_EPOCH_CHECKPOINT:
-        yield from _leader_epochs(path, log, partition)
-    elif kind is FileKind.PARTITION_METADATA:
-        metadata = Parsed(path, kind, Area.PARTITION_METADATA, partition_metadata.read, partition)
-        yield from metadata.problems()
-        if log is not None and metadata.content is not None:
-            log.topic_id = metadata.content.topic_id
-        yield metadata.result
-    else:
-        yield from _quorum_state(path, log, partition)
+    read, check = _CHECKS[kind]
+    check = partial(check, LogState(path.parent) if log is None else log)
+    yield from verify_text(path, kind, Area(kind), read, check, partition=partition)
 
 
 def _leader_epochs(
-    path: Path, log: LogState | None, partition: str
-) -> Iterator[Finding | FileResult]:
-    checkpoint = Parsed(
-        path,
-        FileKind.LEADER_EPOCH_CHECKPOINT,
-        Area.LEADER_EPOCH_CHECKPOINT,
-        leader_epoch_checkpoint.read,
-        partition,
-    )
-    yield from checkpoint.problems()
-    if checkpoint.content is not None:
-        checkpoint.result.entries = len(checkpoint.content)
-        against = log or LogState(path.parent)
-        yield from check_leader_epochs(
-            checkpoint.content, against, log_start_offset(against), checkpoint.file
-        )
-    yield checkpoint.result
+    log: LogState, entries: tuple[EpochEntry, ...], place: Place
+) -> Iterator[Finding]:
+    yield from check_leader_epochs(entries, log, log_start_offset(log), place)
 
 
-def _quorum_state(
-    path: Path, log: LogState | None, partition: str
-) -> Iterator[Finding | FileResult]:
-    state = Parsed(path, FileKind.QUORUM_STATE, Area.QUORUM_STATE, quorum_state.read, partition)
-    yield from state.problems()
-    reached = max((run.epoch for run in log.runs), default=-1) if log is not None else -1
-    if state.content is not None and state.content.leader_epoch < reached:
-        yield Finding(
-            state.file,
-            Severity.WARNING,
-            Area.QUORUM_STATE,
-            FindingReason.QUORUM_EPOCH,
-            f"leader epoch {state.content.leader_epoch} is below epoch {reached} of the log",
-            state.content.position,
-        )
-    yield state.result
+def _metadata(log: LogState, metadata: PartitionMetadata, place: Place) -> Iterator[Finding]:
+    log.topic_id = metadata.topic_id
+    yield from ()
+
+
+def _quorum_state(log: LogState, state: QuorumState, place: Place) -> Iterator[Finding]:
+    reached = max((run.epoch for run in log.runs), default=-1)
+    if state.leader_epoch < reached:
+        text = f"leader epoch {state.leader_epoch} is below epoch {reached} of the log"
+        yield place.warning(R.QUORUM_EPOCH, text, state.position)
+
+
+_CHECKS: dict[FileKind, tuple[Callable[..., Any], Callable[..., Iterator[Finding]]]] = {
+    FileKind.LEADER_EPOCH_CHECKPOINT: (leader_epoch_checkpoint.read, _leader_epochs),
+    FileKind.PARTITION_METADATA: (partition_metadata.read, _metadata),
+    FileKind.QUORUM_STATE: (quorum_state.read, _quorum_state),
+}
+
+PARTITION_KINDS = tuple(_CHECKS)
+"""Kinds of text files in the directory of a partition."""
 
 
 def log_start_offset(log: LogState) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from kafkaspec.analysis.checkpoints.log_state import LogState
 from kafkaspec.analysis.checkpoints.nodes import check_ids
-from kafkaspec.analysis.checkpoints.parsing import Parsed
-from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
+from kafkaspec.analysis.checkpoints.parsing import size_of, verify_text
+from kafkaspec.analysis.findings import Area, Finding, Place, Severity
+from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import clean_shutdown, meta_properties, offset_checkpoint
@@ -24,14 +26,7 @@ ROOT_KINDS = (
 )
 """Kinds of text files in the root of a log directory."""
 
-_AREAS = {
-    names.HIGH_WATERMARKS: Area.HIGH_WATERMARKS,
-    names.RECOVERY_POINTS: Area.RECOVERY_POINTS,
-    names.LOG_START_OFFSETS: Area.LOG_START_OFFSETS,
-    names.CLEANER_OFFSETS: Area.CLEANER_OFFSETS,
-}
-
-_WHAT = {
+_OFFSETS = {
     Area.HIGH_WATERMARKS: "high watermark",
     Area.RECOVERY_POINTS: "recovery point",
     Area.LOG_START_OFFSETS: "log start offset",
@@ -54,23 +49,25 @@ def verify_root_file(
         others: ``meta.properties`` of other log directories of the same broker, by path.
     """
     if kind is FileKind.OFFSET_CHECKPOINT:
-        yield from _offsets(path, logs)
+        area = Area(path.name.replace("-", "_"))
+        yield from verify_text(
+            path, kind, area, offset_checkpoint.read, partial(_check_offsets, logs)
+        )
     elif kind is FileKind.META_PROPERTIES:
-        properties = Parsed(path, kind, Area.META_PROPERTIES, meta_properties.read)
-        yield from properties.problems()
-        if properties.content is not None:
-            yield from check_ids(properties.content, others or {}, properties.file)
-        yield properties.result
+        yield from verify_text(
+            path,
+            kind,
+            Area.META_PROPERTIES,
+            meta_properties.read,
+            partial(check_ids, others or {}),
+        )
     elif kind is FileKind.CLEAN_SHUTDOWN:
         # Kafka reads its content too late to refuse it.
-        flag = Parsed(
+        yield from verify_text(
             path, kind, Area.CLEAN_SHUTDOWN, clean_shutdown.read, severity=Severity.WARNING
         )
-        yield from flag.problems()
-        yield flag.result
     else:
-        size = path.stat().st_size if path.is_file() else 0
-        yield FileResult(file=os.fspath(path), kind=kind, size=size)
+        yield FileResult(file=os.fspath(path), kind=kind, size=size_of(path))
 
 
 def check_stop(paths: Sequence[Path]) -> Iterator[Finding]:
@@ -82,11 +79,8 @@ def check_stop(paths: Sequence[Path]) -> Iterator[Finding]:
     by_name = {path.name: path for path in paths}
     if names.CLEAN_SHUTDOWN in by_name or names.RECOVERY_POINTS not in by_name:
         return
-    yield Finding(
-        os.fspath(by_name[names.RECOVERY_POINTS]),
-        Severity.INFO,
-        Area.CLEAN_SHUTDOWN,
-        FindingReason.UNCLEAN_STOP,
+    yield Place(os.fspath(by_name[names.RECOVERY_POINTS]), Area.CLEAN_SHUTDOWN).info(
+        R.UNCLEAN_STOP,
         f"there is no {names.CLEAN_SHUTDOWN} in its directory: the broker is running, or was not "
         "stopped cleanly",
     )
@@ -103,88 +97,41 @@ def check_topic_ids(logs: Sequence[LogState]) -> Iterator[Finding]:
             continue
         before = first.setdefault(log.topic, log)
         if before.topic_id != log.topic_id:
-            yield Finding(
-                os.fspath(log.path / names.PARTITION_METADATA),
-                Severity.ERROR,
-                Area.PARTITION_METADATA,
-                FindingReason.TOPIC_ID,
-                f"the topic id differs from that of {before.path.name}",
-            )
+            place = Place(os.fspath(log.path / names.PARTITION_METADATA), Area.PARTITION_METADATA)
+            text = f"the topic id differs from that of {before.path.name}"
+            yield place.error(R.TOPIC_ID, text)
 
 
-def _offsets(path: Path, logs: Sequence[LogState] | None) -> Iterator[Finding | FileResult]:
-    area = _AREAS[path.name]
-    checkpoint = Parsed(path, FileKind.OFFSET_CHECKPOINT, area, offset_checkpoint.read)
-    yield from checkpoint.problems()
-    if checkpoint.content is not None:
-        checkpoint.result.entries = len(checkpoint.content)
-        yield from _duplicates(checkpoint.content, area, checkpoint.file)
-        if logs is not None:
-            entries = offset_checkpoint.by_partition(checkpoint.content)
-            yield from _against_logs(entries.values(), logs, area, checkpoint.file)
-    yield checkpoint.result
+def _check_offsets(
+    logs: Sequence[LogState] | None, entries: Sequence[PartitionOffset], place: Place
+) -> Iterator[Finding]:
+    def found(entry: PartitionOffset, severity: Severity, reason: R, message: str) -> Finding:
+        text = f"{entry.topic}-{entry.partition}: {message}"
+        return place.found(severity, reason, text, entry.position, entry.offset)
 
-
-def _duplicates(entries: Sequence[PartitionOffset], area: Area, file: str) -> Iterator[Finding]:
     seen: set[tuple[str, int]] = set()
     for entry in entries:
         key = entry.topic, entry.partition
         if key in seen:
-            yield _found(
-                entry, area, FindingReason.CHECKPOINT_DUPLICATE, "it is listed twice", file
-            )
+            yield found(entry, Severity.WARNING, R.CHECKPOINT_DUPLICATE, "it is listed twice")
         seen.add(key)
-
-
-def _against_logs(
-    entries: Iterable[PartitionOffset], logs: Sequence[LogState], area: Area, file: str
-) -> Iterator[Finding]:
+    if logs is None:
+        return
     known = {log.key for log in logs}
     current = {log.key: log for log in logs if not log.state}
-    for entry in entries:
-        key = entry.topic, entry.partition
-        what = f"the {_WHAT[area]} {entry.offset}"
+    has_starts = place.area is Area.LOG_START_OFFSETS
+    for key, entry in offset_checkpoint.by_partition(entries).items():
         if key not in known:
-            yield _found(
-                entry, area, FindingReason.CHECKPOINT_PARTITION, "it has no directory here", file
-            )
+            text = "it has no directory here"
+            yield found(entry, Severity.WARNING, R.CHECKPOINT_PARTITION, text)
         if key not in current:
             continue
         start, end = current[key].start_offset, current[key].end_offset
+        text = f"the {_OFFSETS[place.area]} {entry.offset} is"
         if end is not None and entry.offset > end:
-            yield _found(
-                entry,
-                area,
-                FindingReason.CHECKPOINT_BEYOND_LOG,
-                f"{what} is after the end of the log, {end}",
-                file,
-                Severity.ERROR if area is Area.LOG_START_OFFSETS else Severity.WARNING,
-            )
-        elif area is Area.LOG_START_OFFSETS and start is not None and entry.offset < start:
-            yield _found(
-                entry,
-                area,
-                FindingReason.CHECKPOINT_BELOW_LOG,
-                f"{what} is before the first segment, {start}",
-                file,
-                Severity.INFO,
-            )
-
-
-def _found(
-    entry: PartitionOffset,
-    area: Area,
-    reason: FindingReason,
-    message: str,
-    file: str,
-    severity: Severity = Severity.WARNING,
-) -> Finding:
-    return Finding(
-        file,
-        severity,
-        area,
-        reason,
-        f"{entry.topic}-{entry.partition}: {message}",
-        entry.position,
-        entry.offset,
-    )
+            text += f" after the end of the log, {end}"
+            severity = Severity.ERROR if has_starts else Severity.WARNING
+            yield found(entry, severity, R.CHECKPOINT_BEYOND_LOG, text)
+        elif has_starts and start is not None and entry.offset < start:
+            text += f" before the first segment, {start}"
+            yield found(entry, Severity.INFO, R.CHECKPOINT_BELOW_LOG, text)
