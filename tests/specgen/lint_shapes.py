@@ -149,7 +149,8 @@ SHAPES: list[tuple[str, str, str, list[str]]] = [
         [
             "sample.ksy#/enums/choice: clash: choice is a type and an enum of one class, Choice;"
             " rename one of them",
-            "sample.ksy#/types/message/seq/4: S9: there is no enum color in this file",
+            "sample.ksy#/types/message/seq/4: S9: there is no enum color in this file; "
+            "write the id of one",
         ],
     ),
     (
@@ -222,6 +223,79 @@ SHAPES: list[tuple[str, str, str, list[str]]] = [
             "from itself; write it over fields",
             "sample.ksy#/types/message/instances/other: name: other is computed from itself; "
             "write it over fields",
+        ],
+    ),
+    (
+        "reserved value of an enum",
+        "      id: red\n",
+        "      id: class\n",
+        [
+            "sample.ksy#/enums/color/0: reserved: class is reserved in Python, C or Java; write "
+            "another id"
+        ],
+    ),
+    (
+        "reserved macro of C",
+        "      - id: color\n",
+        "      - id: unix\n",
+        [
+            "sample.ksy#/types/message/seq/4: reserved: unix is reserved in Python, C or Java; "
+            "write another id"
+        ],
+    ),
+    (
+        "reserved constant of Python",
+        "      - id: color\n",
+        "      - id: None\n",
+        [
+            "sample.ksy#/types/message/seq/4: naming: None is no id; write lower_case words joined "
+            "by _"
+        ],
+    ),
+    (
+        "reserved argument",
+        "      - id: version\n",
+        "      - id: base\n",
+        [
+            "sample.ksy#/types/message: reserved: generated code uses base; give the parameter "
+            "another id"
+        ],
+    ),
+    (
+        "clash of fields in CamelCase",
+        "      - id: num_items\n",
+        (
+            "      - id: spare_1\n        type: u1\n        doc: Things.\n"
+            "      - id: spare1\n        type: u1\n        doc: Things.\n"
+            "      - id: num_items\n"
+        ),
+        [
+            "sample.ksy#/types/message/seq/8: clash: spare1 and spare_1 are both Spare1 elsewhere; "
+            "rename one of them"
+        ],
+    ),
+    (
+        "clash with a member of C",
+        "      - id: color\n",
+        "      - id: present\n",
+        ["sample.ksy#/types/message/seq/4: clash: present is a name of generated code; rename it"],
+    ),
+    (
+        "size of an unknown name, reported once",
+        "        size: len_body\n",
+        "        size: length\n",
+        [
+            "sample.ksy#/types/frame/seq/1: name: size: length is neither an earlier field nor a "
+            "parameter of frame",
+        ],
+    ),
+    (
+        "meta title",
+        "  title: Sample of all that the linter looks at\n",
+        '  title: \'A """ in it\'\n',
+        [
+            "sample.ksy#/meta: meta: the title is a heading; write one line without quotation "
+            "marks and backslashes"
         ],
     ),
 ]

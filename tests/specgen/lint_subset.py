@@ -227,7 +227,7 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         "S9 no such enum",
         "        enum: color\n",
         "        enum: colour\n",
-        [f"{MESSAGE}/seq/4: S9: there is no enum colour in this file"],
+        [f"{MESSAGE}/seq/4: S9: there is no enum colour in this file; write the id of one"],
     ),
     (
         "S10 typo in a key of ours",

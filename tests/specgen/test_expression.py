@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from tools.specgen.docs.text import expression_text
-from tools.specgen.evaluate import UnknownNameError, evaluate, literal
-from tools.specgen.expression import EnumMember, Int, Name, Unary, names, parse, walk
+from tools.specgen.evaluate import UnknownNameError, evaluate
+from tools.specgen.expression import EnumMember, Int, Name, Unary, literal, names, parse, walk
 from tools.specgen.facts.fields import expressions
-from tools.specgen.lint.names import Node
 from tools.specgen.loader import load
 
 SPEC = Path(__file__).parents[2] / "spec"
@@ -71,8 +70,7 @@ def test_literal() -> None:
 def test_text_of_every_expression_of_the_specification_means_the_same() -> None:
     seen = 0
     for type_ in load(SPEC).all_types():
-        nodes: list[Node] = [*type_.fields, *type_.peek_instances, *type_.value_instances]
-        for node in nodes:
+        for node in type_.nodes:
             for _, expression in expressions(node):
                 # The docs name members without their enumeration.
                 if not any(isinstance(inner, EnumMember) for inner in walk(expression)):

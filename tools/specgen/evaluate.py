@@ -112,16 +112,6 @@ def _unary(operator: str, value: Any) -> Any:
     return not value if operator == "not" else value
 
 
-def literal(expression: Expression | None) -> int | None:
-    """Return the integer that the expression is, None if it is anything else."""
-    match expression:
-        case Int(value):
-            return value
-        case Unary("-", Int(value)):
-            return -value
-    return None
-
-
 def satisfies(valid: Valid | None, value: Any, names: Mapping[str, Any]) -> bool:
     """Return whether ``valid`` lets ``value`` pass; ignore ``in-enum``.
 

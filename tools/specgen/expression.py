@@ -195,12 +195,22 @@ def parse(text: str) -> Expression:
     try:
         tree = _Build().transform(_parser().parse(text))
     except UnexpectedInput as error:
-        raise ValueError(f"cannot read the expression {text!r} at column {error.column}") from None
+        message = f"cannot read the expression {shown(text)} at column {error.column}"
+        raise ValueError(message) from None
     except (VisitError, RecursionError):
-        raise ValueError(f"cannot read the expression {text!r}") from None
+        raise ValueError(f"cannot read the expression {shown(text)}; make it simpler") from None
     if _depth(tree) > _DEEPEST:
-        raise ValueError(f"the expression {text!r} is nested too deeply; make it simpler")
+        raise ValueError(f"the expression {shown(text)} is nested too deeply; make it simpler")
     return tree
+
+
+def shown(value: object) -> str:
+    """Return a value for a message, shortened where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:
+        text = "a number of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _depth(expression: Expression) -> int:
@@ -238,6 +248,16 @@ def dotted(expression: Expression) -> Iterator[str]:
             inner = inner.value
         if isinstance(inner, Name):
             yield ".".join([inner.id, *parts])
+
+
+def literal(expression: Expression | None) -> int | None:
+    """Return the integer that the expression is, None if it is anything else."""
+    match expression:
+        case Int(value):
+            return value
+        case Unary("-", Int(value)):
+            return -value
+    return None
 
 
 def rename(expression: Expression, make: Callable[[str], Expression]) -> Expression:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import yaml
 
@@ -37,7 +37,10 @@ from tools.specgen.model import (
     TypeReference,
     Valid,
     ValueInstance,
+    reachable,
 )
+
+_Value = TypeVar("_Value")
 
 _INTEGER = re.compile(r"([us])([1248])(be)?")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
@@ -45,22 +48,8 @@ _DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s
 _NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]{1,20}|0|[1-9][0-9]{0,30})")
 _REFERENCE = re.compile(r"(?:([a-z0-9_]+)::)?([a-z0-9_]+)(?:\((.*)\))?", re.DOTALL)
 
-_SPEC_KEYS = {"meta", "doc", "doc-ref", "params", "seq", "instances", "types", "enums", "-orig-id"}
-_META_KEYS = {
-    "id", "title", "application", "file-extension", "xref", "tags", "license", "ks-version",
-    "imports", "encoding", "endian", "bit-endian",
-}  # fmt: skip
-_TYPE_KEYS = {
-    "doc", "doc-ref", "params", "seq", "instances",
-    "-orig-id", "-scalar", "-webide-representation",
-}  # fmt: skip
-_FIELD_KEYS = {
-    "id", "type", "size", "size-eos", "enum", "process", "valid", "repeat", "repeat-expr",
-    "repeat-until", "if", "doc", "doc-ref", "-orig-id", "-derive", "-default",
-}  # fmt: skip
-_INSTANCE_KEYS = {"value", "pos", "type", "valid", "if", "enum", "doc", "-orig-id"}
-_PARAMETER_KEYS = {"id", "type", "doc"}
-_ENUM_VALUE_KEYS = {"id", "doc", "-orig-id"}
+_LARGEST = 1 << 18
+"""Bytes that a file may have; the largest of Kafka's formats takes a tenth of it."""
 
 
 class SpecError(Exception):
@@ -80,30 +69,37 @@ def load(directory: Path) -> Model:
     """
     specs = tuple(load_file(path) for path in sorted(directory.glob("*.ksy")))
     if not specs:
-        raise SpecError(directory.name, "no .ksy file here")
+        raise SpecError(directory.name, "no .ksy file here; name the directory that has them")
     return join(specs)
 
 
 def load_file(path: Path) -> Spec:
     """Return one specification whose references are not yet checked."""
     try:
+        size = path.stat().st_size
+        if size > _LARGEST:
+            raise SpecError(path.name, f"has {size} bytes, more than {_LARGEST}; split the file")
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise SpecError(
             path.name, f"byte {error.start} is not UTF-8; save the file as UTF-8"
         ) from None
     except OSError as error:
-        raise SpecError(path.name, f"cannot be read: {error.strerror}") from None
+        message = f"cannot be read: {error.strerror}; mend or remove it"
+        raise SpecError(path.name, message) from None
     try:
         document = yaml.load(text, _Yaml)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
-        problem = error.problem or error.context
+        problem = error.problem or error.context or ""
+        if problem.startswith("but "):
+            problem = f"{error.context}, {problem}"
         raise SpecError(path.name, f"not valid YAML: {line}{problem}") from None
     except (yaml.YAMLError, ValueError) as error:
-        problem = str(error).splitlines()[0]
-        raise SpecError(path.name, f"not valid YAML: {problem}") from None
+        problem = str(error).splitlines()[0].split(": value has")[0]
+        message = f"not valid YAML: {problem}; quote what is meant as text"
+        raise SpecError(path.name, message) from None
     except RecursionError:
         raise SpecError(path.name, "nested too deeply; write fewer levels") from None
     return read_spec(path.name, document)
@@ -111,6 +107,8 @@ def load_file(path: Path) -> Spec:
 
 def read_spec(file_name: str, document: object) -> Spec:
     """Return one specification from its loaded YAML; its references are not yet checked."""
+    if document is None:
+        raise SpecError(file_name, "the file is empty; write meta, doc and seq, or remove it")
     top = _Node(file_name, "", document)
     meta = top.child("meta")
     spec_id = file_name.removesuffix(".ksy")
@@ -136,7 +134,6 @@ def read_spec(file_name: str, document: object) -> Spec:
         endian=meta.text("endian"),
         bit_endian=meta.text("bit-endian"),
         ks_version=version if isinstance(version, str) else "",
-        unknown_keys=top.unknown(_SPEC_KEYS) + meta.unknown(_META_KEYS),
         meta_order=meta.keys,
     )
 
@@ -152,9 +149,15 @@ def join(specs: tuple[Spec, ...]) -> Model:
     for spec in specs:
         for name in spec.imports:
             if name not in imports:
-                raise SpecError(f"{spec.file_name}#/meta/imports", f"no file {name}.ksy")
+                message = f"no file {name}.ksy; write the id of another file"
+                raise SpecError(f"{spec.file_name}#/meta/imports", message)
     for spec in specs:
-        _check_circle(spec, imports)
+        if spec.id in reachable(spec.id, imports.__getitem__):
+            raise SpecError(
+                f"{spec.file_name}#/meta/imports",
+                f"{spec.id} imports itself, perhaps through others; move the types that both need "
+                "to a file of their own",
+            )
         for type_ in spec.types:
             for parameter in type_.parameters:
                 if isinstance(parameter.type, TypeReference):
@@ -165,34 +168,22 @@ def join(specs: tuple[Spec, ...]) -> Model:
     return model
 
 
-def _check_circle(spec: Spec, imports: Mapping[str, tuple[str, ...]]) -> None:
-    seen: set[str] = set()
-    pending = list(spec.imports)
-    while pending:
-        name = pending.pop()
-        if name == spec.id:
-            raise SpecError(
-                f"{spec.file_name}#/meta/imports",
-                f"{spec.id} imports itself, perhaps through others; move the types that both need "
-                "to a file of their own",
-            )
-        if name not in seen:
-            seen.add(name)
-            pending += imports[name]
-
-
 def _check_reference(
     model: Model, spec: Spec, location: str, reference: TypeReference, *, count: bool = True
 ) -> None:
     if reference.spec_id != spec.id and reference.spec_id not in spec.imports:
-        raise SpecError(location, f"{reference.spec_id} is not in meta/imports")
+        raise SpecError(location, f"{reference.spec_id} is not in meta/imports; write it there")
     if not model.has_type(reference):
-        raise SpecError(location, f"no type {reference.spec_id}::{reference.name}")
+        message = (
+            f"no type {reference.spec_id}::{reference.name}; write u1 to s8, b1 to b64 or an id"
+        )
+        raise SpecError(location, message)
     expected = len(model.type(reference).parameters) if count else 0
     if len(reference.arguments) != expected:
         raise SpecError(
             location,
-            f"{reference.name} takes {expected} parameters, not {len(reference.arguments)}",
+            f"{reference.name} takes {expected} parameters, not {len(reference.arguments)}; "
+            "write one argument for each",
         )
 
 
@@ -209,9 +200,9 @@ class _Yaml(yaml.SafeLoader):
         seen: set[Any] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str | int):
+            if not isinstance(key, str | int) or isinstance(key, bool):
                 raise yaml.MarkedYAMLError(
-                    problem="a key is text or a number", problem_mark=key_node.start_mark
+                    problem="a key is text or a number; quote it", problem_mark=key_node.start_mark
                 )
             if key in seen:
                 raise yaml.MarkedYAMLError(
@@ -228,37 +219,44 @@ class _Node:
     def __init__(self, file_name: str, path: str, content: object) -> None:
         self.file_name, self.path = file_name, path
         if not isinstance(content, dict):
-            raise self.fail("expected a mapping")
+            raise self.fail("expected a mapping; write lines of the form key: value")
         self.content: Mapping[Any, Any] = content
         for key in content:
             if not isinstance(key, str | int):
                 raise self.fail(f"{key!r} is not a key; write text or a number")
 
     @property
-    def location(self) -> str:
-        """Place of the node, ``recordbatch.ksy#/types/record/seq/3``."""
-        return f"{self.file_name}#{self.path or '/'}"
-
-    @property
     def keys(self) -> tuple[str, ...]:
         """All keys, in the order of the file."""
         return tuple(str(key) for key in self.content)
+
+    def described(self) -> dict[str, Any]:
+        """Return what every node of the model has."""
+        return {
+            "location": f"{self.file_name}#{self.path or '/'}",
+            "doc": self.text("doc"),
+            "original_id": self.optional_text("-orig-id"),
+            "key_order": self.keys,
+        }
 
     def fail(self, message: str, key: str = "") -> SpecError:
         """Return an error at the node, or at the value of a key."""
         below = f"{self.path}/{key}" if key else self.path or "/"
         return SpecError(f"{self.file_name}#{below}", message)
 
-    def unknown(self, known: set[str]) -> tuple[str, ...]:
-        """Return the unknown keys, in the order of the file."""
-        return tuple(key for key in self.keys if key not in known)
+    def get(self, key: str, kind: type[_Value], what: str) -> _Value | None:
+        """Return the value under a key, None if there is none; it must be of the kind."""
+        found = self.content.get(key)
+        if found is not None and not isinstance(found, kind):
+            raise self.fail(f"expected {what}, not {ex.shown(found)}", key)
+        return found
 
     def child(self, key: str) -> Self:
         """Return the mapping under a key."""
         return type(self)(self.file_name, f"{self.path}/{key}", self.content.get(key))
 
     def named(self, key: str) -> list[tuple[str, _Node]]:
-        """Yield the mappings under a key with their names; none if there is no such key."""
+        """Return the mappings under a key with their names; none if there is no such key."""
         if self.content.get(key) is None:
             return []
         found = self.child(key)
@@ -269,20 +267,23 @@ class _Node:
 
     def nodes(self, key: str) -> list[_Node]:
         """Return the list of mappings under a key, empty if there is no such key."""
-        found = self.content.get(key)
-        if not isinstance(found, list | None):
-            raise self.fail("expected a list", key)
         return [
             _Node(self.file_name, f"{self.path}/{key}/{i}", item)
-            for i, item in enumerate(found or ())
+            for i, item in enumerate(self.get(key, list, "a list") or ())
         ]
+
+    def id(self, what: str) -> str:
+        """Return the id of a node."""
+        found = self.content.get("id")
+        if isinstance(found, str):
+            return found
+        if found is not None:
+            raise self.fail(f"expected text, not {ex.shown(found)}; write another id", "id")
+        raise self.fail(f"{what} needs an id; write id: and a name")
 
     def optional_text(self, key: str) -> str | None:
         """Return the text under a key, None if there is no such key."""
-        found = self.content.get(key)
-        if not isinstance(found, str | None):
-            raise self.fail(f"expected text, not {found!r}", key)
-        return found
+        return self.get(key, str, "text")
 
     def text(self, key: str) -> str:
         """Return the text under a key, empty if there is no such key."""
@@ -294,14 +295,14 @@ class _Node:
         items = found if isinstance(found, list) else [] if found is None else [found]
         for item in items:
             if not isinstance(item, str):
-                raise self.fail(f"expected text or a list of it, not {item!r}", key)
+                raise self.fail(f"expected text or a list of it, not {ex.shown(item)}", key)
         return tuple(items)
 
     def flag(self, key: str) -> bool:
         """Return the truth value under a key, False if there is no such key."""
         found = self.content.get(key, False)
         if not isinstance(found, bool):
-            raise self.fail(f"expected true or false, not {found!r}", key)
+            raise self.fail(f"expected true or false, not {ex.shown(found)}", key)
         return found
 
     def parse(self, node: object, key: str) -> ex.Expression:
@@ -309,14 +310,14 @@ class _Node:
         if isinstance(node, bool):
             return ex.Bool(node)
         if not isinstance(node, str | int):
-            raise self.fail(f"expected an expression, not {node!r}", key)
+            raise self.fail(f"expected an expression, not {ex.shown(node)}; write one", key)
         try:
             parsed = ex.parse(str(node))
         except ValueError as error:
             raise self.fail(str(error), key) from None
         for part in ex.walk(parsed):
-            if isinstance(part, ex.Int) and part.value >= 1 << 64:
-                raise self.fail(f"{part.value} does not fit 64 bits; write a smaller one", key)
+            if isinstance(part, ex.Int):
+                self.number(part.value, "a number", key)
         return parsed
 
     def expression(self, key: str) -> ex.Expression | None:
@@ -331,9 +332,9 @@ class _Node:
     def number(self, value: object, what: str, key: str = "") -> int:
         """Return a number that fits 64 bits."""
         if not isinstance(value, int) or isinstance(value, bool):
-            raise self.fail(f"{what}, not {value!r}", key)
+            raise self.fail(f"{what}, not {ex.shown(value)}", key)
         if not -(1 << 63) <= value < 1 << 64:
-            raise self.fail(f"{value} does not fit 64 bits; write a smaller one", key)
+            raise self.fail(f"{ex.shown(value)} does not fit 64 bits; write a smaller one", key)
         return value
 
 
@@ -352,45 +353,26 @@ class _FileReader:
         return Type(
             name=name,
             spec_id=self.spec_id,
-            location=node.location,
             fields=tuple(self.field(item) for item in node.nodes("seq")),
-            doc=node.text("doc"),
             doc_refs=node.texts("doc-ref"),
-            original_id=node.optional_text("-orig-id"),
             scalar=Scalar(scalar) if scalar else None,
             representation=node.optional_text("-webide-representation"),
             parameters=tuple(self.parameter(item) for item in node.nodes("params")),
             value_instances=tuple(i for i in instances if isinstance(i, ValueInstance)),
             peek_instances=tuple(i for i in instances if isinstance(i, PeekInstance)),
-            unknown_keys=node.unknown(_TYPE_KEYS) if node.path else (),
-            key_order=node.keys,
+            **node.described(),
         )
-
-    def id_of(self, node: _Node, what: str) -> str:
-        found = node.content.get("id")
-        if not isinstance(found, str):
-            raise node.fail(f"{what} needs an id")
-        return found
 
     def parameter(self, node: _Node) -> Parameter:
         kind = self.field_type(node)
         if not isinstance(kind, IntegerType | TypeReference):
-            raise node.fail("a parameter is an integer or a structure")
-        return Parameter(
-            id=self.id_of(node, "a parameter"),
-            type=kind,
-            doc=node.text("doc"),
-            unknown_keys=node.unknown(_PARAMETER_KEYS),
-            key_order=node.keys,
-        )
+            raise node.fail("a parameter is an integer or a structure; write its type")
+        return Parameter(id=node.id("a parameter"), type=kind, **node.described())
 
     def field(self, node: _Node) -> Field:
         return Field(
-            id=self.id_of(node, "a field"),
+            id=node.id("a field"),
             type=self.field_type(node),
-            location=node.location,
-            doc=node.text("doc"),
-            original_id=node.optional_text("-orig-id"),
             enum=node.optional_text("enum"),
             valid=self.valid(node),
             repeat=self.repeat(node),
@@ -398,20 +380,11 @@ class _FileReader:
             derive=_derive_of(node),
             default=_default_of(node),
             process=node.optional_text("process"),
-            unknown_keys=node.unknown(_FIELD_KEYS),
-            key_order=node.keys,
+            **node.described(),
         )
 
     def instance(self, instance_id: str, node: _Node) -> ValueInstance | PeekInstance:
-        common: dict[str, Any] = {
-            "id": instance_id,
-            "location": node.location,
-            "doc": node.text("doc"),
-            "original_id": node.optional_text("-orig-id"),
-            "enum": node.optional_text("enum"),
-            "unknown_keys": node.unknown(_INSTANCE_KEYS),
-            "key_order": node.keys,
-        }
+        common = {"id": instance_id, "enum": node.optional_text("enum"), **node.described()}
         condition = node.expression("if")
         if "value" in node.content:
             if misplaced := sorted({"pos", "type", "valid"} & set(node.keys)):
@@ -420,7 +393,7 @@ class _FileReader:
                 value=node.needed_expression("value"), condition=condition, **common
             )
         if "pos" not in node.content:
-            raise node.fail("an instance needs value or pos")
+            raise node.fail("an instance needs value or pos; write one of them")
         if condition is not None:
             raise node.fail("a field that is read ahead is always present; leave it out", "if")
         return PeekInstance(
@@ -438,7 +411,7 @@ class _FileReader:
             raise node.fail("size and size-eos exclude each other; leave one out")
         if kind is None:
             if size is None and not size_eos:
-                raise node.fail("a field without type needs size or size-eos")
+                raise node.fail("a field without type needs size or size-eos; write one of them")
             return BytesType(size)
         if isinstance(kind, dict):
             return self.switch(node.child("type"), size, size_eos=size_eos)
@@ -454,7 +427,7 @@ class _FileReader:
         return found
 
     def switch(self, node: _Node, size: ex.Expression | None, *, size_eos: bool) -> SwitchType:
-        if unknown := node.unknown({"switch-on", "cases"}):
+        if unknown := sorted(set(node.keys) - {"switch-on", "cases"}):
             raise node.fail(f"unknown key {unknown[0]}; the keys are switch-on and cases")
         cases = node.child("cases")
         if not cases.content:
@@ -482,7 +455,7 @@ class _FileReader:
     ) -> TypeReference:
         match = _REFERENCE.fullmatch(text.strip()) if isinstance(text, str) else None
         if match is None:
-            raise node.fail(f"cannot read the type {text!r}", "type")
+            raise node.fail(f"cannot read the type {ex.shown(text)}; write its id", "type")
         arguments = match[3].split(",") if match[3] else ()
         return TypeReference(
             spec_id=match[1] or self.spec_id,
@@ -510,7 +483,8 @@ class _FileReader:
             elif key in ("any-of", "in-enum"):
                 raise node.fail(f"{key} must be a list of values, or true for in-enum", "valid")
             else:
-                raise node.fail(f"valid has no part {key}", "valid")
+                parts_of = "eq, min, max, any-of, expr and in-enum"
+                raise node.fail(f"valid has no part {key}; the parts are {parts_of}", "valid")
         if not parts:
             raise node.fail("valid demands nothing; leave it out", "valid")
         return Valid(**parts)
@@ -529,7 +503,7 @@ class _FileReader:
                 return Repeat(count=node.needed_expression("repeat-expr"))
             case "until":
                 return Repeat(until=node.needed_expression("repeat-until"))
-        raise node.fail(f"must be eos, expr or until, not {kind!r}", "repeat")
+        raise node.fail(f"must be eos, expr or until, not {ex.shown(kind)}", "repeat")
 
     def enum(self, name: str, node: _Node) -> Enum:
         values = []
@@ -537,13 +511,11 @@ class _FileReader:
             node.number(value, "a value of an enum is an integer")
             content = given if isinstance(given, dict) else {"id": given}
             entry = _Node(self.file_name, f"{node.path}/{value}", content)
-            entry_id = self.id_of(entry, "a value of an enum")
-            values.append(
-                EnumValue(value, entry_id, entry.text("doc"), entry.unknown(_ENUM_VALUE_KEYS))
-            )
+            values.append(EnumValue(value, entry.id("a value of an enum"), **entry.described()))
         if not values:
             raise node.fail("an enum without values; leave it out")
-        return Enum(id=name, values=tuple(values), spec_id=self.spec_id, location=node.location)
+        location = node.described()["location"]
+        return Enum(id=name, values=tuple(values), spec_id=self.spec_id, location=location)
 
 
 def _derive_of(node: _Node) -> Derive | None:
@@ -554,7 +526,7 @@ def _derive_of(node: _Node) -> Derive | None:
     if match is None or match[1] not in list(DeriveFunction) or (match[4] and not match[3]):
         functions = ", ".join(DeriveFunction)
         raise node.fail(
-            f"cannot read {text!r}; write f(x), f(x..) or f(x..y), + a number if need be, "
+            f"cannot read {ex.shown(text)}; write f(x), f(x..) or f(x..y), + a number if need be, "
             f"with f one of {functions}",
             "-derive",
         )
@@ -577,4 +549,5 @@ def _default_of(node: _Node) -> Default | None:
         return Default(())
     if isinstance(text, str) and _NUMBER.fullmatch(text):
         return Default(node.number(int(text, 0), "a number", "-default"))
-    raise node.fail(f"must be a quoted integer, 'null' or '[]', not {text!r}", "-default")
+    message = f"must be a quoted integer, 'null' or '[]', not {ex.shown(text)}"
+    raise node.fail(message, "-default")

@@ -6,11 +6,12 @@ is a frame, which fields a writer computes) are properties here, so that no emit
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from tools.specgen.expression import Attribute, Expression, Int, Name, Unary, walk
+from tools.specgen.expression import Attribute, Expression, Int, Name, literal, walk
 
 
 class Scalar(StrEnum):
@@ -143,8 +144,17 @@ class Default:
     value: int | tuple[()] | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """The keys that nodes of a file share; ``key_order`` has all keys as they are in the file."""
+
+    doc: str = ""
+    original_id: str | None = None
+    key_order: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
-class Field:
+class Field(Described):
     """An attribute of ``seq``.
 
     ``location`` is its place in the specification, ``recordbatch.ksy#/types/record/seq/3``.
@@ -153,8 +163,6 @@ class Field:
     id: str
     type: FieldType
     location: str
-    doc: str = ""
-    original_id: str | None = None
     enum: str | None = None
     valid: Valid | None = None
     repeat: Repeat | None = None
@@ -162,9 +170,6 @@ class Field:
     derive: Derive | None = None
     default: Default | None = None
     process: str | None = None
-    unknown_keys: tuple[str, ...] = ()
-    key_order: tuple[str, ...] = ()
-    """Keys as they are in the file, for the linter only."""
 
     @property
     def is_guard(self) -> bool:
@@ -180,13 +185,7 @@ class Field:
     @property
     def constant(self) -> int | None:
         """The value of ``valid: N``, None if the field may vary."""
-        equal = self.valid.equal if self.valid else None
-        match equal:
-            case Int(value):
-                return value
-            case Unary("-", Int(value)):
-                return -value
-        return None
+        return literal(self.valid.equal) if self.valid else None
 
     @property
     def is_bool(self) -> bool:
@@ -195,55 +194,51 @@ class Field:
 
 
 @dataclass(frozen=True)
-class ValueInstance:
+class ValueInstance(Described):
     """A value computed from fields: ``value:`` of ``instances``."""
 
     id: str
     value: Expression
     location: str
-    doc: str = ""
-    original_id: str | None = None
     condition: Expression | None = None
     enum: str | None = None
-    unknown_keys: tuple[str, ...] = ()
-    key_order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class PeekInstance:
+class PeekInstance(Described):
     """A positional instance: an integer at a constant position of the substream (rule S2)."""
 
     id: str
     position: Expression
     type: FieldType
     location: str
-    doc: str = ""
-    original_id: str | None = None
     valid: Valid | None = None
     enum: str | None = None
-    unknown_keys: tuple[str, ...] = ()
-    key_order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Parameter(Described):
     """``params:`` of a type: an integer or a structure."""
 
     id: str
     type: IntegerType | TypeReference
-    doc: str = ""
-    unknown_keys: tuple[str, ...] = ()
-    key_order: tuple[str, ...] = ()
+    location: str
+
+
+Node = Field | PeekInstance | ValueInstance
+"""What has expressions of its own."""
+
+Member = Parameter | Node
+"""What an expression can name."""
 
 
 @dataclass(frozen=True)
-class EnumValue:
+class EnumValue(Described):
     """A named value of an enumeration."""
 
     value: int
     id: str
-    doc: str = ""
-    unknown_keys: tuple[str, ...] = ()
+    location: str
 
 
 @dataclass(frozen=True)
@@ -257,23 +252,19 @@ class Enum:
 
 
 @dataclass(frozen=True)
-class Type:
+class Type(Described):
     """A type of the specification; the root type of a file has the file's id as name."""
 
     name: str
     spec_id: str
     location: str
     fields: tuple[Field, ...]
-    doc: str = ""
     doc_refs: tuple[str, ...] = ()
-    original_id: str | None = None
     scalar: Scalar | None = None
     representation: str | None = None
     parameters: tuple[Parameter, ...] = ()
     value_instances: tuple[ValueInstance, ...] = ()
     peek_instances: tuple[PeekInstance, ...] = ()
-    unknown_keys: tuple[str, ...] = ()
-    key_order: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -289,6 +280,16 @@ class Type:
     def field_by_id(self) -> dict[str, Field]:
         """Fields by id."""
         return {field.id: field for field in self.fields}
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All fields and instances."""
+        return (*self.fields, *self.peek_instances, *self.value_instances)
+
+    @cached_property
+    def members(self) -> dict[str, Member]:
+        """Everything that an expression of the type can name, by id."""
+        return {member.id: member for member in (*self.parameters, *self.nodes)}
 
     def is_opaque_count(self, field: Field) -> bool:
         """Return whether the field is a count over bytes that are not parsed, given to writers."""
@@ -341,7 +342,6 @@ class Spec:
     bit_endian: str = ""
     ks_version: str = ""
     """Text that is empty unless it is a quoted string."""
-    unknown_keys: tuple[str, ...] = ()
     meta_order: tuple[str, ...] = ()
 
     @property
@@ -387,14 +387,19 @@ class Model:
 
     def closure(self, spec_id: str) -> tuple[Spec, ...]:
         """Return a specification and all that it imports, sorted by id."""
-        found: dict[str, Spec] = {}
-        pending = [spec_id]
-        while pending:
-            spec = self.spec(pending.pop())
-            if spec.id not in found:
-                found[spec.id] = spec
-                pending += spec.imports
-        return tuple(found[key] for key in sorted(found))
+        found = {spec_id} | reachable(spec_id, lambda spec_id: self.spec(spec_id).imports)
+        return tuple(self.spec(key) for key in sorted(found))
+
+
+def reachable(start: str, edges: Callable[[str], Iterable[str]]) -> set[str]:
+    """Return all that ``start`` leads to, itself only if a circle leads back to it."""
+    found: set[str] = set()
+    pending = [start]
+    while pending:
+        new = set(edges(pending.pop())) - found
+        found |= new
+        pending += new
+    return found
 
 
 def camel(name: str) -> str:

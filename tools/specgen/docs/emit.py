@@ -17,7 +17,7 @@ from tools.specgen.docs.text import (
     valid_text,
     writer_text,
 )
-from tools.specgen.evaluate import literal
+from tools.specgen.expression import literal
 from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.model import (
     BitsType,

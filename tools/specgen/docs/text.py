@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tools.specgen.evaluate import literal
 from tools.specgen.expression import (
     LEFT,
     Attribute,
@@ -17,6 +16,7 @@ from tools.specgen.expression import (
     Name,
     Ternary,
     Unary,
+    literal,
 )
 from tools.specgen.facts.sizes import fixed_size, minimum_size
 from tools.specgen.model import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tools.specgen.evaluate import literal
-from tools.specgen.expression import Attribute, Binary, Expression, Name, names
+from tools.specgen.expression import Attribute, Binary, Expression, Name, literal, names
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -14,6 +13,7 @@ from tools.specgen.model import (
     FieldType,
     IntegerType,
     Model,
+    Node,
     PeekInstance,
     Scalar,
     SwitchType,
@@ -96,7 +96,7 @@ def scalar_of(model: Model, field: Field) -> Scalar | None:
     return None
 
 
-def expressions(node: Field | PeekInstance | ValueInstance) -> Iterator[tuple[str, Expression]]:
+def expressions(node: Node) -> Iterator[tuple[str, Expression]]:
     """Yield every expression of a node with the key that it stands under."""
     if isinstance(node, ValueInstance):
         yield "value", node.value
@@ -136,7 +136,7 @@ def _field_expressions(field: Field) -> Iterator[tuple[str, Expression]]:
         yield "repeat-until", field.repeat.until
 
 
-def mentioned(node: Field | PeekInstance | ValueInstance) -> frozenset[str]:
+def mentioned(node: Node) -> frozenset[str]:
     """Return every plain name in the expressions of a node."""
     return frozenset(name for _, expression in expressions(node) for name in names(expression))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tools.specgen.evaluate import literal, may_satisfy
-from tools.specgen.expression import Attribute, Binary, Expression, Name, walk
+from tools.specgen.evaluate import may_satisfy
+from tools.specgen.expression import Attribute, Binary, Expression, Name, literal, walk
 from tools.specgen.facts.fields import scalar_of, valid_parts
 from tools.specgen.model import BitsType, Field, IntegerType, Model, Scalar, Valid
 

@@ -20,28 +20,15 @@ from tools.specgen.model import (
     BitsType,
     Field,
     IntegerType,
+    Member,
     Model,
     Parameter,
-    PeekInstance,
     Type,
     TypeReference,
     ValueInstance,
 )
 
-Member = Field | Parameter | PeekInstance | ValueInstance
-
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-
-
-def members(type_: Type) -> dict[str, Member]:
-    """Return all members that an expression in ``type_`` can name, by id."""
-    groups: tuple[tuple[Member, ...], ...] = (
-        type_.parameters,
-        type_.fields,
-        type_.peek_instances,
-        type_.value_instances,
-    )
-    return {member.id: member for group in groups for member in group}
 
 
 @dataclass(frozen=True)
@@ -64,7 +51,7 @@ class Terms:
         """Return the type and the member that ``a.b.c`` means, None for other values."""
         match expression:
             case Name(name):
-                found = members(self.type).get(name)
+                found = self.type.members.get(name)
                 return (self.type, found) if found else None
             case Attribute(inner, name):
                 outer = self.member_of(inner)
@@ -75,7 +62,7 @@ class Terms:
                     return None
                 if self.model.type(kind).scalar and name == "value":
                     return outer
-                found = members(self.model.type(kind)).get(name)
+                found = self.model.type(kind).members.get(name)
                 return (self.model.type(kind), found) if found else None
         return None
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tools.specgen.evaluate import literal
+from tools.specgen.expression import literal
 from tools.specgen.facts.fields import scalar_of, size_of
-from tools.specgen.lint.problem import Problem
-from tools.specgen.model import BitsType, Field, IntegerType, Model, Spec, Type
+from tools.specgen.lint.problem import Messages, Problem, found
+from tools.specgen.model import BitsType, Field, IntegerType, Model, Type
 
 _WIDTH = 80
 _REFERENCE = re.compile(r"https://github\.com/apache/kafka/blob/\d+\.\d+\.\d+(\.\d+)?/\S+ \S.*")
@@ -17,50 +17,33 @@ _FILLERS = {"a", "an", "and", "for", "in", "is", "of", "the", "this", "to", "its
 
 def check(model: Model) -> Iterator[Problem]:
     """Yield problems with the rule ``doc``."""
+    for type_ in model.all_types():
+        yield from found("doc", type_, _text(type_.location, type_.name, type_.doc))
+        yield from found("doc", type_, _references(type_))
+        for node in (*type_.parameters, *type_.nodes):
+            if node.doc or not isinstance(node, Field) or _needs_doc(model, node):
+                yield from found("doc", node, _text(node.location, node.id, node.doc))
     for spec in model.specs:
-        for type_ in spec.types:
-            yield from _type(spec, type_, model)
-        for enum in spec.enums:
-            for value in enum.values:
-                location = f"{enum.location}/{value.value}"
-                yield from _text(location, value.id, value.doc, required=True)
+        for value in (value for enum in spec.enums for value in enum.values):
+            yield from found("doc", value, _text(value.location, value.id, value.doc))
 
 
-def _type(spec: Spec, type_: Type, model: Model) -> Iterator[Problem]:
-    yield from _text(type_.location, type_.name, type_.doc, required=True)
+def _references(type_: Type) -> Messages:
     if not type_.doc_refs:
-        yield Problem(
-            type_.location,
-            "doc",
+        yield (
             f"{type_.name} has no doc-ref; write the URL of Kafka's source at a release, "
-            "a blank and the name of the class",
+            "a blank and the name of the class"
         )
     for reference in type_.doc_refs:
         if not _REFERENCE.fullmatch(reference):
-            yield Problem(
-                type_.location,
-                "doc",
+            yield (
                 f"doc-ref {reference} does not name a release and may change; write "
-                "https://github.com/apache/kafka/blob/<release>/<path> <name of the class>",
+                "https://github.com/apache/kafka/blob/<release>/<path> <name of the class>"
             )
-    for i, parameter in enumerate(type_.parameters):
-        location = f"{_base(type_)}/params/{i}"
-        yield from _text(location, parameter.id, parameter.doc, required=True)
-    for field in type_.fields:
-        required = _needs_doc(model, field)
-        yield from _text(field.location, field.id, field.doc, required=required)
-    for peek in type_.peek_instances:
-        yield from _text(peek.location, peek.id, peek.doc, required=True)
-    for instance in type_.value_instances:
-        yield from _text(instance.location, instance.id, instance.doc, required=True)
-
-
-def _base(type_: Type) -> str:
-    return type_.location.rstrip("/")
 
 
 def _needs_doc(model: Model, field: Field) -> bool:
-    """Return whether a field needs no doc: a structure, or bytes whose size has a doc."""
+    """Return whether a field needs a doc: all but structures, and bytes whose size has one."""
     if isinstance(field.type, IntegerType | BitsType) or scalar_of(model, field) is not None:
         return True
     is_bytes = not hasattr(field.type, "size_eos")
@@ -68,30 +51,20 @@ def _needs_doc(model: Model, field: Field) -> bool:
     return is_bytes and not field.is_guard and (size is None or literal(size) is not None)
 
 
-def _text(location: str, name: str, doc: str, *, required: bool) -> Iterator[Problem]:
+def _text(location: str, name: str, doc: str) -> Messages:
     if not doc:
-        if required:
-            yield Problem(location, "doc", f"{name} has no doc; say what it means and its unit")
+        yield f"{name} has no doc; say what it means and its unit"
         return
     words = set(re.findall(r"[a-z0-9]+", doc.lower())) - _FILLERS
     if words <= set(name.split("_")):
-        yield Problem(
-            location,
-            "doc",
-            f"the doc of {name} repeats its name; say what it means",
-        )
+        yield f"the doc of {name} repeats its name; say what it means"
     if not doc.endswith((".", ":")):
-        yield Problem(location, "doc", f"the doc of {name} does not end in a full stop")
-    indent = _indent(location)
+        yield f"the doc of {name} does not end in a full stop"
     lines = doc.splitlines()
     first = "doc: " if len(lines) == 1 else "  "
-    longest = max(len(line) for line in lines) + indent + len(first)
+    longest = max(len(line) for line in lines) + _indent(location) + len(first)
     if longest > _WIDTH:
-        yield Problem(
-            location,
-            "doc",
-            f"the doc of {name} is {longest} columns wide; write doc: | and wrap it at {_WIDTH}",
-        )
+        yield f"the doc of {name} is {longest} columns wide; write doc: | and wrap it at {_WIDTH}"
 
 
 def _indent(location: str) -> int:

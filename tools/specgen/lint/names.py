@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tools.specgen.evaluate import literal
 from tools.specgen.expression import (
     Attribute,
     Binary,
@@ -12,23 +11,23 @@ from tools.specgen.expression import (
     Expression,
     Int,
     Name,
+    literal,
     names,
     walk,
 )
 from tools.specgen.facts.fields import expressions, references, size_of
-from tools.specgen.lint.problem import Problem
+from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import (
     BitsType,
     Field,
     Model,
-    PeekInstance,
+    Node,
     Scalar,
     Type,
     TypeReference,
     ValueInstance,
+    reachable,
 )
-
-Node = Field | PeekInstance | ValueInstance
 
 _STREAM = {"eof", "pos", "size"}
 _PER_ITEM = {"_", "_index"}
@@ -37,107 +36,76 @@ _PER_ITEM = {"_", "_index"}
 def check(model: Model) -> Iterator[Problem]:
     """Yield problems with rules S7 and S8 and the rules ``name``, ``bits`` and ``recursion``."""
     for type_ in model.all_types():
-        yield from _s7_parameters(model, type_)
-        nodes: list[Node] = [*type_.fields, *type_.peek_instances, *type_.value_instances]
-        for node in nodes:
+        yield from found("S7", type_, _parameters(type_))
+        for node in type_.nodes:
             visible = _visible(type_, node)
             for key, expression in expressions(node):
-                yield from _expression(model, type_, node.location, key, expression, visible)
-        yield from _s8_optional(type_)
-        yield from _duplicates(type_)
-        yield from _bits(type_)
-        if _contains(model, type_, type_):
-            yield Problem(
-                type_.location,
-                "recursion",
-                f"{type_.name} contains itself, so that hostile bytes could nest without end; "
-                "write the levels out or leave them to the library",
-            )
+                yield from found("S7", node, _forbidden(key, expression))
+                yield from found("name", node, _unknown(model, type_, key, expression, visible))
+        yield from found("S8", type_, _optional(type_))
+        yield from found("name", type_, _duplicates(type_))
+        yield from found("bits", type_, _bits(type_))
+        yield from found("recursion", type_, _recursion(model, type_))
 
 
-def _s7_parameters(model: Model, type_: Type) -> Iterator[Problem]:
+def _parameters(type_: Type) -> Messages:
     for parameter in type_.parameters:
         kind = parameter.type
-        if not isinstance(kind, TypeReference):
-            continue
-        if kind.spec_id != type_.spec_id:
-            yield Problem(
-                type_.location,
-                "S7",
-                f"parameter {parameter.id} is a type of another file; move the types together",
-            )
-        elif not model.has_type(kind):
-            yield Problem(
-                type_.location, "name", f"parameter {parameter.id}: there is no type {kind.name}"
-            )
+        if isinstance(kind, TypeReference) and kind.spec_id != type_.spec_id:
+            yield f"parameter {parameter.id} is a type of another file; move the types together"
     for field in type_.fields:
         for reference in references(field.type):
             if reference.arguments and reference.spec_id != type_.spec_id:
-                yield Problem(
-                    field.location,
-                    "S7",
-                    f"{reference.name} of another file takes parameters; move the types together",
-                )
+                message = "of another file takes parameters; move the types together"
+                yield field, f"{reference.name} {message}"
 
 
 def _visible(type_: Type, node: Node) -> frozenset[str]:
+    """Return the names that an expression of the node may use."""
     known = {parameter.id for parameter in type_.parameters}
     known |= {peek.id for peek in type_.peek_instances}
     if isinstance(node, ValueInstance):
-        known |= {field.id for field in type_.fields}
-        known |= {instance.id for instance in type_.value_instances} - {node.id}
+        known |= {other.id for other in type_.nodes if other is not node}
     elif isinstance(node, Field):
         known |= {field.id for field in type_.fields[: type_.fields.index(node)]}
     return frozenset(known)
 
 
-def _expression(
-    model: Model,
-    type_: Type,
-    location: str,
-    key: str,
-    expression: Expression,
-    visible: frozenset[str],
-) -> Iterator[Problem]:
+def _forbidden(key: str, expression: Expression) -> Messages:
     for node in walk(expression):
         match node:
             case Attribute(_, "as"):
-                yield Problem(location, "S7", f"{key}: no casts; give the field its type")
+                yield f"{key}: no casts; give the field its type"
             case Attribute(Name("_io"), name) if name not in _STREAM:
-                yield Problem(location, "S7", f"{key}: of _io only eof, pos and size may be used")
-            case EnumMember(enum, member) if not _has_member(model, type_, enum, member):
-                yield Problem(location, "name", f"{key}: there is no {enum}::{member}")
-    for name in sorted(names(expression)):
-        if name in ("_root", "_parent"):
-            yield Problem(location, "S7", f"{key}: no {name}; pass the value as a parameter")
-        elif name in _PER_ITEM:
-            if key not in ("valid", "repeat-until"):
-                yield Problem(location, "name", f"{key}: {name} has no meaning here")
-        elif name != "_io" and name not in visible:
-            yield Problem(
-                location,
-                "name",
-                f"{key}: {name} is neither an earlier field nor a parameter of {type_.name}",
-            )
+                yield f"{key}: of _io only eof, pos and size may be used"
+            case Name("_root" | "_parent" as name):
+                yield f"{key}: no {name}; pass the value as a parameter"
 
 
-def _has_member(model: Model, type_: Type, enum: str, member: str) -> bool:
-    return any(
-        value.id == member
-        for candidate in model.spec(type_.spec_id).enums
-        if candidate.id == enum
-        for value in candidate.values
-    )
+def _unknown(
+    model: Model, type_: Type, key: str, expression: Expression, visible: frozenset[str]
+) -> Messages:
+    enums = {enum.id: enum for enum in model.spec(type_.spec_id).enums}
+    for node in walk(expression):
+        match node:
+            case EnumMember(enum, member) if enum not in enums or member not in {
+                value.id for value in enums[enum].values
+            }:
+                yield f"{key}: there is no {enum}::{member}"
+    for name in names(expression) - visible - {"_root", "_parent", "_io"}:
+        if name not in _PER_ITEM:
+            yield f"{key}: {name} is neither an earlier field nor a parameter of {type_.name}"
+        elif key not in ("valid", "repeat-until"):
+            yield f"{key}: {name} has no meaning here"
 
 
-def _s8_optional(type_: Type) -> Iterator[Problem]:
+def _optional(type_: Type) -> Messages:
     for field in type_.fields:
         if field.condition is None:
             continue
         if not _is_null_payload(type_, field) and not _is_version_test(type_, field.condition):
-            yield Problem(
-                field.location,
-                "S8",
+            yield (
+                field,
                 "if: may test whether the size of a nullable payload is negative, or a parameter "
                 "or an earlier field with valid: against numbers, nothing else; make a type of its "
                 "own",
@@ -145,12 +113,8 @@ def _s8_optional(type_: Type) -> Iterator[Problem]:
         for other in type_.fields:
             for key, expression in expressions(other):
                 if field.id in names(expression):
-                    yield Problem(
-                        other.location,
-                        "S8",
-                        f"{key} uses {field.id}, which may be absent; "
-                        "use a field that is always present",
-                    )
+                    message = "which may be absent; use a field that is always present"
+                    yield other, f"{key} uses {field.id}, {message}"
 
 
 def _is_null_payload(type_: Type, field: Field) -> bool:
@@ -174,56 +138,42 @@ def _is_version_test(type_: Type, condition: Expression) -> bool:
     return False
 
 
-def _duplicates(type_: Type) -> Iterator[Problem]:
+def _duplicates(type_: Type) -> Messages:
     seen: set[str] = set()
-    members = (
-        *((parameter.id, type_.location) for parameter in type_.parameters),
-        *((field.id, field.location) for field in type_.fields),
-        *((peek.id, peek.location) for peek in type_.peek_instances),
-        *((instance.id, instance.location) for instance in type_.value_instances),
-    )
-    for name, location in members:
-        if name in seen:
-            yield Problem(location, "name", f"{type_.name} has {name} twice; rename one of them")
-        seen.add(name)
+    for node in (*type_.parameters, *type_.nodes):
+        if node.id in seen:
+            yield node, f"{type_.name} has {node.id} twice; rename one of them"
+        seen.add(node.id)
 
 
-def _bits(type_: Type) -> Iterator[Problem]:
+def _bits(type_: Type) -> Messages:
     bits = 0
+    fill = "fill them up to whole bytes with a reserved field"
     for field in type_.fields:
         if isinstance(field.type, BitsType):
             bits += field.type.width
             if field.repeat is not None or field.condition is not None:
-                yield Problem(
-                    field.location, "bits", "a bit field is neither repeated nor optional"
-                )
-        elif bits % 8:
-            yield Problem(
-                field.location,
-                "bits",
-                f"{bits} bits stand before {field.id}; "
-                "fill them up to whole bytes with a reserved field",
-            )
+                yield field, "a bit field is neither repeated nor optional"
+            if bits % 8 == 0:
+                if bits not in (8, 16, 32, 64):
+                    message = "are read as one number; fill them up to 8, 16, 32 or 64"
+                    yield field, f"{bits} bits {message}"
+                bits = 0
+        elif bits:
+            yield field, f"{bits} bits stand before {field.id}; {fill}"
             bits = 0
-    if bits % 8:
-        yield Problem(
-            type_.location,
-            "bits",
-            f"{type_.name} ends after {bits} bits; "
-            "fill them up to whole bytes with a reserved field",
-        )
+    if bits:
+        yield f"{type_.name} ends after {bits} bits; {fill}"
 
 
-def _contains(model: Model, type_: Type, wanted: Type) -> bool:
-    seen: set[str] = set()
-    pending = [type_]
-    while pending:
-        for field in pending.pop().fields:
+def _recursion(model: Model, type_: Type) -> Messages:
+    def inside(key: str) -> Iterator[str]:
+        for field in model.type(key).fields:
             for reference in references(field.type):
-                inner = model.type(reference)
-                if inner.key == wanted.key:
-                    return True
-                if inner.key not in seen:
-                    seen.add(inner.key)
-                    pending.append(inner)
-    return False
+                yield model.type(reference).key
+
+    if type_.key in reachable(type_.key, inside):
+        yield (
+            f"{type_.name} contains itself, so that hostile bytes could nest without end; "
+            "write the levels out or leave them to the library"
+        )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -18,3 +20,22 @@ class Problem:
     location: str
     rule: str
     message: str
+
+
+class Located(Protocol):
+    """A node of the model."""
+
+    @property
+    def location(self) -> str:
+        """Its place in the specification."""
+
+
+Messages = Iterable[str | tuple[Located | str, str]]
+"""What a rule yields: a message about the node that it looks at, or another place and a message."""
+
+
+def found(rule: str, node: Located | str, messages: Messages) -> Iterable[Problem]:
+    """Yield the problems that a rule has with a node or place."""
+    for item in messages:
+        place, message = (node, item) if isinstance(item, str) else item
+        yield Problem(place if isinstance(place, str) else place.location, rule, message)

@@ -16,24 +16,22 @@ def lint(model: Model) -> list[Problem]:
     """Return all problems, sorted by file and place; none for a clean specification."""
     problems = set(names.check(model))
     # A type inside itself has no size, and the other rules would not end.
-    if any(problem.rule == "recursion" for problem in problems):
-        return sorted(problems, key=_order)
-    for module in (structure, derive):
-        problems.update(module.check(model))
-    # With these faults there are no kinds and shapes to check.
-    for module in (types, shapes):
-        if not problems:
+    if not any(problem.rule == "recursion" for problem in problems):
+        # What uses an unknown name has no bounds either: each place is reported once.
+        reported = {problem.location for problem in problems if problem.rule == "name"}
+        for module in (structure, derive):
+            problems |= {p for p in module.check(model) if p.location not in reported}
+        # With these faults there are no kinds and shapes to check.
+        for module in (types, shapes):
+            if not problems:
+                problems.update(module.check(model))
+        for module in (style, docs):
             problems.update(module.check(model))
-    for module in (style, docs):
-        problems.update(module.check(model))
     return sorted(problems, key=_order)
 
 
 def _order(problem: Problem) -> tuple[list[tuple[int, str]], str, str]:
-    return _place(problem.location), problem.rule, problem.message
-
-
-def _place(location: str) -> list[tuple[int, str]]:
     # /seq/10 comes after /seq/9.
-    parts = location.replace("#", "/").split("/")
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+    parts = problem.location.replace("#", "/").split("/")
+    place = [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+    return place, problem.rule, problem.message

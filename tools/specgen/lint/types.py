@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tools.specgen.evaluate import literal
 from tools.specgen.expression import (
     LEFT,
     Attribute,
@@ -17,31 +16,34 @@ from tools.specgen.expression import (
     Name,
     Ternary,
     Unary,
+    literal,
     names,
 )
-from tools.specgen.facts.fields import references, valid_parts
+from tools.specgen.facts.fields import expressions, references
 from tools.specgen.facts.ranges import VARINTS
-from tools.specgen.facts.terms import COMPARISONS, members
-from tools.specgen.lint.problem import Problem
+from tools.specgen.facts.terms import COMPARISONS
+from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import (
     BitsType,
     BytesType,
     Field,
     IntegerType,
     Model,
+    Node,
     Parameter,
     PeekInstance,
-    SwitchType,
     Type,
     TypeReference,
     ValueInstance,
+    reachable,
 )
 
 NUMBER, TRUTH, BYTES, ARRAY, STREAM = "a number", "true or false", "bytes", "an array", "a stream"
 Kind = str | Type
 """The kind of a value: one of these, or a structure."""
 
-Node = Field | PeekInstance | ValueInstance | Parameter
+_WANTED: dict[str, Kind | None] = {"if": TRUTH, "repeat-until": TRUTH, "value": None}
+"""Kinds of the values of expressions by key; all others are numbers."""
 
 
 class _MismatchError(Exception):
@@ -55,82 +57,57 @@ class _MismatchError(Exception):
 def check(model: Model) -> Iterator[Problem]:
     """Yield problems with the kinds of values."""
     for type_ in model.all_types():
-        circular = _circular(type_)
+        circular = list(found("name", type_, _circular(type_)))
         yield from circular
         if circular:
             continue
-        nodes: list[Node] = [*type_.fields, *type_.peek_instances, *type_.value_instances]
-        for node in nodes:
+        for node in type_.nodes:
             for key, expression, wanted in _expected(model, node):
                 yield from _check(model, type_, node, key, expression, wanted)
 
 
-def _circular(type_: Type) -> list[Problem]:
+def _circular(type_: Type) -> Messages:
     """Yield instances that are computed from themselves, directly or through others."""
     uses = {instance.id: names(instance.value) for instance in type_.value_instances}
-    found = []
     for instance in type_.value_instances:
-        seen: set[str] = set()
-        pending = [instance.id]
-        while pending:
-            new = uses.get(pending.pop(), frozenset()) & uses.keys() - seen
-            seen |= new
-            pending += new
-        if instance.id in seen:
-            message = f"{instance.id} is computed from itself; write it over fields"
-            found.append(Problem(instance.location, "name", message))
-    return found
+        if instance.id in reachable(instance.id, lambda name: uses.get(name, ())):
+            yield instance, f"{instance.id} is computed from itself; write it over fields"
 
 
 def _expected(model: Model, node: Node) -> Iterator[tuple[str, Expression, Kind | None]]:
     """Yield every expression of a node with its key and the kind that it must have."""
-    if isinstance(node, ValueInstance):
-        yield "value", node.value, None
-        if node.condition is not None:
-            yield "if", node.condition, TRUTH
-        return
-    valid = None if isinstance(node, Parameter) else node.valid
-    for part in valid_parts(valid):
-        is_condition = valid is not None and part is valid.expression
-        yield "valid", part, TRUTH if is_condition else NUMBER
-    for reference in references(node.type):
+    condition = (
+        node.valid.expression if not isinstance(node, ValueInstance) and node.valid else None
+    )
+    for key, expression in expressions(node):
+        if key != "type":
+            wanted = TRUTH if expression is condition else _WANTED.get(key, NUMBER)
+            yield key, expression, wanted
+    for reference in () if isinstance(node, ValueInstance) else references(node.type):
         parameters = model.type(reference).parameters
         for parameter, argument in zip(parameters, reference.arguments, strict=True):
-            wanted = parameter.type
-            given = NUMBER if isinstance(wanted, IntegerType) else model.type(wanted)
-            yield "type", argument, given
-    if isinstance(node.type, SwitchType):
-        yield "type/switch-on", node.type.on, NUMBER
-    size = getattr(node.type, "size", None)
-    if size is not None and not isinstance(size, int):
-        yield "size", size, NUMBER
-    if isinstance(node, Field):
-        if node.condition is not None:
-            yield "if", node.condition, TRUTH
-        if node.repeat is not None and node.repeat.count is not None:
-            yield "repeat-expr", node.repeat.count, NUMBER
-        if node.repeat is not None and node.repeat.until is not None:
-            yield "repeat-until", node.repeat.until, TRUTH
+            kind = parameter.type
+            yield "type", argument, NUMBER if isinstance(kind, IntegerType) else model.type(kind)
 
 
 def _check(
     model: Model, type_: Type, node: Node, key: str, expression: Expression, wanted: Kind | None
 ) -> Iterator[Problem]:
-    location = type_.location if isinstance(node, Parameter) else node.location
     try:
-        found = _Kinds(model, type_, node).kind(expression)
+        value = _Kinds(model, type_, node).kind(expression)
     except _MismatchError as mismatch:
         if mismatch.message is not None:
-            yield Problem(location, mismatch.rule, f"{key}: {mismatch.message}")
+            yield Problem(node.location, mismatch.rule, f"{key}: {mismatch.message}")
         return
-    if wanted is None and found not in (NUMBER, TRUTH):
-        yield Problem(location, "type", f"{key}: it is {_name(found)}; write a number or a test")
-    elif wanted is not None and found != wanted:
-        message = f"{key}: it is {_name(found)} where {_name(wanted)} is needed"
-        yield Problem(location, "type", message)
+    if wanted is None and value not in (NUMBER, TRUTH):
+        message = f"{key}: it is {_name(value)}; write a number or a test"
+        yield Problem(node.location, "type", message)
+    elif wanted is not None and value != wanted:
+        message = f"{key}: it is {_name(value)} where {_name(wanted)} is needed"
+        yield Problem(node.location, "type", message)
     if "_io" in names(expression) and (key != "valid" or type_.scalar is not None):
         message = f"{key}: _io stands in valid: of a structure only; use a field"
-        yield Problem(location, "S7", message)
+        yield Problem(node.location, "S7", message)
 
 
 def _name(kind: Kind) -> str:
@@ -209,7 +186,7 @@ class _Kinds:
         raise _MismatchError(f"{node.id} is one of several structures; pass the value")
 
     def _member(self, owner: Type, name: str) -> Kind:
-        member = members(owner).get(name)
+        member = owner.members.get(name)
         if member is None and owner is self.type:
             raise _MismatchError
         if member is None:

@@ -39,7 +39,8 @@ class MessageEncoder(FieldWriter):
 
     def skips(self, field: Field, prefix: str) -> bool:
         """Return whether to skip a field: bytes up to the end that no column holds stay empty."""
-        strange = is_bytes(self.model, field) and prefix + field.id not in self._strings
+        is_string = is_bytes(self.model, field) and field.repeat is None
+        strange = is_string and prefix + field.id not in self._strings
         if strange and (field.default is None or size_of(field) is not None):
             raise Unsupported(f"{field.location}: no column holds it")
         return strange or super().skips(field, prefix)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tools.specgen.evaluate import literal
-from tools.specgen.expression import names
+from tools.specgen.expression import literal, names
 from tools.specgen.facts.fields import is_bytes, is_integer, scalar_of, size_of, valid_parts
 from tools.specgen.facts.ranges import sole_lower_bound, value_range
 from tools.specgen.model import (

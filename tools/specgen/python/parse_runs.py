@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from tools.specgen.expression import names
 from tools.specgen.facts.fields import is_computed, model_fields, valid_parts
-from tools.specgen.facts.terms import members
 from tools.specgen.model import Field, Model, Type, TypeReference, ValueInstance
 from tools.specgen.python.checks import violated
 from tools.specgen.python.expressions import Stream, Translator
@@ -37,7 +36,7 @@ class RunReader:
         self.out = out
         self.structs = structs
         self.names = names_
-        self.members = members(type_)
+        self.members = type_.members
         self.seen: set[str] = set()
 
     def local(self, name: str) -> str:

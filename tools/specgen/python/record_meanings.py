@@ -17,7 +17,6 @@ from tools.specgen.expression import (
     names,
 )
 from tools.specgen.facts.ranges import LONG, Interval
-from tools.specgen.facts.terms import members
 from tools.specgen.model import Model, Scalar, Type, TypeReference, ValueInstance
 from tools.specgen.python.expressions import Translator
 
@@ -64,7 +63,7 @@ class Meanings:
             yield self.hoisted[expression], interval
 
     def _wanted(self) -> dict[str, Expression]:
-        known = members(self.type)
+        known = self.type.members
         found: dict[str, Expression] = {}
         for name in Record._fields:
             member = known.get(name)

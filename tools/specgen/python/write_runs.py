@@ -8,7 +8,6 @@ from itertools import groupby
 from tools.specgen.expression import Name, names
 from tools.specgen.facts.fields import is_computed, valid_parts
 from tools.specgen.facts.ranges import sole_lower_bound
-from tools.specgen.facts.terms import members
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -39,7 +38,7 @@ class RunWriter(ABC):
         self.out = out
         self.structs = structs
         self.names = names_
-        self.members = members(type_)
+        self.members = type_.members
         self.bodies: dict[str, str] = {}
         self.checked: set[str] = set()
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tools.specgen.evaluate import literal, may_satisfy
-from tools.specgen.expression import Binary, walk
+from tools.specgen.evaluate import may_satisfy
+from tools.specgen.expression import Binary, literal, walk
 from tools.specgen.facts.fields import scalar_of, size_of
 from tools.specgen.facts.ranges import VARINTS, value_range
 from tools.specgen.model import (

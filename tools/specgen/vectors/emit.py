@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tools.specgen.evaluate import evaluate, literal, may_satisfy
-from tools.specgen.expression import Binary, Name, names, walk
+from tools.specgen.evaluate import evaluate, may_satisfy
+from tools.specgen.expression import Binary, Name, literal, names, walk
 from tools.specgen.facts.fields import source
 from tools.specgen.facts.ranges import allowed_values
 from tools.specgen.model import (

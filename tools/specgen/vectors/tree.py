@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
-from tools.specgen.evaluate import UnknownNameError, evaluate, literal
+from tools.specgen.evaluate import UnknownNameError, evaluate
+from tools.specgen.expression import literal
 from tools.specgen.facts.fields import scalar_of, size_of
 from tools.specgen.facts.ranges import allowed_values, example
 from tools.specgen.model import (

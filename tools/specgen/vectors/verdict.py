@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tools.specgen.evaluate import literal, satisfies
+from tools.specgen.evaluate import satisfies
+from tools.specgen.expression import literal
 from tools.specgen.model import IntegerType
 from tools.specgen.vectors.tree import Node, Shape, Structure
 
