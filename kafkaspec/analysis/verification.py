@@ -29,9 +29,9 @@ from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_remote_index import verify_remote_index
 from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.log.segment import Segment
+from kafkaspec.io.local import unreadable
+from kafkaspec.log.opening import open_log
 
 ALL_CODECS = "all"
 """Instead of the name of a codec: all installed codecs, compared with each other."""
@@ -100,15 +100,11 @@ def verify_events(
     try:
         is_directory = place.is_dir()
         if not is_directory and not place.exists():
-            raise _unreadable(place, "there is no such file or directory")
+            raise unreadable(os.fspath(place), "there is no such file or directory")
     except OSError as error:
-        raise _unreadable(place, error.strerror or str(error)) from None
+        raise unreadable(os.fspath(place), error.strerror or str(error)) from None
     check = _directories if is_directory else _single_file
     return _bounded(check(place, options))
-
-
-def _unreadable(path: Path, detail: str) -> KafkaSpecError:
-    return make_error(Reason.UNREADABLE, detail, file=os.fspath(path))
 
 
 def _bounded(events: Iterator[Event | Settled]) -> Iterator[Event]:
@@ -327,7 +323,7 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
         yield from verify_message_sets([path], options)
     elif name is None or name.kind == names.LOG:
         if name is None and kind is not FileKind.KRAFT_SNAPSHOT:
-            _refuse_foreign(path, options)
+            open_log(path, codec=options.codecs[0]).close()
         yield from _alone(path, options)
     elif name.kind == names.PRODUCER_SNAPSHOT:
         yield from verify_snapshot(path, "", options.codecs)
@@ -337,7 +333,9 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
         else:
             yield from verify_remote_index(path, kind, "", options.codecs)
     elif not log.exists():
-        raise _unreadable(path, f"an index is checked against {log.name}, which is not here")
+        raise unreadable(
+            os.fspath(path), f"an index is checked against {log.name}, which is not here"
+        )
     else:
         for event in SegmentVerifier(log, options).run():
             if event.file == os.fspath(path):
@@ -347,20 +345,9 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
 def _refuse_unreadable(path: Path) -> None:
     """Raise an error if a file that was given by name cannot be opened."""
     if not path.is_file():
-        raise _unreadable(path, "it is not a regular file")
+        raise unreadable(os.fspath(path), "it is not a regular file")
     try:
         with open(path, "rb"):
             pass
     except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from None
-
-
-def _refuse_foreign(path: Path, options: Options) -> None:
-    """Raise an error if a file without a name of Kafka's does not begin with a log entry."""
-    with Segment(path, codec=options.codecs[0]) as segment:
-        try:
-            segment.batch_at(0)
-        except KafkaSpecError as error:
-            raise _unreadable(
-                path, f"it is not a Kafka log segment: {error.detail} [{error.reason}]"
-            ) from None
+        raise unreadable(os.fspath(path), error.strerror or str(error)) from None

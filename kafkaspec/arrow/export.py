@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from kafkaspec.arrow.reading import Log, default_columns, record_batches
 from kafkaspec.arrow.schema import Request, request_of
+from kafkaspec.log.segment import Segment
 
 Format = Literal["parquet", "arrow", "jsonl"]
 
@@ -41,6 +42,7 @@ def export(
     columns: Sequence[str] | None = None,
     replace_existing: bool = False,
     progress: Callable[[str, int], None] | None = None,
+    ended: Callable[[Segment], None] | None = None,
     **options: Any,
 ) -> int:
     """Write records to a file.
@@ -58,6 +60,7 @@ def export(
         columns: names of columns, as ``Columnar.to_batches`` takes them.
         replace_existing: whether to replace an existing file.
         progress: called with the name of a file and the number of bytes just read from it.
+        ended: called with each segment after its last record; its ``tail`` says how it ends.
         options: ranges, ``include_control`` and ``header_keys`` of ``Columnar.to_batches``.
 
     Returns:
@@ -71,7 +74,7 @@ def export(
     exact = "binary" if to == "jsonl" else "strict"
     options = {"header_keys": exact, "max_bytes": FILE_CHUNK} | options
     request = request_of(default_columns(log), columns, layout="binary", **options)
-    request = replace(request, progress=progress)
+    request = replace(request, progress=progress, ended=ended)
     path = Path(output)
     if path.exists() and not replace_existing:
         raise FileExistsError(f"{path} is there already")

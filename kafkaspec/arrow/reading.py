@@ -108,6 +108,8 @@ def _segment(segment: Segment, request: Request, place: Place) -> Iterator[pa.Re
         del batch  # so that its memory can be freed before the next one is made
         progress.at(reader.position)
     progress.at(segment.size)
+    if request.ended is not None:
+        request.ended(segment)
 
 
 class Progress:

@@ -14,6 +14,7 @@ from kafkaspec.columns.reader import Wanted
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
 from kafkaspec.log.columnar import CHUNK_BYTES, HeaderKeys, Layout
+from kafkaspec.log.segment import Segment
 
 TIMESTAMP_TYPES: Final = (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE)
 """Timestamp types: the first two by the attribute bit of a batch, the third for magic 0."""
@@ -106,7 +107,8 @@ _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 class Request:
     """Request for columns and rows; see ``Columnar.to_batches``.
 
-    ``progress`` is called with the name of a file and the number of bytes just read from it.
+    ``progress`` is called with the name of a file and the number of bytes just read from it,
+    ``ended`` with each segment after its last record.
 
     ``compact`` frees the unused part of buffers with copied bytes, at the cost of another copy of
     some of them. Use it for tables, which keep their record batches.
@@ -127,6 +129,7 @@ class Request:
     compact: bool = False
     start_position: int = 0
     progress: Callable[[str, int], None] | None = None
+    ended: Callable[[Segment], None] | None = None
 
     def __post_init__(self) -> None:
         """Clamp bounds to 64 bits: a start above them selects nothing, an end is no bound."""

@@ -109,7 +109,7 @@ def conform_command(
     except (ExpectedFailuresError, GoldenError, StartError) as error:
         raise click.UsageError(str(error)) from None
     if not run.results:
-        raise click.UsageError("no case has this id")
+        raise click.UsageError("no case matches --only")
     ctx.exit(CLEAN if run.as_expected else FINDINGS)
 
 
@@ -157,4 +157,5 @@ def _print_text(run: Run, cases: Iterator[Case]) -> None:
 
     for _ in run.all(cases):
         pass
-    print_run(run)
+    if run.results:
+        print_run(run)

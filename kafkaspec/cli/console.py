@@ -40,8 +40,12 @@ def stdout_console() -> Console:
     """Return the console for results; in a pipe or file without colour and early wrapping."""
     from rich.console import Console
 
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # main handles it for all commands
+
     terminal = sys.stdout.isatty()
-    return Console(
+    return Piped(
         file=sys.stdout if terminal else cast(IO[str], _Stripped(sys.stdout)),
         width=None if terminal else _PIPE_WIDTH,
         highlight=False,

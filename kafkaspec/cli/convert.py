@@ -11,7 +11,13 @@ import click
 from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.cli.console import progress_bar, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import codec_option, format_option, output_option, profile_option
+from kafkaspec.cli.options import (
+    LogPath,
+    codec_option,
+    format_option,
+    output_option,
+    profile_option,
+)
 from kafkaspec.compression import NAMES
 from kafkaspec.conversion.report import ConversionReport
 from kafkaspec.conversion.running import convert
@@ -48,7 +54,7 @@ read or written.
 
 
 @click.command("convert", epilog=_EPILOG)
-@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.argument("path", metavar="PATH", type=LogPath())
 @output_option("A new directory: of the partition, or of all partitions.")
 @click.option(
     "--magic", type=click.Choice([str(magic) for magic in MAGICS]), help="Format of all entries."

@@ -13,7 +13,7 @@ from kafkaspec.cli.dump_json import WRITERS, BytesWriter, batch_line, control_te
 from kafkaspec.cli.dump_text import TextDump
 from kafkaspec.cli.exits import FINDINGS, USAGE
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import codec_option, format_option
+from kafkaspec.cli.options import LogPath, codec_option, format_option
 from kafkaspec.cli.text_files import dump_lines, refuse_options
 from kafkaspec.codecs import Origin
 from kafkaspec.errors import KafkaSpecError
@@ -51,9 +51,7 @@ _LINES_AT_ONCE = 64
 
 
 @click.command("dump", epilog=_EPILOG)
-@click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=LogPath())
 @click.option("--batches", is_flag=True, help="Print headers of batches instead of records.")
 @click.option(
     "--bytes",

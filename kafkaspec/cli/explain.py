@@ -12,7 +12,7 @@ from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.explain_data import Section, explain_batch, explain_sidecar, find_position
 from kafkaspec.cli.explain_text import json_lines, print_section
 from kafkaspec.cli.explain_type import explain_type, type_named
-from kafkaspec.cli.options import CodecName, format_option
+from kafkaspec.cli.options import CodecName, LogPath, format_option
 from kafkaspec.cli.text_files import explain_text, refuse_options
 from kafkaspec.codecs import codec_names
 from kafkaspec.files import names
@@ -30,7 +30,7 @@ of --codec disagrees), 2 wrong usage or unreadable.
 
 
 @click.command("explain", epilog=_EPILOG)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=LogPath())
 @click.option("--offset", type=int, metavar="N", help="The batch that holds this log offset.")
 @click.option(
     "--position",

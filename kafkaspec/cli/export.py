@@ -9,7 +9,7 @@ import click
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, progress_bar, size_text
 from kafkaspec.cli.exits import USAGE
-from kafkaspec.cli.inputs import log_files
+from kafkaspec.cli.inputs import log_files, report_tail
 from kafkaspec.cli.options import Timestamp, codec_option
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import CrcPolicy
@@ -31,8 +31,8 @@ they are not, and headers are pairs [key, value].
 
 \b
 The file is written beside its place and renamed when it is complete. Exit
-codes: 0 all was written, 2 something cannot be read or written, and there is
-no file.
+codes: 0 all was written (a torn end of a log is reported on stderr), 2
+something cannot be read or written, and there is no file.
 """
 
 
@@ -111,6 +111,8 @@ def export_command(
         from kafkaspec.arrow.export import export
     except ImportError as error:
         raise click.UsageError(str(error)) from None
+    if Path(path).resolve() in (output.resolve(), *output.resolve().parents):
+        raise click.UsageError(f"{output} lies in {path}, which must not change")
     exact = {} if to == "jsonl" or header_keys == "string" else {"header_keys": "binary"}
     with (
         open_log(path, codec=codec, crc=crc) as opened,
@@ -124,6 +126,7 @@ def export_command(
                 columns=columns,
                 replace_existing=force,
                 progress=lambda name, done: bar(done, name),
+                ended=report_tail,
                 start_offset=from_offset,
                 end_offset=until_offset,
                 start_timestamp=from_time,

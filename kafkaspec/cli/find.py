@@ -13,7 +13,7 @@ from kafkaspec.cli.console import count_text
 from kafkaspec.cli.dump_json import control_texts, record_lines, text_or_base64
 from kafkaspec.cli.dump_text import bytes_text, headers_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
-from kafkaspec.cli.options import Timestamp, codec_option, format_option, iso
+from kafkaspec.cli.options import LogPath, Timestamp, codec_option, format_option, iso
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.lookup import Found
@@ -48,9 +48,7 @@ Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
 
 
 @click.command("find", epilog=_EPILOG)
-@click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=LogPath())
 @click.option("--offset", type=int, metavar="N", help="Find the record with this offset.")
 @click.option(
     "--timestamp",
@@ -232,7 +230,7 @@ def _wanted(found: Found) -> str:
         return f"offset {found.target}"
     time = f"{found.target} ({iso(found.target)})"
     if found.how == "max_timestamp":
-        return f"largest timestamp, {time if found.target >= 0 else 'of which there is none'}"
+        return f"largest timestamp: {time if found.target >= 0 else 'none'}"
     return f"time {time}, " + ("answer of a broker" if found.how == "broker" else "plain answer")
 
 

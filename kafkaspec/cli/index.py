@@ -11,7 +11,7 @@ import click
 from kafkaspec.cli.console import count_text, progress_bar, size_text, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import log_files
-from kafkaspec.cli.options import format_option, output_option, profile_option
+from kafkaspec.cli.options import LogPath, format_option, output_option, profile_option
 from kafkaspec.log.opening import open_log
 from kafkaspec.writing.profiles import get_profile
 from kafkaspec.writing.rebuild import rebuild_indexes
@@ -36,7 +36,7 @@ taken, 2 wrong usage or unreadable, and nothing was written.
 
 
 @click.command("index", epilog=_EPILOG)
-@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.argument("path", metavar="PATH", type=LogPath())
 @output_option("A new directory.")
 @click.option(
     "--rule",

@@ -57,9 +57,7 @@ class Inputs:
                     self.cannot_decode(item)
                 elif from_offset is None or item.last_offset >= from_offset:
                     yield item, segment.name or ""
-            if segment.tail is not None and segment.tail.reason != "corrupt":  # that was an error
-                place = f"{segment.name} at byte {segment.tail.position}"
-                click.echo(f"kafkaspec: {place}: {segment.tail}; the log ends there", err=True)
+            report_tail(segment)
 
     def cannot_read(self, error: KafkaSpecError) -> None:
         """Report an input that could not be opened."""
@@ -78,6 +76,13 @@ class Inputs:
         except KafkaSpecError as error:
             self.cannot_read(error)
             return []
+
+
+def report_tail(segment: Segment) -> None:
+    """Report the bytes at the end of a segment that was read and that are no entry."""
+    if segment.tail is not None and segment.tail.reason != "corrupt":  # that was an error
+        place = f"{segment.name} at byte {segment.tail.position}"
+        click.echo(f"kafkaspec: {place}: {segment.tail}; the log ends there", err=True)
 
 
 def log_files(opened: object) -> list[Path]:

@@ -22,13 +22,20 @@ _SUMMARIES = {
     "convert": "Rewrite logs: magic, compression, offsets, segments.",
     "index": "Rebuild indexes from their logs.",
     "conform": "Test any decoder with vectors and real segments.",
-    "spark": "The same over whole clusters of logs, on Spark.",
+    "spark": "Run jobs over many logs on Spark.",
 }
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 class _Main(Commands):
     """A group that turns exceptions of a command into a message and an exit code."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().main(*args, **options)
+        except OSError as error:  # of --help and --version, which run no command
+            _report(error)
+            sys.exit(USAGE)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -42,13 +49,22 @@ class _Main(Commands):
             # raise again when the interpreter flushes it, so it is discarded.
             _silence_stdout()
             ctx.exit(0)
-        except (OSError, StaleExtensionError) as error:
+        except OSError as error:
+            _report(error)
+            ctx.exit(USAGE)
+        except StaleExtensionError as error:
             click.echo(f"kafkaspec: {error}", err=True)
             ctx.exit(USAGE)
         except KeyboardInterrupt:
             click.echo("kafkaspec: interrupted", err=True)
             ctx.exit(_INTERRUPTED)
         return result
+
+
+def _report(error: OSError) -> None:
+    """Report an error that names a file, or is about standard output."""
+    place = error.filename or "standard output"
+    click.echo(f"kafkaspec: {place}: {error.strerror or error}", err=True)
 
 
 def _silence_stdout() -> None:
@@ -89,7 +105,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 def main() -> None:
     """Read and check the files that Apache Kafka keeps on disk.
 
-    Nothing is ever written beside the data, and no broker is needed.
+    The data is never changed, and no broker is needed.
 
     Exit codes: 0 clean, 1 findings or nothing found, 2 wrong usage or unreadable input.
     """

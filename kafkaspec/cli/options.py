@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -59,6 +60,18 @@ def profile_option(text: str) -> Callable[[Command], Command]:
         )(command)
 
     return decorate
+
+
+class LogPath(click.Path):
+    """Parameter type: path of a log, which is not a URL."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if "://" in os.fspath(value):
+            self.fail(f"{value} is a URL; only export reads URLs. Copy the files first", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class CodecName(_Name):

@@ -17,7 +17,7 @@ from kafkaspec.analysis.verification import codecs_of, verify_events
 from kafkaspec.analysis.verify_segment import Event
 from kafkaspec.cli.console import progress_bar, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
-from kafkaspec.cli.options import codec_option, format_option
+from kafkaspec.cli.options import LogPath, codec_option, format_option
 from kafkaspec.errors import KafkaSpecError
 
 _EPILOG = """\b
@@ -45,9 +45,7 @@ or a PATH, or a file under it, that cannot be read.
     "verify",
     epilog=_EPILOG,
 )
-@click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=LogPath())
 @codec_option("all", help="Codec that reads the data; all: every installed one, compared.")
 @click.option(
     "--max-output",
@@ -154,7 +152,8 @@ def _print_json(run: _Run) -> None:
             _line("finding" if isinstance(event, Finding) else "file", event.as_dict())
             told = _tell(run, told)
         _tell(run, told)
-    summary = run.report.totals.as_dict()
+    totals = run.report.totals
+    summary = totals.as_dict() | {"clean": totals.clean and not run.failures}
     _line("summary", summary | {"codecs_used": list(run.report.codecs)})
 
 

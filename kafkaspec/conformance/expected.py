@@ -55,7 +55,7 @@ def parse_expected(lines: Iterable[str]) -> list[ExpectedFailure]:
             continue
         parts = text.split(maxsplit=2)
         if len(parts) != 3:
-            raise ExpectedFailuresError(f"line {number}: a pattern, a failure and a reason, please")
+            raise ExpectedFailuresError(f"line {number} needs a pattern, a failure and a reason")
         pattern, failure, why = parts
         if failure not in set(Failure):
             raise ExpectedFailuresError(f"line {number}: {failure} is none of {', '.join(Failure)}")

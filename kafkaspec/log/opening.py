@@ -76,11 +76,11 @@ def _file(place: Path, text: str, options: dict[str, Any]) -> Segment:
     if sidecar is not None:
         raise unreadable(text, f"it is {_SIDECARS[sidecar.kind]}; open the .log file beside it")
     if names.is_text(place.name):
-        raise unreadable(text, "it is a text file; kafkaspec.files.checkpoints reads it")
+        raise unreadable(text, "it is a text file, which dump and kafkaspec.files.checkpoints read")
     segment = Segment(place, **options)
     try:
         segment.batch_at(0)
     except KafkaSpecError as error:
         segment.close()
-        raise unreadable(text, f"it is not a log segment: {error.detail}") from error
+        raise unreadable(text, f"it is not a Kafka log segment: {error.detail}") from error
     return segment

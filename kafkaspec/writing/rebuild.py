@@ -56,8 +56,8 @@ def rebuild_indexes(
         progress: called with the number of bytes read and the name of the file.
 
     Raises:
-        KafkaSpecError: ``unreadable``, or a transaction marker cannot be read. Damage of a log is
-            not an error: the report says how a broker would handle it.
+        KafkaSpecError: ``unreadable``, a transaction marker cannot be read, or ``out`` cannot be
+            used. Damage of a log is not an error: the report says how a broker would handle it.
         ValueError: the rule or profile is unknown.
     """
     settings = Settings(
@@ -71,6 +71,9 @@ def rebuild_indexes(
         target = Path(out)
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise cannot_write(target, "it is there already, and not empty")
+        path = source if isinstance(source, str | PathLike) else source.path
+        if path is not None and Path(path).resolve() in target.resolve().parents:
+            raise cannot_write(target, f"it lies in {path}, which must not change")
         aside = DirectoryAside(target, sync=sync)
     made: list[str] = []
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.helpers import fingerprint, first_segment, golden, run
+from tests.cli.helpers import fingerprint, first_segment, golden, lines, run
 
 
 @pytest.fixture
@@ -163,6 +163,48 @@ def test_nothing_on_disk_changes(
     assert fingerprint(partition) == before
 
 
+def test_a_path_that_cannot_be_read_is_not_clean(partition: Path) -> None:
+    result = run("verify", "--format", "json", partition, missing(partition))
+    assert result.exit_code == 2
+    assert lines(result)[-1]["clean"] is False
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["verify"],
+        ["dump"],
+        ["find", "--offset", "1"],
+        ["explain"],
+        ["convert", "-o", "out"],
+        ["index", "-o", "out"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_url_is_refused_by_name(command: list[str]) -> None:
+    result = run(*command, "s3://backup/logs/orders-0")
+    assert result.exit_code == 2
+    assert "s3://backup/logs/orders-0 is a URL" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["export", "--to", "jsonl", "--force"], ["convert"], ["index"]],
+    ids=lambda command: command[0],
+)
+def test_no_output_inside_of_the_log(partition: Path, command: list[str]) -> None:
+    before = fingerprint(partition)
+    places = [partition / "out"] + [first_segment(partition)] * (command[0] == "export")
+    for place in places:
+        result = run(*command, partition, "-o", place)
+        assert result.exit_code == 2
+        assert "lie" in result.stderr
+    if command[0] == "export":
+        segment = first_segment(partition)
+        assert run(*command, segment, "-o", segment).exit_code == 2
+    assert fingerprint(partition) == before
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_a_file_without_permission(partition: Path) -> None:
     path = first_segment(partition)
@@ -189,9 +231,16 @@ def test_a_directory_without_permission(partition: Path) -> None:
     [(cut, "the beginning of a batch that is cut off"), (zeros, "are zeros")],
     ids=["cut", "zeros"],
 )
-def test_dump_says_where_the_log_ends(
-    partition: Path, damage: Callable[[Path], Path], message: str
+@pytest.mark.parametrize("command", ["dump", "export"])
+def test_the_torn_end_of_a_log_is_reported(
+    partition: Path, damage: Callable[[Path], Path], message: str, command: str, tmp_path: Path
 ) -> None:
-    result = run("dump", "--format", "json", damage(partition))
-    assert (result.exit_code, message in result.stderr) == (0, True)
-    assert "the log ends there" in result.stderr
+    options: dict[str, list[str]] = {
+        "dump": ["--format", "json"],
+        "export": ["--to", "jsonl", "-o", str(tmp_path / "out")],
+    }
+    for path in (damage(partition), sorted(partition.glob("*.log"))[-1]):
+        result = run(command, *options[command], path)
+        assert (result.exit_code, message in result.stderr) == (0, True)
+        assert result.stderr.count("the log ends there") == 1
+        (tmp_path / "out").unlink(missing_ok=True)

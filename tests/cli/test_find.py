@@ -175,10 +175,10 @@ def test_the_largest_timestamp() -> None:
     (found,) = lines(run("find", "--max-timestamp", "--format", "json", place))
     assert (found["how"], found["target"]) == ("max_timestamp", largest)
     assert found["record"]["offset"] == first["offset"]
-    assert f"largest timestamp, {largest}" in run("find", "--max-timestamp", place).stdout
+    assert f"largest timestamp: {largest}" in run("find", "--max-timestamp", place).stdout
     nothing = run("find", "--max-timestamp", golden("0.8.2.2", "plain-0"))
     assert nothing.exit_code == 1
-    assert "of which there is none" in nothing.stdout
+    assert "largest timestamp: none" in nothing.stdout
 
 
 def test_read_committed(tmp_path: Path) -> None:

@@ -50,6 +50,31 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path, form: str) -> None:
         assert command.wait(timeout=60) == 0
 
 
+def test_a_reader_of_a_table_that_leaves_is_no_error(tmp_path: Path) -> None:
+    """Tables are written in another way than lines."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    arguments = ["index", str(golden("3.9.2", "segments-0")), "-o", str(tmp_path / "out")]
+    done = subprocess.run([*COMMAND, *arguments], stdout=writer, stderr=subprocess.PIPE, cwd=ROOT)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    "command", [["--help"], ["--version"], ["dump"], ["dump", "--help"]], ids=str
+)
+def test_output_that_cannot_be_written(command: list[str]) -> None:
+    if command == ["dump"]:
+        command = ["dump", str(golden("3.9.2", "segments-0"))]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, *command], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT
+        )
+    assert done.returncode == 2
+    assert done.stderr == "kafkaspec: standard output: No space left on device\n"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 def test_colour_and_progress_on_a_terminal() -> None:
     import pty
