@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Self
 
 from kafkaspec.model import Record
-from tools.golden.maven import ToolError, java_tool, resolve
-from tools.golden.versions import by_name
+from tools.brokers.maven import ToolError, java_tool, resolve
+from tools.brokers.versions import by_name
 
 KAFKA = by_name("4.3.1")
 SOURCE = Path(__file__).with_name("java") / "ReadRecords.java"

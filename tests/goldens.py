@@ -15,8 +15,8 @@ import pytest
 
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from tests import extent
+from tools.brokers.versions import by_name
 from tools.golden import keep
-from tools.golden.versions import by_name
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -21,7 +21,7 @@ from benchmarks.report import report
 from benchmarks.timing import Candidate, Times, measure
 from kafkaspec.compression import CompressionType
 from kafkaspec.log.segment import Segment
-from tools.golden.maven import cache_root
+from tools.brokers.maven import cache_root
 
 pytestmark = pytest.mark.slow
 

@@ -22,7 +22,7 @@ from benchmarks.spark.session import CONNECTOR, connector, session
 from benchmarks.spark.sources import NARROW as NARROW_COLUMNS
 from benchmarks.spark.sources import OURS, PARQUET, Rows, make
 from benchmarks.timing import Times
-from tools.golden.maven import ToolError
+from tools.brokers.maven import ToolError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

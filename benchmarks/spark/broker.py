@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.spark.sources import TOPIC, Rows
-from tools.golden.maven import resolve
-from tools.golden.versions import by_name
-from tools.kafka.serving import prepare, serving
+from tools.brokers.versions import by_name
+from tools.kafka.serving import Template
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,7 +30,7 @@ def served(rows: Rows, work: Path, tasks: int) -> Iterator[Callable[[SparkSessio
         ToolError: there is no Java or Maven, or the broker does not start.
     """
     work.mkdir()
-    template = prepare(KAFKA, resolve(KAFKA), work, [TOPIC], {"retention.ms": "-1"})
+    template = Template(KAFKA, work, [TOPIC], {"retention.ms": "-1"})
     template.place([(TOPIC, rows.logs / f"{TOPIC}-0")], clean=True)
 
     def read(spark: SparkSession) -> DataFrame:
@@ -40,5 +39,5 @@ def served(rows: Rows, work: Path, tasks: int) -> Iterator[Callable[[SparkSessio
         reader = reader.option("subscribe", TOPIC).option("minPartitions", tasks)
         return reader.option("startingOffsets", "earliest").load()
 
-    with serving(template):
+    with template.running():
         yield read

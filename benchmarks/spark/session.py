@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyspark
 
 import kafkaspec.spark
-from tools.golden.maven import cache_root, resolve_artifacts
+from tools.brokers.maven import cache_root, resolve_artifacts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

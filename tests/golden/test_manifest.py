@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from kafkaspec.files import names
 from tests.goldens import dumps
+from tools.brokers.versions import VERSIONS, Version
 from tools.golden import keep
-from tools.golden.make import CLEAN_SHUTDOWN
 from tools.golden.model import Occasion
 from tools.golden.scenarios import for_version
-from tools.golden.versions import VERSIONS, Version
 
 pytestmark = pytest.mark.slow
 
@@ -156,8 +156,8 @@ def test_a_killed_broker_left_no_word_of_a_clean_stop_and_the_recovered_one_did(
     if not version.full:
         assert not unclean.exists()
         return
-    assert not (unclean / keep.LOGS / CLEAN_SHUTDOWN).exists()
-    assert (unclean / keep.RECOVERED / CLEAN_SHUTDOWN).is_file()
+    assert not (unclean / keep.LOGS / names.CLEAN_SHUTDOWN).exists()
+    assert (unclean / keep.RECOVERED / names.CLEAN_SHUTDOWN).is_file()
 
 
 @kept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tools.golden.versions import Version, by_name
+from tools.brokers.versions import Version, by_name
 
 DEFAULT = "0.8.2.2 0.10.2.2 0.11.0.3 1.1.1 2.8.2 3.9.2 4.3.1 4.4.0"
 """The oldest that runs as it is, the last of each line, and the newest."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import random
 import struct
@@ -12,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import kafkaspec as ks
-from tools.golden.versions import Version
-from tools.kafka.serving import Served
+from tools.brokers.versions import Version
 
 START_MS = 1_700_000_000_000
 FILE_MS = START_MS + 500_000
@@ -97,16 +95,16 @@ class Log:
         return directory
 
     @property
-    def uncommitted(self) -> list[Served]:
+    def uncommitted(self) -> list[ks.Record]:
         """What a consumer gets that reads all."""
-        return [served(record) for record in self.records]
+        return list(self.records)
 
     @property
-    def committed(self) -> list[Served]:
+    def committed(self) -> list[ks.Record]:
         """What a consumer gets that reads committed records only."""
         end = self.end if self.stable is None else self.stable
         return [
-            served(record)
+            record
             for record in self.records
             if record.offset not in self.hidden and record.offset < end
         ]
@@ -114,18 +112,6 @@ class Log:
 
 def _set_time(path: Path) -> None:
     os.utime(path, (FILE_MS / 1000, FILE_MS / 1000))
-
-
-def served(record: ks.Record) -> Served:
-    """The record as the Java client reports it."""
-    digest = hashlib.sha256(_sized(record.key) + _sized(record.value))
-    for key, value in record.headers:
-        digest.update(_sized(key.encode()) + _sized(value))
-    return Served(record.offset, record.timestamp, digest.hexdigest()[:16])
-
-
-def _sized(data: bytes | None) -> bytes:
-    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data
 
 
 def some(start: int, count: int, magic: int, *, step: int = 1) -> list[ks.Record]:

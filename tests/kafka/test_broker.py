@@ -24,14 +24,14 @@ from tests.kafka.partitions import (
     Log,
     conversions,
     logs,
-    served,
     some,
 )
-from tools.golden.maven import ToolError, resolve
-from tools.golden.versions import Version
+from tools.brokers.client import Client
+from tools.brokers.maven import ToolError
+from tools.brokers.versions import Version
 from tools.kafka import results
 from tools.kafka.producing import Produced, produce, request_version
-from tools.kafka.serving import Client, Template, complaints, prepare, serving
+from tools.kafka.serving import Template
 
 pytestmark = pytest.mark.kafka
 
@@ -80,7 +80,7 @@ def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     topics = _write(version, work / "ours")
     (work / "run").mkdir()
     names = [*topics, *(_produced_topic(*kind) for kind in _kinds(version))]
-    template = prepare(version, resolve(version), work / "run", names, SETTINGS)
+    template = Template(version, work / "run", names, SETTINGS)
     produced = Run(version)
     runs = {clean: _run(template, topics, produced, clean=clean) for clean in (True, False)}
     return Judged(version, topics, runs, produced)
@@ -133,7 +133,7 @@ def _run(
 ) -> Run:
     run = Run(template.version)
     template.place(((topic, path) for topic, (_, path) in topics.items()), clean=clean)
-    with serving(template), Client(template) as client:
+    with template.running(), Client(template) as client:
         for topic, (log, path) in topics.items():
             try:
                 _ask(run, client, topic, log, path, clean=clean)
@@ -144,7 +144,7 @@ def _run(
         if clean:
             for magic, codec in _kinds(template.version):
                 _send(produced, client, template.bootstrap, magic, codec)
-    run.failures += complaints(template, topics)
+    run.failures += template.complaints(topics)
     if not clean:
         for topic, (_, path) in topics.items():
             _compare_indexes(run, template.logs / f"{topic}-0", path)
@@ -209,7 +209,7 @@ def _look_up(run: Run, client: Client, topic: str, log: Log, partition: ks.Parti
     for offset, answer in zip(wanted, client.seek(topic, wanted), strict=True):
         found = partition.find(offset=offset)
         if found.batch is not None and found.record is not None and not found.batch.is_control:
-            run.expect(f"{topic} find --offset {offset}", answer, served(found.record))
+            run.expect(f"{topic} find --offset {offset}", answer, found.record)
     if run.version.release < _TIME_LOOKUPS:
         return
     times = sorted({r.timestamp for r in log.records})
@@ -231,7 +231,7 @@ def _send(run: Run, client: Client, bootstrap: str, magic: int, codec: str) -> N
     for base in (0, len(records)):
         answer = produce(bootstrap, topic, data, request)
         run.expect(f"{topic} produce", answer, Produced(0, base))
-        wanted += [served(record._replace(offset=base + record.offset)) for record in records]
+        wanted += [record._replace(offset=base + record.offset) for record in records]
     refused = produce(bootstrap, topic, data[:-1] + bytes((data[-1] ^ 1,)), request)
     run.expect(f"{topic} refuses what is broken", refused.error_code != 0, True)
     run.expect(f"{topic} {UNCOMMITTED}", client.consume(topic, UNCOMMITTED).records, wanted)

@@ -15,8 +15,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.conversion.helpers import converted_bytes
 from tests.goldens import files
-from tools.golden.maven import resolve
-from tools.golden.versions import by_name
+from tools.brokers.versions import by_name
 from tools.kafka.conversion import down_convert
 
 pytestmark = pytest.mark.kafka
@@ -79,7 +78,7 @@ def shape(batch: Batch) -> tuple[Any, ...]:
 def test_entries_are_those_of_a_broker(name: str, tmp_path: Path) -> None:
     version = by_name(name)
     everything = cases()
-    answers = down_convert(version, resolve(version), tmp_path, everything)
+    answers = down_convert(version, tmp_path, everything)
     assert len(answers) == len(everything)
     compared = refused = 0
     for (magic, log), answer in zip(everything, answers, strict=True):

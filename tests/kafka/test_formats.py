@@ -14,8 +14,7 @@ import pytest
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import get_codec
 from tests.kafka.chosen import VERSIONS
-from tools.golden.maven import resolve
-from tools.golden.versions import Version
+from tools.brokers.versions import Version
 from tools.kafka import formats
 
 FOLDER = Path(__file__).parents[2] / "generated" / "vectors"
@@ -144,7 +143,7 @@ def _control(kind: str, value: Any) -> str:
 def test_kafka_reads_the_same_from_every_vector(version: Version, tmp_path: Path) -> None:
     found = list(cases())
     asked = [(case.kind, case.data) for case in found]
-    answers = formats.judge(version, resolve(version), tmp_path, BASE_OFFSET, asked)
+    answers = formats.judge(version, tmp_path, BASE_OFFSET, asked)
     differences = []
     seen = set()
     for case, theirs in zip(found, answers, strict=True):

@@ -5,7 +5,6 @@ And a broker does with a log start offset behind the end of a log what ``verify`
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,9 @@ from tests.goldens import GOLDEN
 from tests.goldens import VERSIONS as GOLDEN_VERSIONS
 from tests.kafka.chosen import VERSIONS
 from tests.log import forge
-from tools.golden.maven import resolve
-from tools.golden.processes import java_command
-from tools.golden.versions import Version
-from tools.kafka.programs import compile_programs
-from tools.kafka.serving import Template, prepare, serving
+from tools.brokers.programs import Program
+from tools.brokers.versions import Version
+from tools.kafka.serving import Template
 
 pytestmark = pytest.mark.kafka
 
@@ -29,7 +26,6 @@ JUDGES = [version for version in VERSIONS if version.release >= (4, 3)]
 ISOLATIONS = ("read_uncommitted", "read_committed")
 DELETED = "deleted"
 BEYOND = 1_000
-_SECONDS = 300
 
 Question = tuple[str, str, str]
 
@@ -70,17 +66,11 @@ def _questions(partitions: dict[str, Path]) -> list[Question]:
 
 
 def _answers(template: Template, questions: list[Question]) -> list[tuple[int, int]]:
-    classes = compile_programs(template.version, template.jars, "Answers", "ListOffsets")
-    command = java_command(
-        template.work, [classes, f"{template.jars}/*"], template.version.jvm_flags
-    )
-    done = subprocess.run(
-        [*command, "ListOffsets", template.bootstrap],
-        input="".join("\t".join(question) + "\n" for question in questions),
-        capture_output=True, text=True, timeout=_SECONDS, cwd=template.work,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    return [(int(a), int(b)) for a, b in (line.split("\t") for line in done.stdout.splitlines())]
+    with Program(
+        template.version, template.work, "ListOffsets", arguments=[template.bootstrap]
+    ) as program:
+        answers = [program.ask("ListOffsets", *question)[0] for question in questions]
+    return [(int(offset), int(timestamp)) for offset, timestamp in answers]
 
 
 def _ours(path: Path, isolation: str, what: str) -> tuple[int, int]:
@@ -97,14 +87,14 @@ def test_answers_and_a_log_that_is_deleted(version: Version, tmp_path: Path) -> 
     plain = GOLDEN / "4.3.1" / "logs" / "plain-0"
     work = tmp_path / "run"
     work.mkdir()
-    template = prepare(version, resolve(version), work, [*partitions, DELETED], {})
+    template = Template(version, work, [*partitions, DELETED], {})
     template.place([*partitions.items(), (DELETED, plain)], clean=True)
     checkpoint = template.logs / names.LOG_START_OFFSETS
     checkpoint.write_text(f"0\n1\n{DELETED} 0 {BEYOND}\n")
     told = [item for item in verify(template.logs).findings if item.file == str(checkpoint)]
     assert [str(item.action) for item in told] == ["deletes_log"]
     questions = _questions(partitions)
-    with serving(template):
+    with template.running():
         answers = _answers(template, questions)
         logs = {path.name for path in (template.logs / f"{DELETED}-0").glob("*.log")}
     assert logs == {f"{BEYOND:020}.log"}

@@ -16,8 +16,7 @@ from kafkaspec.writing.rebuilt import RebuiltSegment, Recovery
 from tests.kafka import cases
 from tests.kafka.chosen import VERSIONS
 from tests.kafka.partitions import INDEX_INTERVAL_BYTES
-from tools.golden.maven import resolve
-from tools.golden.versions import Version
+from tools.brokers.versions import Version
 from tools.kafka import loader
 from tools.kafka.loader import Loaded
 
@@ -97,7 +96,7 @@ def _agree(data: bytes, theirs: Loaded, mine: RebuiltSegment, files: dict[str, b
 def test_loader_and_rebuild_agree(version: Version, tmp_path: Path) -> None:
     chosen = [case.data for case in cases.all_cases()[::EVERY]]
     chosen += list(_gone_back())
-    loaded = loader.load(version, resolve(version), tmp_path, INDEX_INTERVAL_BYTES, chosen)
+    loaded = loader.load(version, tmp_path, INDEX_INTERVAL_BYTES, chosen)
     different = []
     seen: Counter[Recovery | None] = Counter()
     kept = 0
@@ -121,7 +120,7 @@ def test_without_an_index_offsets_that_go_back_refuse_the_log(
 ) -> None:
     """As the note says: a loader that misses an index recovers outside of what would catch it."""
     logs = list(_gone_back())
-    for theirs in loader.load(version, resolve(version), tmp_path, 0, logs, indexes=()):
+    for theirs in loader.load(version, tmp_path, 0, logs, indexes=()):
         assert theirs.error.startswith("InvalidOffsetException")
 
 

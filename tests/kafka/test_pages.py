@@ -6,7 +6,7 @@ import pytest
 
 from kafkaspec.log.partition import Partition
 from tests.goldens import GOLDEN
-from tools.golden.versions import VERSIONS, Version
+from tools.brokers.versions import VERSIONS, Version
 from tools.kafka import results
 from tools.kafka.compatibility import ABSENT, FEATURES, Absent, Feature, cell, missing
 from tools.kafka.pages import DOCS, pages

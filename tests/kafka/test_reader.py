@@ -11,8 +11,7 @@ import pytest
 from kafkaspec.codecs import codec_names
 from tests.kafka import cases
 from tests.kafka.chosen import READERS
-from tools.golden.maven import resolve
-from tools.golden.versions import Version
+from tools.brokers.versions import Version
 from tools.kafka import quirks
 from tools.kafka.quirks import QUIRKS, Quirk, Reader
 from tools.kafka.reader import Verdict, judge, ours
@@ -44,7 +43,7 @@ def verdicts(
 ) -> list[tuple[Verdict, Verdict]]:
     if version.name not in their_verdicts:
         logs = [case.data for case in cases.all_cases()]
-        their_verdicts[version.name] = judge(version, resolve(version), tmp_path, logs)
+        their_verdicts[version.name] = judge(version, tmp_path, logs)
     return their_verdicts[version.name]
 
 

@@ -13,11 +13,11 @@ import pytest
 
 import kafkaspec as ks
 from tests.kafka.chosen import VERSIONS
-from tests.kafka.partitions import INDEX_INTERVAL_BYTES, served
+from tests.kafka.partitions import INDEX_INTERVAL_BYTES
 from tests.spark.writing import rows, without, write
-from tools.golden.maven import resolve
-from tools.golden.versions import Version
-from tools.kafka.serving import Client, Served, Template, complaints, prepare, serving
+from tools.brokers.client import Client
+from tools.brokers.versions import Version
+from tools.kafka.serving import Template
 
 pytestmark = pytest.mark.kafka
 
@@ -31,18 +31,10 @@ def given(first: int, last: int, magic: int, *, step: int = 1) -> pa.RecordBatch
     return batch if magic else without(batch, "timestamp")
 
 
-def wanted(offsets: range, magic: int, *, moved: int = 0) -> list[Served]:
+def wanted(offsets: range, magic: int, *, moved: int = 0) -> list[ks.Record]:
     """What a consumer gets of ``rows``."""
     return [
-        served(
-            ks.Record(
-                at + moved,
-                at if magic else -1,
-                b"%d" % at if at % 3 else None,
-                b"%40d" % at,
-                (),
-            )
-        )
+        ks.Record(at + moved, at if magic else -1, b"%d" % at if at % 3 else None, b"%40d" % at, ())
         for at in offsets
     ]
 
@@ -50,17 +42,17 @@ def wanted(offsets: range, magic: int, *, moved: int = 0) -> list[Served]:
 @pytest.fixture(scope="module", params=VERSIONS, ids=lambda version: version.name)
 def placed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Template, dict[str, tuple[Path, list[Served]]]]:
+) -> tuple[Template, dict[str, tuple[Path, list[ks.Record]]]]:
     """A broker, and by topic the directory and what it holds."""
     version: Version = request.param
     work = tmp_path_factory.mktemp(f"spark-{version.name}")
     topics = _write(version, work / "ours")
     (work / "run").mkdir()
     settings = {"index.interval.bytes": str(INDEX_INTERVAL_BYTES)}
-    return prepare(version, resolve(version), work / "run", list(topics), settings), topics
+    return Template(version, work / "run", topics, settings), topics
 
 
-def _write(version: Version, target: Path) -> dict[str, tuple[Path, list[Served]]]:
+def _write(version: Version, target: Path) -> dict[str, tuple[Path, list[ks.Record]]]:
     magic = 2 if version.release >= (0, 11) else 1 if version.release >= (0, 10) else 0
     topics = {}
     for codec in version.codecs:
@@ -97,12 +89,12 @@ def _write(version: Version, target: Path) -> dict[str, tuple[Path, list[Served]
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "crashed"])
 def test_broker_serves_what_was_written_through_spark(
-    placed: tuple[Template, dict[str, tuple[Path, list[Served]]]], clean: bool
+    placed: tuple[Template, dict[str, tuple[Path, list[ks.Record]]]], clean: bool
 ) -> None:
     template, topics = placed
     template.place(((topic, path) for topic, (path, _) in topics.items()), clean=clean)
     failures = []
-    with serving(template), Client(template) as client:
+    with template.running(), Client(template) as client:
         for topic, (_, expected) in topics.items():
             got = client.consume(topic, "read_uncommitted")
             end = expected[-1].offset + 1
@@ -110,5 +102,5 @@ def test_broker_serves_what_was_written_through_spark(
                 failures.append(f"{topic}: {got!s:.500}")
             elif clean and client.append(topic) != end:
                 failures.append(f"{topic}: another end of the log")
-    assert failures + complaints(template, topics) == []
+    assert failures + template.complaints(topics) == []
     assert len(topics) >= 2 * len(template.version.codecs) - 2

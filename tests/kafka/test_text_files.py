@@ -10,8 +10,7 @@ import pytest
 from kafkaspec.files import names
 from tests.kafka.chosen import VERSIONS
 from tests.kafka.text_cases import all_cases
-from tools.golden.maven import resolve
-from tools.golden.versions import Version
+from tools.brokers.versions import Version
 from tools.kafka.checkpoints import TextVerdict, judge_text, our_text
 
 JUDGES = [version for version in VERSIONS if version.release >= (4, 3)]
@@ -33,7 +32,7 @@ def expected_difference(name: str, data: bytes, ours: TextVerdict, theirs: TextV
 
 def test_they_agree(version: Version, tmp_path: Path) -> None:
     cases = all_cases()
-    verdicts = judge_text(version, resolve(version), tmp_path, cases)
+    verdicts = judge_text(version, tmp_path, cases)
     assert len(verdicts) == len(cases) > 4_500
     differences: Counter[str] = Counter()
     unexplained = []

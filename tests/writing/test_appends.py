@@ -19,9 +19,9 @@ from tests.writing.golden_settings import (
     partitions,
     segment_bytes,
 )
+from tools.brokers.versions import VERSIONS
 from tools.golden import scenarios
 from tools.golden.model import Send
-from tools.golden.versions import VERSIONS
 
 FOREVER = 1 << 60
 SKIPPED = (

@@ -7,11 +7,11 @@ import sys
 import time
 from pathlib import Path
 
+from tools.brokers.maven import ToolError
+from tools.brokers.versions import VERSIONS, by_name
 from tools.golden import keep
 from tools.golden.make import make
-from tools.golden.maven import ToolError
 from tools.golden.scenarios import for_version
-from tools.golden.versions import VERSIONS, by_name
 
 
 def _list() -> int:

@@ -30,7 +30,7 @@ def files_below(directory: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.as_posix())
 
 
-def copy_logs(logs: Path, target: Path, topics: Container[str] | None = None) -> list[Path]:
+def copy_logs(logs: Path, target: Path, topics: Container[str] | None = None) -> None:
     """Copy a stopped broker's log directory without lock files and unused internal partitions.
 
     With ``topics`` only their partitions: the indexes of others are 10 MiB each after a kill.
@@ -41,12 +41,6 @@ def copy_logs(logs: Path, target: Path, topics: Container[str] | None = None) ->
             shutil.copytree(path, target / path.name, ignore=_ignored)
         elif path.is_file() and not _LEFT_OUT.fullmatch(path.name):
             shutil.copy2(path, target / path.name)
-    return files_below(target)
-
-
-def copy_remote(remote: Path, target: Path) -> None:
-    """Copy what a broker has put into its remote storage."""
-    shutil.copytree(remote, target)
 
 
 def _ignored(_: str, names: list[str]) -> set[str]:

@@ -6,8 +6,8 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tools.golden.payloads import Record
-from tools.golden.versions import Feature, Version
+from tools.brokers.client import Record
+from tools.brokers.versions import Feature, Version
 
 FORMAT = "message.format.version"
 DEFAULT_PRODUCER = "p"

@@ -6,10 +6,8 @@ Keys and values avoid line breaks, so that each record stays one line in the dum
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
-START_MS = 1_609_459_200_000
-"""Timestamp of the first record of a scenario: 2021-01-01T00:00:00Z, in ms."""
+from tools.brokers.client import START_MS, Record
 
 _TEXT = (
     "alpha bravo charlie delta echo foxtrot golf hotel india juliett kilo lima mike november "
@@ -17,16 +15,6 @@ _TEXT = (
 )
 _WORDS = tuple(_TEXT.split())
 _NOT_TEXT = bytes(byte for byte in range(256) if byte not in b"\n\r\t")
-
-
-@dataclass(frozen=True)
-class Record:
-    """A record for a producer to send; ``timestamp`` in ms."""
-
-    key: bytes | None
-    value: bytes | None
-    timestamp: int = START_MS
-    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 def edge_records() -> tuple[Record, ...]:

@@ -6,12 +6,14 @@ import base64
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tools.golden.broker import Running
-from tools.golden.driver import Acknowledged, Driver
-from tools.golden.maven import ToolError
+from tools.brokers.broker import Broker
+from tools.brokers.client import Acknowledged, Client, Record
+from tools.brokers.maven import ToolError
+from tools.brokers.versions import Feature, Mode, Version
 from tools.golden.model import (
     FORMAT,
     Alter,
@@ -30,12 +32,10 @@ from tools.golden.model import (
     SendOffsets,
     Step,
 )
-from tools.golden.payloads import Record
-from tools.golden.versions import Feature, Mode, Version
 
 _ALTER_SECONDS = {Mode.ZOOKEEPER: 2.0, Mode.KRAFT: 1.0}
 _WAIT_SECONDS = 90.0
-_END_ACTIONS = {"committed": "commit", "aborted": "abort"}
+_ENDS = {"committed": "commitTransaction", "aborted": "abortTransaction"}
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ def producer_settings(version: Version, scenario: Scenario, producer: str) -> di
 class ScenarioRun:
     """One scenario in progress."""
 
-    def __init__(self, scenario: Scenario, broker: Running, driver: Driver) -> None:
+    def __init__(self, scenario: Scenario, broker: Broker, client: Client) -> None:
         self._scenario = scenario
         self._broker = broker
-        self._driver = driver
+        self._client = client
         self._settings = broker.version.settings(scenario.topic)
         self._open: dict[str, list[int]] = {}
         """Per producer in a transaction: places of its records in ``_produced``."""
@@ -104,7 +104,7 @@ class ScenarioRun:
     def run(self) -> list[Produced]:
         """Do all steps; return the acknowledged records in order."""
         topic = self._scenario.name
-        self._driver.create(topic, self._scenario.partitions, self._settings)
+        self._client.create(topic, self._scenario.partitions, self._settings)
         if self._scenario.steps:
             for producer in self._scenario.producers:
                 if producer not in self._scenario.late:
@@ -113,76 +113,71 @@ class ScenarioRun:
                 self._do(step)
             for producer in self._scenario.producers:
                 if producer not in self._left_open:
-                    self._driver.close(self._id(producer))
+                    self._call(producer, "close")
         return self._produced
 
     def _id(self, producer: str) -> str:
         return f"{self._scenario.name}/{producer}"
 
+    def _call(self, producer: str, method: str) -> None:
+        self._client.call(self._id(producer), method)
+
     def _open_producer(self, producer: str) -> None:
         settings = producer_settings(self._broker.version, self._scenario, producer)
-        self._driver.open(self._id(producer), settings)
+        self._client.open(self._id(producer), settings)
+
+    def _directory(self, partition: int = 0) -> Path:
+        return self._broker.logs / f"{self._scenario.name}-{partition}"
 
     def _do(self, step: Step) -> None:
+        topic, ask = self._scenario.name, self._client.ask
         match step:
             case Send():
                 self._send(step)
             case Begin(producer):
-                self._driver.transaction(self._id(producer), "begin")
+                self._call(producer, "beginTransaction")
                 self._open[producer] = []
             case End(outcome, producer):
                 self._end(outcome, producer)
             case Alter(settings):
                 self._settings |= self._broker.version.settings(settings)
-                self._driver.alter(self._scenario.name, self._settings)
-                time.sleep(
-                    _ALTER_SECONDS[self._broker.version.mode]
-                )  # nothing tells when the broker has taken them over
+                self._client.alter(topic, self._settings)
+                # Nothing tells when the broker has taken them over.
+                time.sleep(_ALTER_SECONDS[self._broker.version.mode])
             case Reopen(producer):
-                self._driver.close(self._id(producer))
+                self._call(producer, "close")
                 self._open_producer(producer)
             case AwaitCleaned():
-                for partition in range(self._scenario.partitions):
-                    self._await_cleaned(f"{self._scenario.name}-{partition}")
+                for directory in map(self._directory, range(self._scenario.partitions)):
+                    _wait(partial(_is_cleaned, directory), f"{directory.name} not cleaned")
             case Restart():
                 for producer in self._scenario.producers:
-                    self._driver.close(self._id(producer))
+                    self._call(producer, "close")
                 self._broker.restart()
                 for producer in self._scenario.producers:
                     self._open_producer(producer)
             case Fence(producer, by):
                 self._open_producer(by)
-                self._driver.command("fenced", self._id(producer))
+                self._call(producer, "fenced")
                 self._end("fenced", producer)
-            case _:
-                self._do_rare(step)
-
-    def _do_rare(self, step: Step) -> None:
-        topic = self._scenario.name
-        match step:
             case DeleteRecords(before, partition):
-                self._driver.command("DeleteRecords", topic, str(partition), str(before))
-                directory = self._broker.logs / f"{topic}-{partition}"
-                _wait(
-                    lambda: _segments_start_at(directory, before), f"{directory.name} not deleted"
-                )
+                ask("DeleteRecords", topic, partition, before)
+                directory = self._directory(partition)
+                _wait(partial(_start_at, directory, before), f"{directory.name} not deleted")
             case Consume(group, count, metadata, settings):
-                pairs = [f"{name}={value}" for name, value in settings.items()]
-                self._driver.command(
-                    "Consume", topic, str(count), metadata, f"group.id={group}", *pairs
-                )
+                own = (f"{name}={value}" for name, value in settings.items())
+                ask("Consumer", "group", topic, count, metadata, f"group.id={group}", *own)
             case ConsumeShared(group, count):
-                self._driver.command("ConsumeShared", topic, str(count), group)
+                ask("ConsumeShared", topic, count, group)
             case SendOffsets(group, offset, producer):
-                self._driver.command("offsets", self._id(producer), topic, "0", str(offset), group)
+                ask("Producers", "offsets", self._id(producer), topic, 0, offset, group)
             case AwaitTiered():
-                directory = self._broker.logs / f"{topic}-0"
-                _wait(lambda: len(list(directory.glob("*.log"))) == 1, f"{topic} not tiered")
+                logs = self._directory()
+                _wait(lambda: len(list(logs.glob("*.log"))) == 1, f"{topic} not tiered")
 
     def _send(self, step: Send) -> None:
-        times = Feature.TIMESTAMPS in self._broker.version.features
-        acknowledged = self._driver.send(
-            self._id(step.producer), self._scenario.name, step.partition, step.records, times
+        acknowledged = self._client.send(
+            self._id(step.producer), self._scenario.name, step.partition, step.records
         )
         codec = self._scenario.producers[step.producer].get("compression.type", "none")
         codec = self._settings.get("compression.type", codec)
@@ -201,18 +196,13 @@ class ScenarioRun:
         return record.timestamp
 
     def _end(self, outcome: str, producer: str) -> None:
-        if outcome in _END_ACTIONS:
-            self._driver.transaction(self._id(producer), _END_ACTIONS[outcome])
+        if outcome in _ENDS:
+            self._call(producer, _ENDS[outcome])
         else:
             self._left_open.add(producer)  # a producer that is fenced cannot be closed in order
         outcome = "aborted" if outcome == "fenced" else outcome
         for place in self._open.pop(producer):
             self._produced[place] = replace(self._produced[place], transaction=outcome)
-
-    def _await_cleaned(self, partition: str) -> None:
-        """Wait until the cleaner's checkpoint has reached the active segment and files are gone."""
-        directory = self._broker.logs / partition
-        _wait(lambda: _is_cleaned(directory), f"{partition} not cleaned")
 
 
 def _wait(done: Callable[[], bool], problem: str) -> None:
@@ -224,25 +214,17 @@ def _wait(done: Callable[[], bool], problem: str) -> None:
 
 
 def _is_cleaned(directory: Path) -> bool:
+    """Return whether the cleaner has reached the active segment, and its old files are gone."""
     names = [path.name for path in directory.iterdir()]
     active = max(int(name[:-4]) for name in names if name.endswith(".log"))
     busy = any(name.endswith((".cleaned", ".swap", ".deleted")) for name in names)
-    return not busy and _cleaned_to(directory.parent, directory.name) == active > 0
+    checkpoint = directory.parent / "cleaner-offset-checkpoint"
+    text = checkpoint.read_text() if checkpoint.is_file() else ""
+    topic, _, number = directory.name.rpartition("-")
+    return active > 0 and not busy and f"{topic} {number} {active}" in text.splitlines()
 
 
-def _segments_start_at(directory: Path, offset: int) -> bool:
+def _start_at(directory: Path, offset: int) -> bool:
     """Return whether no segment is entirely below ``offset``, and none is about to be removed."""
     bases = sorted(int(path.stem) for path in directory.glob("*.log"))
     return not list(directory.glob("*.deleted")) and all(base > offset for base in bases[1:])
-
-
-def _cleaned_to(logs: Path, partition: str) -> int | None:
-    """Return the first offset not yet cleaned, from the broker's text checkpoint."""
-    topic, _, number = partition.rpartition("-")
-    checkpoint = logs / "cleaner-offset-checkpoint"
-    if not checkpoint.is_file():
-        return None
-    for line in checkpoint.read_text().splitlines():
-        if line.split(" ")[:2] == [topic, number]:
-            return int(line.split(" ")[2])
-    return None

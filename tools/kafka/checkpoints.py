@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import struct
-import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +18,8 @@ from kafkaspec.files.checkpoints import (
     partition_metadata,
     quorum_state,
 )
-from tools.golden.maven import ToolError
-from tools.golden.processes import java_command
-from tools.golden.versions import Version
-from tools.kafka.programs import compile_programs
-
-_SECONDS = 600
+from tools.brokers.programs import Program, decoded
+from tools.brokers.versions import Version
 
 
 @dataclass(frozen=True)
@@ -43,39 +36,25 @@ class TextVerdict:
 
 
 def judge_text(
-    version: Version, jars: Path, work: Path, cases: Iterable[tuple[str, bytes]]
+    version: Version, work: Path, cases: Iterable[tuple[str, bytes]]
 ) -> list[TextVerdict]:
     """Return the verdicts of the readers of that release.
 
     Args:
         version: one with these classes in Java, 4.0 or later.
-        jars: of it.
         work: an empty directory.
         cases: name and content of each file.
 
     Raises:
         ToolError: the program cannot be compiled or ends early.
     """
-    classes = compile_programs(version, jars, "CheckpointJudge")
-    data = b"".join(
-        bytes([len(name)]) + name.encode() + struct.pack(">i", len(content)) + content
-        for name, content in cases
-    )
-    done = subprocess.run(
-        [
-            *java_command(work, [classes, f"{jars}/*"], ("-Xmx512m", *version.jvm_flags)),
-            "CheckpointJudge", str(work),
-        ],
-        input=data, capture_output=True, timeout=_SECONDS, cwd=work,
-    )  # fmt: skip
-    if done.returncode:
-        raise ToolError(f"CheckpointJudge {version.name}:\n{done.stderr.decode()[-4000:]}")
+    with Program(version, work, "CheckpointJudge", flags=["-Xmx512m"]) as program:
+        answers = [program.ask("CheckpointJudge", name, content)[0] for name, content in cases]
     return [
-        TextVerdict(base64.b64decode(line[1:]).decode())
-        if line.startswith("+")
-        else TextVerdict(None, line[1:])
-        for line in done.stdout.decode().splitlines()
-        if line[:1] in "+-"
+        TextVerdict(None, text)
+        if how == "refused"
+        else TextVerdict((decoded(text) or b"").decode())
+        for how, text in answers
     ]
 
 

@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tools.brokers.versions import NEVER, VERSIONS, Version
 from tools.golden.keep import GOLDEN, MANIFEST
-from tools.golden.versions import VERSIONS, Version
 from tools.kafka import results
 
 _READ, _LOADED, _PRODUCED = "r", "w", "p"
-_NEVER = (99,)
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Absent:
     features: str
     reason: str
     since: tuple[int, ...] = (0,)
-    until: tuple[int, ...] = _NEVER
+    until: tuple[int, ...] = NEVER
 
     def applies_to(self, feature: Feature, version: Version) -> bool:
         """Return whether the reason is for this cell."""

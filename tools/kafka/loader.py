@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import struct
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.golden.maven import ToolError
-from tools.golden.processes import java_command
-from tools.golden.versions import Version
-from tools.kafka.programs import compile_programs
+from tools.brokers.programs import Program, decoded
+from tools.brokers.versions import Version
 
 SINCE = (4, 1)
 """The first release with a loader in Java that has this interface."""
-_SECONDS = 900
+_OTHERS = (".index", ".timeindex", ".txnindex", "leader-epoch-checkpoint")
 
 
 @dataclass(frozen=True)
@@ -43,7 +39,6 @@ INDEXES = ("index", "timeindex")
 
 def load(
     version: Version,
-    jars: Path,
     work: Path,
     interval: int,
     cases: Iterable[bytes],
@@ -53,7 +48,6 @@ def load(
 
     Args:
         version: whose loader.
-        jars: of that version.
         work: an empty directory.
         interval: ``index.interval.bytes``.
         cases: logs.
@@ -63,27 +57,14 @@ def load(
     Raises:
         ToolError: the program cannot be compiled or ends early.
     """
-    classes = compile_programs(version, jars, "LoaderJudge")
-    command = java_command(work, [classes, f"{jars}/*"], version.jvm_flags)
-    data = b"".join(struct.pack(">i", len(case)) + case for case in cases)
-    done = subprocess.run(
-        [*command, "LoaderJudge", str(work / "t-0"), str(interval), *indexes],
-        input=data, capture_output=True, timeout=_SECONDS, cwd=work,
-    )  # fmt: skip
-    if done.returncode:
-        raise ToolError(f"LoaderJudge {version.name}:\n{done.stderr.decode()[-4000:]}")
-    return [_loaded(line.split("\t")) for line in done.stdout.decode().splitlines()]
+    with Program(version, work, "LoaderJudge") as program:
+        return [_loaded(*program.ask("LoaderJudge", case, interval, *indexes)) for case in cases]
 
 
-def _loaded(fields: list[str]) -> Loaded:
-    if fields[0] == "error":
-        return Loaded(": ".join(fields[1:3]), -1, -1, (), {})
-    pairs = dict(zip(fields[2::2], fields[3::2], strict=True))
-    logs = {name: int(text) for name, text in pairs.items() if name.endswith(".log")}
+def _loaded(verdict: list[str], *files: list[str]) -> Loaded:
+    if verdict[0] == "refused":
+        return Loaded(": ".join(verdict[1:]), -1, -1, (), {})
+    logs = {name: int(size) for name, size, _ in files if name.endswith(".log")}
     bases = tuple(int(Path(name).stem) for name in sorted(logs))
-    files = {
-        name: bytes.fromhex(text)
-        for name, text in pairs.items()
-        if name.endswith((".index", ".timeindex", ".txnindex", "leader-epoch-checkpoint"))
-    }
-    return Loaded("", int(fields[1]), sum(logs.values()), bases, files)
+    others = {name: decoded(data) or b"" for name, _, data in files if name.endswith(_OTHERS)}
+    return Loaded("", int(verdict[1]), sum(logs.values()), bases, others)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kafka.protocol.parser import KafkaProtocol  # type: ignore[import-untyped]
 from kafka.protocol.producer import ProduceRequest  # type: ignore[import-untyped]
 
-from tools.golden.versions import Version
+from tools.brokers.versions import Version
 
 _SECONDS = 30
 _CHUNK = 65536

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kafkaspec.errors import Reason
-from tools.golden.versions import Version
+from tools.brokers.versions import NEVER, Version
 from tools.kafka.reader import Verdict
 from tools.quirks import link
-
-_NEVER = (99,)
 
 
 class Reader(StrEnum):
@@ -125,7 +123,7 @@ class Quirk:
     explains: Callable[[Verdict, Kind, Verdict], bool]
     readers: tuple[Reader, ...] = (Reader.FILE, Reader.BUFFER)
     since: tuple[int, ...] = (0,)
-    until: tuple[int, ...] = _NEVER
+    until: tuple[int, ...] = NEVER
     verdict: bool = True
 
     def applies_to(self, version: Version, reader: Reader) -> bool:
@@ -297,7 +295,7 @@ def page() -> str:
 
 def _releases(quirk: Quirk) -> str:
     since = ".".join(map(str, quirk.since)) if quirk.since > (0,) else ""
-    until = ".".join(map(str, quirk.until)) if quirk.until < _NEVER else ""
+    until = ".".join(map(str, quirk.until)) if quirk.until < NEVER else ""
     if since and until:
         return f"from {since}, before {until}"
     return f"before {until}" if until else f"from {since}" if since else "all"

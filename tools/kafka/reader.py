@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import struct
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
-from tools.golden.maven import ToolError
-from tools.golden.processes import java_command
-from tools.golden.versions import Version
-from tools.kafka.programs import compile_programs
+from tools.brokers.programs import Program
+from tools.brokers.versions import Version
 
-_SECONDS = 600
 MAX_OUTPUT = 16 << 20
 """Bytes that a batch of a case may decompress to; the JVM's heap is of that order too."""
 
@@ -57,52 +51,36 @@ class Verdict:
         return self.batches, self.records, self.end, self.digest
 
 
-def judge(
-    version: Version, jars: Path, work: Path, cases: Iterable[bytes]
-) -> list[tuple[Verdict, Verdict]]:
+def judge(version: Version, work: Path, cases: Iterable[bytes]) -> list[tuple[Verdict, Verdict]]:
     """Return the verdicts of the readers of that release: on each case as a file, and as a buffer.
 
     Raises:
         ToolError: the program cannot be compiled or ends early.
     """
-    classes = compile_programs(version, jars, "ReaderJudge")
-    flags = ("-Xmx512m", *version.jvm_flags)
-    data = b"".join(struct.pack(">i", len(case)) + case for case in cases)
-    done = subprocess.run(
-        [*java_command(work, [classes, f"{jars}/*"], flags), "ReaderJudge", str(work / "case.log")],
-        input=data, capture_output=True, timeout=_SECONDS, cwd=work,
-    )  # fmt: skip
-    if done.returncode:
-        raise ToolError(f"ReaderJudge {version.name}:\n{done.stderr.decode()[-4000:]}")
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    return [(_verdict(line["file"]), _verdict(line["buffer"])) for line in lines]
+    with Program(version, work, "ReaderJudge", flags=["-Xmx512m"]) as program:
+        answers = [program.ask("ReaderJudge", case) for case in cases]
+    return [(_verdict(*file), _verdict(*buffer)) for file, buffer in answers]
 
 
-def _verdict(answer: dict[str, Any]) -> Verdict:
-    return Verdict(
-        answer["batches"],
-        answer["records"],
-        answer["end"],
-        answer["hash"],
-        answer.get("error", ""),
-        answer.get("message", ""),
-        f"{answer['cause']}: {answer['cause_message']}" if "cause" in answer else "",
-    )
+def _verdict(
+    batches: str, records: str, end: str, digest: str, error: str, text: str, *root: str
+) -> Verdict:
+    cause = ": ".join(root) if error else ""
+    return Verdict(int(batches), int(records), int(end), digest, error, text, cause)
 
 
 def ours(data: bytes, codec: Codec | str) -> Verdict:
     """Return the verdict of kafkaspec on a case."""
     segment = Segment(data, codec=codec, max_output=MAX_OUTPUT)
     batches = count = end = 0
-    chain = hashlib.sha256()
-    digest = chain.hexdigest()
+    digest = ""
     try:
         for batch in segment.batches():
             records = batch.records()
+            chain = hashlib.sha256(digest.encode("ascii"))
             _add(chain, records)
             batches, count, end = batches + 1, count + len(records), batch.end
             digest = chain.hexdigest()
-            chain = hashlib.sha256(digest.encode("ascii"))
     except KafkaSpecError as error:
         return Verdict(batches, count, end, digest, error.reason.value, str(error))
     return Verdict(batches, count, end, digest)

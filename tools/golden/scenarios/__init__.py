@@ -8,9 +8,9 @@ for the version's own.
 
 from __future__ import annotations
 
+from tools.brokers.versions import Version
 from tools.golden.model import Scenario
 from tools.golden.scenarios import brokers, files, producing, transactions
-from tools.golden.versions import Version
 
 SCENARIOS: tuple[Scenario, ...] = (
     *brokers.epochs(),  # first: a restart is the end of every segment's index that is open then

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tools.brokers.versions import Feature
 from tools.golden import payloads
 from tools.golden.model import (
     DEFAULT_PRODUCER,
@@ -21,7 +22,6 @@ from tools.golden.model import (
     SendOffsets,
 )
 from tools.golden.scenarios.parts import SMALL_SEGMENTS, needs, sends, transaction, with_codec
-from tools.golden.versions import Feature
 
 # It takes a broker of its own: some releases stand for all of them.
 _TIERED_VERSIONS = frozenset({"3.6.2", "3.9.2", "4.1.2", "4.3.1"})

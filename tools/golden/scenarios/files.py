@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tools.brokers.client import Record
+from tools.brokers.versions import NATIVE_FORMAT, SEGMENT_BYTES, Feature
 from tools.golden import payloads
 from tools.golden.model import DEFAULT_PRODUCER as _P
 from tools.golden.model import FORMAT, Alter, Begin, End, Reopen, Scenario, Send, Step
-from tools.golden.payloads import Record
 from tools.golden.scenarios.parts import (
     CLEAN,
     COMPACT,
@@ -17,7 +18,6 @@ from tools.golden.scenarios.parts import (
     sends,
     with_codec,
 )
-from tools.golden.versions import NATIVE_FORMAT, SEGMENT_BYTES, Feature
 
 
 def _updates_in_transactions(producer: str, outcomes: tuple[str, ...]) -> Iterable[Step]:

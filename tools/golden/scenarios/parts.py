@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tools.brokers.client import Record
+from tools.brokers.versions import SEGMENT_BYTES, Feature
 from tools.golden import payloads
 from tools.golden.model import DEFAULT_PRODUCER, Alter, AwaitCleaned, Begin, End, Send, Step
-from tools.golden.payloads import Record
-from tools.golden.versions import SEGMENT_BYTES, Feature
 
 TEN_YEARS_MS = "315360000000"
 SMALL_SEGMENTS = {SEGMENT_BYTES: "1600", "index.interval.bytes": "250"}

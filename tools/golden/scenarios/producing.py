@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tools.brokers.client import START_MS, Record
+from tools.brokers.versions import Feature
 from tools.golden import payloads
 from tools.golden.model import DEFAULT_PRODUCER as _P
 from tools.golden.model import Alter, Reopen, Scenario, Send
-from tools.golden.payloads import START_MS, Record
 from tools.golden.scenarios.parts import (
     needs,
     sends,
     with_codec,
 )
-from tools.golden.versions import Feature
 
 _HOUR_MS = 3_600_000
 

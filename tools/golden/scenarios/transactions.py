@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tools.brokers.versions import SEGMENT_BYTES, Feature
 from tools.golden import payloads
 from tools.golden.model import Begin, End, Fence, Reopen, Scenario, Send, Step
 from tools.golden.scenarios.parts import (
     needs,
     transaction,
 )
-from tools.golden.versions import SEGMENT_BYTES, Feature
 
 
 def _transaction_steps() -> Iterable[Step]:

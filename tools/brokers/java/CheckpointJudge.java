@@ -1,13 +1,7 @@
-import java.io.BufferedInputStream;
-import java.io.BufferedWriter;
-import java.io.DataInputStream;
 import java.io.File;
-import java.io.OutputStreamWriter;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.util.Base64;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeSet;
@@ -25,46 +19,22 @@ import org.apache.kafka.storage.internals.log.EpochEntry;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 
 /**
- * What Kafka's own readers make of the text files of a log directory.
- *
- * Standard input holds cases: the name of the file (size in one byte, and as many bytes) and its
- * content (size in four bytes, and as many bytes). Standard output gets one line a case: "+" and
- * what was read, in base64, or "-" and the class of the error.
+ * {@code name content}: answers what Kafka's own reader makes of a text file of a log directory,
+ * {@code read} and what it says, in bytes, or {@code refused} and the class of the error.
  */
-public final class CheckpointJudge {
-    private final File directory;
+final class CheckpointJudge extends Commands {
+    private final File directory = new File("").getAbsoluteFile();
     private final LogDirFailureChannel failures = new LogDirFailureChannel(8);
 
-    private CheckpointJudge(File directory) {
-        this.directory = directory;
-    }
-
-    public static void main(String[] arguments) throws Exception {
-        CheckpointJudge judge = new CheckpointJudge(new File(arguments[0]));
-        DataInputStream input = new DataInputStream(new BufferedInputStream(System.in, 1 << 16));
-        BufferedWriter output =
-            new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8), 1 << 16);
-        int size;
-        while ((size = input.read()) >= 0) {
-            byte[] name = new byte[size];
-            input.readFully(name);
-            byte[] data = new byte[input.readInt()];
-            input.readFully(data);
-            output.write(judge.verdict(new String(name, StandardCharsets.UTF_8), data) + "\n");
-        }
-        output.flush();
-    }
-
-    private String verdict(String name, byte[] data) throws Exception {
-        File file = new File(directory, name);
-        Files.write(file.toPath(), data);
+    @Override
+    void execute(String[] fields) throws Exception {
+        File file = new File(directory, fields[1]);
+        Files.write(file.toPath(), bytes(fields[2]));
         try {
-            byte[] content = read(name, file).getBytes(StandardCharsets.UTF_8);
-            return "+" + Base64.getEncoder().encodeToString(content);
-        } catch (InvocationTargetException error) {
-            return "-" + error.getCause().getClass().getName();
+            answer("read", read(fields[1], file).getBytes("UTF-8"));
         } catch (Exception | OutOfMemoryError error) {
-            return "-" + error.getClass().getName();
+            Throwable cause = error instanceof InvocationTargetException ? error.getCause() : error;
+            answer("refused", cause.getClass().getName());
         } finally {
             Files.delete(file.toPath());
         }

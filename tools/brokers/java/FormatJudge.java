@@ -1,12 +1,8 @@
-import java.io.BufferedReader;
 import java.io.File;
-import java.io.InputStreamReader;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.util.HexFormat;
 import java.util.StringJoiner;
 import org.apache.kafka.common.record.*;
 import org.apache.kafka.common.record.internal.*;
@@ -22,34 +18,20 @@ import org.apache.kafka.storage.internals.log.TimestampOffset;
 import org.apache.kafka.storage.internals.log.TransactionIndex;
 
 /**
- * What Kafka's own classes read from small structures and files.
- *
- * Standard input: {@code type TAB bytes in hexadecimal} a line, types as the specification calls
- * them. Standard output: {@code accept} and the numbers that were read, or {@code reject} and why.
- * Arguments: a directory for files, base offset of the indexes.
+ * {@code type data base-offset}, types as the specification calls them: answers {@code read} and the
+ * numbers that Kafka's own class reads from the data, or {@code refused} and why.
  */
-public final class FormatJudge {
-    public static void main(String[] arguments) throws Exception {
-        File directory = new File(arguments[0]);
-        long base = Long.parseLong(arguments[1]);
-        BufferedReader input =
-            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
-        for (String line = input.readLine(); line != null; line = input.readLine()) {
-            String[] fields = line.split("\t", -1);
-            byte[] data = HexFormat.of().parseHex(fields[1]);
-            String answer;
-            try {
-                answer = "accept\t" + read(fields[0], data, directory, base);
-            } catch (Exception | LinkageError error) {
-                Throwable cause = error instanceof InvocationTargetException ? error.getCause() : error;
-                answer = "reject\t" + cause.toString().replaceAll("\\s+", " ");
-            }
-            System.out.println(answer);
+final class FormatJudge extends Commands {
+    @Override
+    void execute(String[] fields) throws Exception {
+        try {
+            answer("read", read(fields[1], bytes(fields[2]), Long.parseLong(fields[3])));
+        } catch (Exception | LinkageError error) {
+            answer("refused", error instanceof InvocationTargetException ? error.getCause() : error);
         }
-        Runtime.getRuntime().halt(0);
     }
 
-    private static String read(String type, byte[] data, File directory, long base) throws Exception {
+    private static String read(String type, byte[] data, long base) throws Exception {
         ByteBuffer buffer = ByteBuffer.wrap(data);
         switch (type) {
             case "varint32":
@@ -75,7 +57,7 @@ public final class FormatJudge {
             case "voters_record":
                 return String.valueOf(ControlRecordUtils.deserializeVotersRecord(buffer).voters().size());
             default:
-                File file = new File(directory, String.format("%020d.%s", base, type));
+                File file = new File(String.format("%020d.%s", base, type));
                 Files.write(file.toPath(), data);
                 return file(type, file, base);
         }

@@ -6,19 +6,32 @@ import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 
 /**
- * Topics through znodes: one way that works for every version with ZooKeeper, and the only one
- * without a tool process a topic before the admin client of 0.11.
+ * Creates and alters topics through znodes: this works with every release, and needs no process for
+ * each topic, as Kafka's tool does before the admin client of 0.11.
+ *
+ * <pre>
+ * create topic partitions name=value...    creates it, and waits for the leaders
+ * alter topic name=value...                replaces its settings, and does not wait for the broker
+ * </pre>
  */
-final class ZookeeperTopics implements Topics {
+final class ZookeeperTopics extends Commands {
     private static final long LEADER_TIMEOUT_MS = 30_000;
     private final ZooKeeper zookeeper;
 
-    ZookeeperTopics(String connect) throws Exception {
-        zookeeper = new ZooKeeper(connect, 30_000, event -> { });
+    ZookeeperTopics() throws Exception {
+        zookeeper = new ZooKeeper(arguments[1], 30_000, event -> { });
     }
 
     @Override
-    public void create(String topic, int partitions, Map<String, String> settings) throws Exception {
+    void execute(String[] fields) throws Exception {
+        if (fields[1].equals("create")) {
+            create(fields[2], Integer.parseInt(fields[3]), pairs(fields, 4));
+        } else {
+            alter(fields[2], pairs(fields, 3));
+        }
+    }
+
+    private void create(String topic, int partitions, Map<String, String> settings) throws Exception {
         if (zookeeper.exists("/config/topics", false) != null) { // 0.8.0 has no settings of topics
             put("/config/topics/" + topic, config(settings), CreateMode.PERSISTENT);
         }
@@ -36,16 +49,10 @@ final class ZookeeperTopics implements Topics {
         }
     }
 
-    @Override
-    public void alter(String topic, Map<String, String> settings) throws Exception {
+    private void alter(String topic, Map<String, String> settings) throws Exception {
         byte[] data = config(settings).getBytes(StandardCharsets.UTF_8);
         zookeeper.setData("/config/topics/" + topic, data, -1);
         put("/config/changes/config_change_", notification(topic), CreateMode.PERSISTENT_SEQUENTIAL);
-    }
-
-    @Override
-    public void close() throws Exception {
-        zookeeper.close();
     }
 
     /** Brokers from 0.9 on all read version 1; 0.8 wants nothing but the name, as a JSON string. */

@@ -1,4 +1,4 @@
-"""Resolve a broker's jars from Maven into a cache outside the repository; compile against them."""
+"""Fetch the jars of a release with Maven, and compile Java of ours against them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from tools.golden.versions import Feature, Mode, Version
+from tools.brokers.versions import Version
 
 JAVA_SOURCES = Path(__file__).with_name("java")
-_RESOLVE_SECONDS = 600
-# What not every client can do is a class of its own.
-_COMMANDS = {
-    Feature.GROUPS: "Consume",
-    Feature.DELETE_RECORDS: "DeleteRecords",
-    Feature.SHARE_GROUPS: "ConsumeShared",
-}
+_SECONDS = 600
+_LOGGING = "org.slf4j:slf4j-simple:1.7.36"
+_LOGGING_API = "org.slf4j:slf4j-api"
 
 
 class ToolError(RuntimeError):
@@ -95,25 +92,47 @@ def resolve_artifacts(home: Path, artifacts: Sequence[str], excluded: tuple[str,
     return jars
 
 
-def compile_driver(version: Version, jars: Path) -> Path:
-    """Compile the driver against the version's own client; the directory of its classes."""
-    wanted = {"Driver", "Topics", "Command", "DumpAll"}
-    wanted.add("ZookeeperTopics" if version.mode is Mode.ZOOKEEPER else "AdminTopics")
-    wanted |= {name for feature, name in _COMMANDS.items() if feature in version.features}
-    sources = sorted(JAVA_SOURCES / f"{name}.java" for name in wanted)
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    classes = jars.parent / f"driver-{digest}"
-    if not (classes / "Driver.class").is_file():
-        classes.mkdir(exist_ok=True)
-        _run(
-            java_tool("javac"), "-nowarn", "-Xlint:none", "-cp", f"{jars}/*", "-d", str(classes),
-            *map(str, sources),
-        )  # fmt: skip
+def class_path(version: Version) -> list[str]:
+    """Return the jars of a release, with something that prints what it logs to standard error.
+
+    Raises:
+        ToolError: there is no Maven, or it fails.
+    """
+    jars = resolve(version)
+    names = ("slf4j-log4j12-*", "slf4j-reload4j-*")
+    if any(any(jars.glob(name)) for name in names) or not any(jars.glob("slf4j-api-*")):
+        return [f"{jars}/*"]
+    # From Kafka 3.0 on the POMs name none.
+    binding = resolve_artifacts(cache_root() / "slf4j-simple", [_LOGGING], (_LOGGING_API,))
+    return [f"{jars}/*", f"{binding}/*"]
+
+
+def compile_java(version: Version, *names: str) -> Path:
+    """Compile these classes against the jars of a release; return the directory of the classes.
+
+    Raises:
+        ToolError: Maven or the compiler is missing or fails.
+    """
+    jars = resolve(version)
+    sources = sorted(JAVA_SOURCES.rglob("*.java"))
+    digest = hashlib.sha256(repr(names).encode())
+    for path in sources:
+        digest.update(path.read_bytes())
+    classes = jars.parent / f"classes-{digest.hexdigest()[:16]}"
+    if not classes.is_dir():
+        with tempfile.TemporaryDirectory(prefix="classes-", dir=jars.parent) as work:
+            made = Path(work) / "made"
+            _run(
+                java_tool("javac"), "-nowarn", "-Xlint:none", "-proc:none", "-encoding", "UTF-8",
+                "-cp", f"{jars}/*", "-sourcepath", str(JAVA_SOURCES), "-d", str(made),
+                *(str(JAVA_SOURCES / f"{name}.java") for name in names),
+            )  # fmt: skip
+            made.rename(classes)
     return classes
 
 
 def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_RESOLVE_SECONDS)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
     if done.returncode:
         detail = (done.stdout + done.stderr).strip()[-4000:]
         raise ToolError(f"{Path(command[0]).name} ended with {done.returncode}:\n{detail}")

@@ -16,7 +16,8 @@ SEGMENT_BYTES = "{segment.bytes}"
 NATIVE_FORMAT = "{native}"
 """In the place of a setting's value: the version's own message format."""
 
-_NEVER = (99,)
+NEVER = (99,)
+"""No release; for features that stay."""
 _FULL_INDEX = "48"
 # What the cleaner writes has indexes of this size too, and it gives up when one is full.
 _INDEX_BYTES_BY_POLICY = {"delete": _FULL_INDEX, "compact": "1024"}
@@ -66,23 +67,23 @@ class Feature(enum.StrEnum):
 
 # First release with the feature, first release without it again.
 _FEATURES: dict[Feature, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    Feature.TOPIC_SETTINGS: ((0, 8, 1), _NEVER),
-    Feature.COMPACTION: ((0, 8, 1), _NEVER),
-    Feature.GROUPS: ((0, 9), _NEVER),  # the Java consumer and the group coordinator on brokers
-    Feature.TOPIC_COMPRESSION: ((0, 9), _NEVER),  # KAFKA-1499: topic setting compression.type
-    Feature.COMPACT_COMPRESSED: ((0, 9), _NEVER),  # KAFKA-1374
-    Feature.TIMESTAMPS: ((0, 10), _NEVER),  # KIP-32
-    Feature.HEADERS: ((0, 11), _NEVER),  # KIP-82
-    Feature.IDEMPOTENCE: ((0, 11), _NEVER),  # KIP-98
-    Feature.TRANSACTIONS: ((0, 11), _NEVER),  # KIP-98
+    Feature.TOPIC_SETTINGS: ((0, 8, 1), NEVER),
+    Feature.COMPACTION: ((0, 8, 1), NEVER),
+    Feature.GROUPS: ((0, 9), NEVER),  # the Java consumer and the group coordinator on brokers
+    Feature.TOPIC_COMPRESSION: ((0, 9), NEVER),  # KAFKA-1499: topic setting compression.type
+    Feature.COMPACT_COMPRESSED: ((0, 9), NEVER),  # KAFKA-1374
+    Feature.TIMESTAMPS: ((0, 10), NEVER),  # KIP-32
+    Feature.HEADERS: ((0, 11), NEVER),  # KIP-82
+    Feature.IDEMPOTENCE: ((0, 11), NEVER),  # KIP-98
+    Feature.TRANSACTIONS: ((0, 11), NEVER),  # KIP-98
     Feature.OLD_FORMATS: ((0, 10), (3, 0)),  # message.format.version, ignored since KAFKA-12944
-    Feature.DELETE_RECORDS: ((1, 1), _NEVER),  # KIP-107; the admin client has it from 1.1
-    Feature.METADATA_LOG: ((3, 0), _NEVER),  # KIP-500, KIP-630
+    Feature.DELETE_RECORDS: ((1, 1), NEVER),  # KIP-107; the admin client has it from 1.1
+    Feature.METADATA_LOG: ((3, 0), NEVER),  # KIP-500, KIP-630
     Feature.TIERED: ((3, 6), (4, 4)),  # KIP-405; the test jar of 4.4 is not on Maven
-    Feature.CONSUMER_GROUPS: ((4, 0), _NEVER),  # KIP-848
-    Feature.LEVELS: ((3, 8), _NEVER),  # KIP-390
-    Feature.TRANSACTION_V2: ((4, 0), _NEVER),  # KIP-890
-    Feature.SHARE_GROUPS: ((4, 0), _NEVER),  # KIP-932; 4.0 and 4.1 must be told to have them
+    Feature.CONSUMER_GROUPS: ((4, 0), NEVER),  # KIP-848
+    Feature.LEVELS: ((3, 8), NEVER),  # KIP-390
+    Feature.TRANSACTION_V2: ((4, 0), NEVER),  # KIP-890
+    Feature.SHARE_GROUPS: ((4, 0), NEVER),  # KIP-932; 4.0 and 4.1 must be told to have them
 }
 
 
@@ -251,4 +252,4 @@ def by_name(name: str) -> Version:
         if version.name == name:
             return version
     known = ", ".join(version.name for version in VERSIONS)
-    raise KeyError(f"no version {name} in tools/golden/versions.py; known: {known}")
+    raise KeyError(f"no version {name} in tools/brokers/versions.py; known: {known}")
