@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
+from kafkaspec.conformance.goldens import read_dumps, read_produced
 from tests import extent
 from tools.brokers.versions import by_name
 from tools.golden import keep
@@ -130,7 +131,7 @@ def label(path: Path) -> str:
 @cache
 def dumps(version: str) -> dict[str, str]:
     """What that version's own dump tool says, by path below ``logs``."""
-    return keep.read_dump(GOLDEN / version)
+    return read_dumps(GOLDEN / version)
 
 
 @cache
@@ -142,7 +143,7 @@ def produced(version: str) -> dict[str, list[dict[str, Any]]]:
     """
     appended = _append_times(version) if release(version) < _ACKNOWLEDGES_APPEND_TIME else {}
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for record in keep.read_produced(GOLDEN / version):
+    for record in read_produced(GOLDEN / version):
         for name in ("key", "value"):
             record[name] = _bytes(record[name])
         record["headers"] = tuple((key, _bytes(value)) for key, value in record["headers"])

@@ -57,13 +57,55 @@ _ABSENT: Final = frozenset({"None", "OptionalLong.empty"})
 MAX_EVIDENCE: Final = 1 << 28
 """Bytes that the texts of one version may decompress to; the largest has a hundredth of that."""
 
-
-_DUMP: Final = "dump.tar.xz"
-_PRODUCED: Final = "produced.jsonl.xz"
+DUMP: Final = "dump.tar.xz"
+PRODUCED: Final = "produced.jsonl.xz"
 
 
 class GoldenError(Exception):
     """A folder does not hold what it should; the text says what is missing."""
+
+
+def read_dumps(folder: Path) -> dict[str, str]:
+    """Return the output of the dump tool by path of the file below ``logs``.
+
+    Raises:
+        GoldenError: it cannot be read, or is too large.
+    """
+    path = folder / DUMP
+    found: dict[str, str] = {}
+    left = MAX_EVIDENCE
+    try:
+        with tarfile.open(path, "r:xz") as archive:
+            for member in archive:
+                left -= member.size
+                if left < 0:
+                    raise GoldenError(f"{path} holds more than {MAX_EVIDENCE} bytes")
+                if (file := archive.extractfile(member)) is not None:
+                    name = member.name.removesuffix(".txt")
+                    found[name] = file.read().decode("utf-8", "replace")
+    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
+        raise GoldenError(f"{path}: {error}") from None
+    return found
+
+
+def read_produced(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield what the producers were acknowledged, in order.
+
+    Raises:
+        GoldenError: it cannot be read, is too large or no JSON.
+    """
+    path = folder / PRODUCED
+    try:
+        with lzma.open(path) as file:
+            data = file.read(MAX_EVIDENCE + 1)
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise GoldenError(f"{path}: {error}") from None
+    if len(data) > MAX_EVIDENCE:
+        raise GoldenError(f"{path} holds more than {MAX_EVIDENCE} bytes")
+    try:
+        yield from map(json.loads, data.splitlines())
+    except ValueError as error:
+        raise GoldenError(f"{path} is not what it should be: {error!r}") from None
 
 
 @dataclass(frozen=True)
@@ -122,8 +164,8 @@ class _Version:
             try:
                 made = list(maker(path))
             except (ValueError, KeyError) as error:  # of the text; the file is not looked at
-                name = self._text_name(path)
-                raise GoldenError(f"{self._folder / _DUMP}: {name}: {error!r}") from None
+                name = self._below_logs(path)
+                raise GoldenError(f"{self._folder / DUMP}: {name}.txt: {error!r}") from None
             for case in made:
                 yield case
                 if case.kind in _CHECKED and _has_items(case) and self._is_first(path, damaged):
@@ -131,7 +173,7 @@ class _Version:
 
     def _is_untold(self, path: Path) -> bool:
         """Return whether it is a KRaft snapshot of a release whose dump tool does not read them."""
-        return path.suffix == ".checkpoint" and self._text_name(path) not in self._texts
+        return path.suffix == ".checkpoint" and self._below_logs(path) not in self._texts
 
     def _is_first(self, path: Path, damaged: set[tuple[Path, str]]) -> bool:
         key = (path.parent, path.suffix)
@@ -142,64 +184,38 @@ class _Version:
 
     def _damaged(self, case: Case, path: Path) -> Case:
         data = case.data[:-1] + bytes([case.data[-1] ^ 1])
-        return Case(
-            f"checksum/{self._name(path)}",
-            case.kind,
-            data,
-            Refusal(frozenset({Reason.CHECKSUM_MISMATCH})),
-            "The last bit is another.",
-            checksum=True,
-        )
+        refusal = Refusal(frozenset({Reason.CHECKSUM_MISMATCH}))
+        why = "The last bit is another."
+        return Case(f"checksum/{self._name(path)}", case.kind, data, refusal, why, checksum=True)
 
     def _name(self, path: Path) -> str:
-        return f"{self._folder.name}/{path.relative_to(self._logs).as_posix()}"
+        return f"{self._folder.name}/{self._below_logs(path)}"
 
     def _text(self, path: Path) -> str:
-        name = self._text_name(path)
+        name = self._below_logs(path)
         if name not in self._texts:
-            raise GoldenError(f"{self._folder / _DUMP} has no {name}")
+            raise GoldenError(f"{self._folder / DUMP} has no {name}.txt")
         return self._texts[name]
 
-    def _text_name(self, path: Path) -> str:
-        return f"{path.relative_to(self._logs).as_posix()}.txt"
+    def _below_logs(self, path: Path) -> str:
+        return path.relative_to(self._logs).as_posix()
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        """Output of the dump tool by path below ``logs``."""
-        path = self._folder / _DUMP
-        found: dict[str, str] = {}
-        left = MAX_EVIDENCE
-        try:
-            with tarfile.open(path, "r:xz") as archive:
-                for member in archive:
-                    left -= member.size
-                    if left < 0:
-                        raise GoldenError(f"{path} holds more than {MAX_EVIDENCE} bytes")
-                    if (file := archive.extractfile(member)) is not None:
-                        found[member.name] = file.read().decode("utf-8", "replace")
-        except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
-            raise GoldenError(f"{path}: {error}") from None
-        return found
+        return read_dumps(self._folder)
 
     # -- logs --------------------------------------------------------------------------------
 
     @cached_property
     def _acknowledged(self) -> dict[str, dict[int, dict[str, Any]]]:
         """Records by partition directory and offset, as the protocol has them."""
-        path = self._folder / _PRODUCED
         found: dict[str, dict[int, dict[str, Any]]] = {}
         try:
-            with lzma.open(path) as file:
-                data = file.read(MAX_EVIDENCE + 1)
-            if len(data) > MAX_EVIDENCE:
-                raise GoldenError(f"{path} holds more than {MAX_EVIDENCE} bytes")
-            for line in data.splitlines():
-                item = json.loads(line)
+            for item in read_produced(self._folder):
                 directory = f"{item['topic']}-{item['partition']}"
                 found.setdefault(directory, {})[item["offset"]] = _sent(item)
-        except (OSError, EOFError, lzma.LZMAError) as error:
-            raise GoldenError(f"{path}: {error}") from None
         except (ValueError, TypeError, KeyError, AttributeError, ProtocolError) as error:
+            path = self._folder / PRODUCED
             raise GoldenError(f"{path} is not what it should be: {error!r}") from None
         return found
 
@@ -227,13 +243,9 @@ class _Version:
         yield Case(f"index/{self._name(path)}", kind, data, Items(items), extra=extra)
 
     def _snapshot(self, path: Path) -> Iterator[Case]:
-        items = list(map(_entry, dump_text.snapshot_lines(self._text(path))))
-        yield Case(
-            f"snapshot/{self._name(path)}",
-            Kind.PRODUCER_SNAPSHOT,
-            path.read_bytes(),
-            Items(items),
-        )
+        items = Items(list(map(_entry, dump_text.snapshot_lines(self._text(path)))))
+        name = f"snapshot/{self._name(path)}"
+        yield Case(name, Kind.PRODUCER_SNAPSHOT, path.read_bytes(), items)
 
 
 _INDEXES: Final = {

@@ -10,6 +10,7 @@ import pytest
 
 from kafkaspec.analysis import Severity, verify
 from kafkaspec.codecs import Codec
+from kafkaspec.conformance.goldens import read_produced
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.log.segment import Segment
 from tests.goldens import GOLDEN, release
@@ -38,7 +39,7 @@ def sent(folder: Path, partition: str) -> list[tuple[int, bytes | None, bytes | 
     """Offsets, keys and values as acknowledged."""
     return [
         (item["offset"], *(_bytes(item[name]) for name in ("key", "value")))
-        for item in keep.read_produced(folder)
+        for item in read_produced(folder)
         if f"{item['topic']}-{item['partition']}" == partition
     ]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kafkaspec.conformance.goldens import read_produced
 from kafkaspec.files import names
 from tests.goldens import dumps
 from tools.brokers.versions import VERSIONS, Version
@@ -50,7 +51,7 @@ def _rows(version: Version, occasion: str = "clean") -> list[dict[str, Any]]:
 def _produced(version: Version) -> dict[str, list[dict[str, Any]]]:
     """Acknowledged records by partition directory."""
     partitions: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for record in keep.read_produced(GOLDEN / version.name):
+    for record in read_produced(GOLDEN / version.name):
         partitions[f"{record['topic']}-{record['partition']}"].append(record)
     return partitions
 

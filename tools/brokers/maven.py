@@ -81,12 +81,9 @@ def resolve_artifacts(home: Path, artifacts: Sequence[str], excluded: tuple[str,
     home.mkdir(parents=True)
     build = home / "resolve.xml"
     build.write_text(pom)
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise ToolError("mvn not found: install Maven, it fetches the brokers")
-    _run(
-        maven, "-q", "-B", "-f", str(build), "dependency:copy-dependencies",
-        f"-DoutputDirectory={jars}", "-DincludeScope=runtime",
+    run(
+        find_tool("mvn", "Apache Maven"), "-q", "-B", "-f", str(build),
+        "dependency:copy-dependencies", f"-DoutputDirectory={jars}", "-DincludeScope=runtime",
     )  # fmt: skip
     build.rename(stamp)
     return jars
@@ -122,7 +119,7 @@ def compile_java(version: Version, *names: str) -> Path:
     if not classes.is_dir():
         with tempfile.TemporaryDirectory(prefix="classes-", dir=jars.parent) as work:
             made = Path(work) / "made"
-            _run(
+            run(
                 java_tool("javac"), "-nowarn", "-Xlint:none", "-proc:none", "-encoding", "UTF-8",
                 "-cp", f"{jars}/*", "-sourcepath", str(JAVA_SOURCES), "-d", str(made),
                 *(str(JAVA_SOURCES / f"{name}.java") for name in names),
@@ -131,8 +128,17 @@ def compile_java(version: Version, *names: str) -> Path:
     return classes
 
 
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+def find_tool(name: str, what: str) -> str:
+    """Return the path of a program; raise :class:`ToolError` with what to install."""
+    found = shutil.which(name)
+    if found is None:
+        raise ToolError(f"{name} is not on the PATH: install {what}")
+    return found
+
+
+def run(*command: str, cwd: Path | None = None) -> None:
+    """Run a program; raise :class:`ToolError` with its output when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, cwd=cwd)
     if done.returncode:
         detail = (done.stdout + done.stderr).strip()[-4000:]
         raise ToolError(f"{Path(command[0]).name} ended with {done.returncode}:\n{detail}")

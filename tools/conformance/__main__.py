@@ -15,9 +15,10 @@ from kafkaspec.conformance.goldens import golden_cases
 from kafkaspec.conformance.process import Testee
 from kafkaspec.conformance.runner import Outcome, Run
 from kafkaspec.conformance.vectors import vector_cases
+from tools.brokers.maven import ToolError
 from tools.conformance import page
 from tools.conformance.adapters import ADAPTERS, GOLDEN, VERSIONS, Adapter
-from tools.conformance.kaitai import ROOT, BuildError
+from tools.conformance.kaitai import ROOT
 from tools.specgen.kaitai.emit import CompilerMissing
 
 
@@ -43,7 +44,7 @@ def main(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
             continue
         try:
             run = run_adapter(adapter, cases)
-        except (BuildError, CompilerMissing) as error:
+        except (ToolError, CompilerMissing) as error:
             raise click.ClickException(f"{adapter.name}: {error}") from None
         bad |= not _told(adapter, run)
         result = result_of(adapter, run)
@@ -66,7 +67,7 @@ def run_adapter(adapter: Adapter, cases: Sequence[Case]) -> Run:
     """Build a testee and put all cases to it.
 
     Raises:
-        BuildError: a tool is missing or fails.
+        ToolError: a tool is missing or fails.
         CompilerMissing: the compiler of Kaitai Struct cannot be run.
     """
     expected = read_expected(adapter.expected) if adapter.expected else []

@@ -8,42 +8,36 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.layout import Form
-from tools.specgen.kaitai.emit import compile_specs, java_command
+from tools.brokers.maven import cache_root, find_tool, java_tool, resolve_artifacts, run
+from tools.specgen.kaitai.emit import compile_specs
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "conformance"
 _HERE = Path(__file__).parent
 _SPEC = ROOT / "spec"
-_RUBY_RUNTIME = "0.11"
-
-
-class BuildError(Exception):
-    """Something that a language needs is missing, or does not work; the text says what."""
+_RUNTIME = "0.11"
+_GSON = "com.google.code.gson:gson:2.11.0"
 
 
 def java() -> list[str]:
     """Build the Java testee and give its command. Needs a JDK and Maven."""
-    build, source = _folder("kaitai_java"), _HERE / "kaitai_java"
+    build, source = _folder("kaitai_java"), _HERE / "kaitai_java" / "Testee.java"
     compile_specs(_SPEC, build, ("-t", "java", "--java-package", "spec"))
-    jars = build / "jars"
-    goal = "dependency:copy-dependencies"
-    maven = _tool("mvn", "Apache Maven")
-    _run([maven, "-q", "-B", "-f", str(source / "pom.xml"), goal, f"-DoutputDirectory={jars}"])
-    sources = [*sorted((build / "spec").glob("*.java")), source / "Testee.java"]
-    classpath = os.pathsep.join([str(build / "classes"), str(jars / "*")])
-    javac = _tool("javac", "a JDK")
-    _run([javac, "-nowarn", "-cp", classpath, "-d", str(build / "classes"), *map(str, sources)])
-    version = _version(next(jars.glob("kaitai-struct-runtime-*.jar")))
+    runtime = f"io.kaitai:kaitai-struct-runtime:{_RUNTIME}"
+    jars = resolve_artifacts(cache_root() / "kaitai-struct-java", [runtime, _GSON])
+    classes, path = build / "classes", f"{jars}/*"
+    run(
+        java_tool("javac"), "-nowarn", "-cp", path, "-d", str(classes),
+        str(source), *map(str, (build / "spec").glob("*.java")),
+    )  # fmt: skip
     # A testee lives shortly: the second compiler of the JVM would only take the processor away.
     return [
-        java_command(), "-XX:TieredStopAtLevel=1", f"-Dkaitai.version={version}",
-        "-cp", classpath, "Testee", str(build / "types.json"),
+        java_tool("java"), "-XX:TieredStopAtLevel=1", f"-Dkaitai.version={_RUNTIME}",
+        "-cp", os.pathsep.join((str(classes), path)), "Testee", str(build / "types.json"),
     ]  # fmt: skip
 
 
@@ -52,8 +46,8 @@ def javascript() -> list[str]:
     build, source = _folder("kaitai_javascript"), _HERE / "kaitai_javascript"
     compile_specs(_SPEC, build, ("-t", "javascript"))
     shutil.copy(source / "package.json", build)
-    _run([_tool("npm", "npm"), "install", "--silent", "--no-audit", "--no-fund"], build)
-    return [_tool("node", "Node.js"), str(source / "testee.js"), str(build)]
+    run(find_tool("npm", "npm"), "install", "--silent", "--no-audit", "--no-fund", cwd=build)
+    return [find_tool("node", "Node.js"), str(source / "testee.js"), str(build)]
 
 
 def ruby() -> list[str]:
@@ -61,11 +55,13 @@ def ruby() -> list[str]:
     build, source = _folder("kaitai_ruby"), _HERE / "kaitai_ruby"
     compile_specs(_SPEC, build, ("-t", "ruby"))
     gems = build / "gems"
-    gem = [_tool("gem", "Ruby"), "install", "--silent", "--no-document", "--install-dir", str(gems)]
-    _run([*gem, "kaitai-struct", "--version", _RUBY_RUNTIME])
-    runtime = gems / "gems" / f"kaitai-struct-{_RUBY_RUNTIME}" / "lib"
+    run(
+        find_tool("gem", "Ruby"), "install", "--silent", "--no-document",
+        "--install-dir", str(gems), "kaitai-struct", "--version", _RUNTIME,
+    )  # fmt: skip
+    runtime = gems / "gems" / f"kaitai-struct-{_RUNTIME}" / "lib"
     testee = str(source / "testee.rb")
-    return [_tool("ruby", "Ruby"), "-I", str(runtime), testee, str(build)]
+    return [find_tool("ruby", "Ruby"), "-I", str(runtime), testee, str(build)]
 
 
 # -- what all of them need -------------------------------------------------------------------------
@@ -85,21 +81,3 @@ def _folder(name: str) -> Path:
     }
     (folder / "types.json").write_text(json.dumps(types), encoding="utf-8")
     return folder
-
-
-def _tool(name: str, what: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        raise BuildError(f"{name} is not on the PATH: install {what}")
-    return found
-
-
-def _run(command: Sequence[str], folder: Path | None = None) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = (done.stdout + done.stderr).strip()
-        raise BuildError(f"{command[0]} fails with {done.returncode}: {said[-2000:]}")
-
-
-def _version(jar: Path) -> str:
-    return jar.stem.rsplit("-", 1)[1]

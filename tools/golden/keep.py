@@ -13,13 +13,13 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from kafkaspec.conformance.goldens import DUMP, PRODUCED
+
 GOLDEN = Path(__file__).resolve().parents[2] / "tests" / "golden"
 MANIFEST = "manifest.json"
-PRODUCED = "produced.jsonl.xz"
 LOGS = "logs"
 RECOVERED = "recovered"
 REMOTE = "remote"
-DUMP = "dump.tar.xz"
 _INTERNAL_LIMIT = 300_000
 _LEFT_OUT = re.compile(r"\.lock|.*\.(deleted|cleaned|swap|tmp|part)")
 
@@ -70,30 +70,10 @@ def write_dump(target: Path, texts: Mapping[Path, str]) -> None:
             archive.addfile(member, io.BytesIO(data))
 
 
-def read_dump(directory: Path) -> dict[str, str]:
-    """Return the dump tool's texts by the path of the file that they are about.
-
-    Payloads hold control characters that text mode would take for line ends.
-    """
-    texts = {}
-    with tarfile.open(directory / DUMP, "r:xz") as archive:
-        for member in archive:
-            data = archive.extractfile(member)
-            assert data is not None
-            texts[member.name.removesuffix(".txt")] = data.read().decode()
-    return texts
-
-
 def write_produced(target: Path, lines: Iterable[dict[str, Any]]) -> None:
     """Write ``produced.jsonl.xz``: one object in each line."""
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     (target / PRODUCED).write_bytes(lzma.compress(text.encode(), preset=9))
-
-
-def read_produced(directory: Path) -> list[dict[str, Any]]:
-    """Return the objects of ``produced.jsonl.xz``."""
-    text = lzma.decompress((directory / PRODUCED).read_bytes()).decode()
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def write_manifest(target: Path, facts: dict[str, Any]) -> None:

@@ -2,10 +2,10 @@ import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
-import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
+import com.google.gson.JsonSerializer;
 import io.kaitai.struct.ByteBufferKaitaiStream;
 import io.kaitai.struct.KaitaiStream;
 import io.kaitai.struct.KaitaiStruct;
@@ -15,12 +15,14 @@ import java.io.PrintStream;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import spec.ControlRecord;
@@ -28,7 +30,9 @@ import spec.Recordbatch;
 
 /** The specification, compiled to Java, as a testee. Argument: types.json. */
 public final class Testee {
-    private static final Gson GSON = new GsonBuilder().serializeNulls().create();
+    private static final Gson GSON = new GsonBuilder().serializeNulls().registerTypeAdapter(
+        byte[].class, (JsonSerializer<byte[]>) (data, type, context) ->
+            new JsonPrimitive(Base64.getEncoder().encodeToString(data))).create();
     private static final Map<String, Class<?>> CLASSES = new HashMap<>();
     private static final Map<Class<?>, JsonObject> TYPES = new HashMap<>();
 
@@ -43,8 +47,8 @@ public final class Testee {
         var output = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         for (String line; (line = input.readLine()) != null; ) {
             JsonObject request = JsonParser.parseString(line).getAsJsonObject();
-            JsonObject answer = answer(request);
-            answer.add("id", request.get("id"));
+            Map<String, Object> answer = answer(request);
+            answer.put("id", request.get("id"));
             output.print(GSON.toJson(answer) + "\n");
             output.flush();
         }
@@ -56,64 +60,51 @@ public final class Testee {
         return Class.forName(parts[0].equals(parts[1]) ? name : name + "$" + camel(parts[1]));
     }
 
-    private static JsonObject answer(JsonObject request) {
-        var answer = new JsonObject();
+    private static Map<String, Object> answer(JsonObject request) {
         try {
-            decode(request, answer);
+            return decode(request);
         } catch (InvocationTargetException error) {
             if (error.getCause() instanceof Error fatal) { // memory, for one: no way to refuse
                 throw fatal;
             }
-            return refusal(error.getCause());
+            return object("error", error.getCause().toString());
         } catch (Exception error) {
-            return refusal(error);
+            return object("error", error.toString());
         }
-        return answer;
     }
 
-    private static JsonObject refusal(Throwable error) {
-        var answer = new JsonObject();
-        answer.addProperty("error", error.toString());
-        return answer;
+    private static Map<String, Object> object(Object... pairs) {
+        var found = new LinkedHashMap<String, Object>();
+        for (int index = 0; index < pairs.length; index += 2) {
+            found.put((String) pairs[index], pairs[index + 1]);
+        }
+        return found;
     }
 
-    private static void decode(JsonObject request, JsonObject answer) throws Exception {
-        switch (request.get("kind").getAsString()) {
-            case "hello" -> hello(answer);
-            case "log" -> answer.add("records", records(request));
-            case "control_records" -> answer.add("control_records", controlRecords(request));
-            case "offset_index" ->
-                answer.add("entries", entries("index.offset_index", request, baseOffset(request)));
-            case "time_index" ->
-                answer.add("entries", entries("index.time_index", request, baseOffset(request)));
-            case "transaction_index" ->
-                answer.add("entries", entries("transaction_index.transaction_index", request));
-            case "producer_snapshot" ->
-                answer.add("entries", entries("producer_snapshot.producer_snapshot", request));
+    private static Map<String, Object> decode(JsonObject request) throws Exception {
+        String kind = request.get("kind").getAsString();
+        return switch (kind) {
+            case "hello" -> object(
+                "protocol", 1, "name", "Kaitai Struct Java",
+                "version", System.getProperty("kaitai.version", ""),
+                "kinds", List.of("log", "control_records", "offset_index", "time_index",
+                    "transaction_index", "producer_snapshot", "type"));
+            case "log" -> object("records", records(request));
+            case "control_records" -> object("control_records", controlRecords(request));
+            case "offset_index", "time_index" ->
+                entries("index." + kind, request, request.get("base_offset").getAsLong());
+            case "transaction_index", "producer_snapshot" -> entries(kind + "." + kind, request);
             default -> {
-                KaitaiStruct value = parse(request, "data");
-                answer.add("value", tree(value));
-                answer.addProperty("end", value._io().pos());
+                KaitaiStruct value = parse(request);
+                yield object("value", tree(value), "end", value._io().pos());
             }
-        }
+        };
     }
 
-    private static void hello(JsonObject answer) {
-        answer.addProperty("protocol", 1);
-        answer.addProperty("name", "Kaitai Struct Java");
-        answer.addProperty("version", System.getProperty("kaitai.version", ""));
-        answer.add("kinds", GSON.toJsonTree(List.of("log", "control_records", "offset_index",
-            "time_index", "transaction_index", "producer_snapshot", "type")));
-    }
-
-    private static Object baseOffset(JsonObject request) {
-        return request.get("base_offset").getAsLong();
-    }
-
-    private static JsonElement entries(String key, JsonObject request, Object... parameters)
+    private static Map<String, Object> entries(String key, JsonObject request, Object... parameters)
             throws Exception {
         KaitaiStruct file = parse(key, bytes(request.get("data")), List.of(parameters));
-        return tree(file.getClass().getMethod("entries").invoke(file));
+        return object("entries", tree(file.getClass().getMethod("entries").invoke(file)));
     }
 
     // -- logs ------------------------------------------------------------------------------------
@@ -124,7 +115,8 @@ public final class Testee {
     }
 
     private interface OnMessage {
-        void accept(Recordbatch.LegacyMessage message, long offset, Long timestamp);
+        void accept(Recordbatch.LegacyMessage message, long offset, Long timestamp)
+            throws Exception;
     }
 
     private static void walk(JsonObject request, OnBatch onBatch, OnMessage onMessage)
@@ -151,7 +143,8 @@ public final class Testee {
     }
 
     private static void unwrap(
-            Recordbatch.LegacyMessage wrapper, List<Recordbatch.Entry> inner, OnMessage onMessage) {
+            Recordbatch.LegacyMessage wrapper, List<Recordbatch.Entry> inner, OnMessage onMessage)
+            throws Exception {
         long last = inner.get(inner.size() - 1).baseOffset();
         boolean relative = wrapper.magic() == 1 && wrapper.offset() != 0;
         boolean appended = wrapper.magic() == 1 && wrapper.attributes().timestampType()
@@ -164,49 +157,35 @@ public final class Testee {
         }
     }
 
-    private static JsonArray records(JsonObject request) throws Exception {
-        var found = new JsonArray();
+    private static List<Object> records(JsonObject request) throws Exception {
+        var found = new ArrayList<Object>();
         walk(request, (batch, records) -> {
             if (batch.attributes().isControl()) {
                 return;
             }
             for (var framed : records) {
                 var record = framed.body();
-                var headers = new JsonArray();
+                var headers = new ArrayList<Object>();
                 for (var header : record.headers()) {
-                    var pair = new JsonArray();
-                    pair.add(tree(header.key()));
-                    pair.add(tree(header.value()));
-                    headers.add(pair);
+                    headers.add(new Object[] {tree(header.key()), tree(header.value())});
                 }
                 found.add(record(record.offset(), record.timestamp(), record.key(), record.value(),
                     headers));
             }
-        }, (message, offset, timestamp) -> {
-            try {
-                found.add(record(offset, timestamp, message.key(), message.value(),
-                    new JsonArray()));
-            } catch (ReflectiveOperationException error) {
-                throw new IllegalStateException(error);
-            }
-        });
+        }, (message, offset, timestamp) ->
+            found.add(record(offset, timestamp, message.key(), message.value(), List.of())));
         return found;
     }
 
-    private static JsonObject record(
-            long offset, Long timestamp, Object key, Object value, JsonArray headers)
+    private static Object record(
+            long offset, Long timestamp, Object key, Object value, List<Object> headers)
             throws ReflectiveOperationException {
-        var found = new JsonObject();
-        found.addProperty("offset", offset);
-        found.addProperty("timestamp", timestamp);
-        found.add("key", tree(key));
-        found.add("value", tree(value));
-        found.add("headers", headers);
-        return found;
+        return object("offset", offset, "timestamp", timestamp, "key", tree(key),
+            "value", tree(value), "headers", headers);
     }
 
-    private static JsonArray controlRecords(JsonObject request) throws Exception {
-        var found = new JsonArray();
+    private static List<Object> controlRecords(JsonObject request) throws Exception {
+        var found = new ArrayList<Object>();
         walk(request, (batch, records) -> {
             if (!batch.attributes().isControl()) {
                 return;
@@ -216,11 +195,9 @@ public final class Testee {
                 short type = (short) key.type().id();
                 var value = new ControlRecord.ControlRecordValue(
                     stream(framed.body().value().value()), type);
-                var item = new JsonObject();
-                item.addProperty("offset", framed.body().offset());
-                item.addProperty("type", type);
+                var item = object("offset", framed.body().offset(), "type", type);
                 if (value.body() instanceof ControlRecord.EndTransactionMarker marker) {
-                    item.addProperty("coordinator_epoch", marker.coordinatorEpoch());
+                    item.put("coordinator_epoch", marker.coordinatorEpoch());
                 }
                 found.add(item);
             }
@@ -230,13 +207,13 @@ public final class Testee {
 
     // -- any type --------------------------------------------------------------------------------
 
-    private static KaitaiStruct parse(JsonObject given, String data) throws Exception {
+    private static KaitaiStruct parse(JsonObject given) throws Exception {
         var parameters = new ArrayList<>();
         for (JsonElement item : given.getAsJsonArray("parameters")) {
             parameters.add(item.isJsonObject()
-                ? parse(item.getAsJsonObject(), "data") : (Object) item.getAsLong());
+                ? parse(item.getAsJsonObject()) : (Object) item.getAsLong());
         }
-        return parse(given.get("type").getAsString(), bytes(given.get(data)), parameters);
+        return parse(given.get("type").getAsString(), bytes(given.get("data")), parameters);
     }
 
     private static KaitaiStruct parse(String key, byte[] data, List<?> parameters)
@@ -270,22 +247,14 @@ public final class Testee {
         return new ByteBufferKaitaiStream(data);
     }
 
-    /** A value as an answer has it: structures by the names of the specification. */
-    private static JsonElement tree(Object value) throws ReflectiveOperationException {
-        if (value == null) {
-            return JsonNull.INSTANCE;
-        }
-        if (value instanceof byte[] data) {
-            return new JsonPrimitive(Base64.getEncoder().encodeToString(data));
-        }
-        if (value instanceof Number number) {
-            return new JsonPrimitive(number);
-        }
-        if (value instanceof Boolean bool) {
-            return new JsonPrimitive(bool);
+    /** Returns a value as an answer has it: structures by the names of the specification. */
+    private static Object tree(Object value) throws ReflectiveOperationException {
+        if (value == null || value instanceof byte[] || value instanceof Number
+                || value instanceof Boolean) {
+            return value;
         }
         if (value instanceof List<?> items) {
-            var found = new JsonArray();
+            var found = new ArrayList<Object>();
             for (Object item : items) {
                 found.add(tree(item));
             }
@@ -298,14 +267,14 @@ public final class Testee {
         if (type.get("scalar").getAsBoolean()) {
             return tree(value.getClass().getMethod("value").invoke(value));
         }
-        var found = new JsonObject();
+        var found = object();
         for (Method method : value.getClass().getDeclaredMethods()) {
             String name = snake(method.getName());
-            boolean field = (method.getModifiers() & (java.lang.reflect.Modifier.STATIC
-                | java.lang.reflect.Modifier.PRIVATE)) == 0 && method.getParameterCount() == 0;
+            boolean field = (method.getModifiers() & (Modifier.STATIC | Modifier.PRIVATE)) == 0
+                && method.getParameterCount() == 0;
             if (field && !name.startsWith("_")
                     && !type.getAsJsonArray("parameters").contains(new JsonPrimitive(name))) {
-                found.add(name, tree(method.invoke(value)));
+                found.put(name, tree(method.invoke(value)));
             }
         }
         return found;
