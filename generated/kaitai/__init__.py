@@ -29,20 +29,7 @@ SWITCHES: dict[tuple[str, str], str] = {
 }
 """What chooses the type of a field, by key of the owner and field: a name in the owner."""
 
-OPEN_ENDED: frozenset[tuple[str, str]] = frozenset({
-    ('control_record.control_record_key', 'unused'),
-    ('control_record.end_transaction_marker', 'unused'),
-    ('control_record.leader_change_message', 'unused'),
-    ('control_record.snapshot_header_record', 'unused'),
-    ('control_record.snapshot_footer_record', 'unused'),
-    ('control_record.kraft_version_record', 'unused'),
-    ('control_record.voters_record', 'unused'),
-    ('control_record.unknown_control_record', 'data'),
-    ('message_set.message_v0', 'payload'),
-    ('message_set.message_v1', 'payload'),
-    ('producer_snapshot.producer_snapshot', 'unused'),
-    ('recordbatch.legacy_message', 'unused'),
-    ('recordbatch.record_batch', 'records'),
+REACH_END: frozenset[tuple[str, str]] = frozenset({
 })
-"""Byte fields that reach to the end of their stream, by key of the owner and field."""
+"""Structures that reach to the end of their stream, by key of the owner and field."""
 

@@ -70,6 +70,11 @@ def bounded(buffer: Buffer, start: int, end: int | None) -> tuple[Buffer, int]:
     return buffer, end
 
 
+Parser = Callable[..., tuple[Any, int]]
+"""Function of a buffer, start and end of what to read, whether it is complete, and the parameters
+of the type; see ``Codec.parse``. The bounds were checked; errors count from the buffer's start."""
+
+
 class PlainRecords(Protocol):
     """Records of some batches, one at a time.
 
@@ -124,23 +129,10 @@ class Codec(ABC):
         """
         buffer, end = bounded(buffer, start, end)
         try:
-            return self._parse(type_key, buffer, start, end, parameters, complete)
+            return self.parser(type_key)(buffer, start, end, complete, *parameters)
         except KafkaSpecError as error:
             raise origin.locate(error) from None
 
-    @abstractmethod
-    def _parse(
-        self,
-        type_key: str,
-        buffer: Buffer,
-        start: int,
-        end: int,
-        parameters: Sequence[Any],
-        complete: bool,
-    ) -> tuple[Any, int]:
-        """Read one value from checked bounds; errors count from the start of the buffer."""
-
-    @abstractmethod
     def serialize(
         self, type_key: str, value: Any, *, parameters: Sequence[Any] = (), raw: bool = False
     ) -> bytes:
@@ -153,6 +145,19 @@ class Codec(ABC):
         Raises:
             KafkaSpecError: reason ``unencodable``, with the path of the field.
         """
+        return self.write(type_key, value, parameters, raw)
+
+    @abstractmethod
+    def parser(self, type_key: str) -> Parser:
+        """Return the function that reads one value of a type.
+
+        Raises:
+            KeyError: the specification has no such type.
+        """
+
+    @abstractmethod
+    def write(self, type_key: str, value: Any, parameters: Sequence[Any], raw: bool) -> bytes:
+        """Write one value of a type; see ``serialize``."""
 
     def scan(
         self,

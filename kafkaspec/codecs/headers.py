@@ -19,10 +19,12 @@ class HeaderTable(Protocol):
     """Headers of entries that come one after the other, as a codec reads them.
 
     Attributes:
+        names: the columns that entries may have.
         count: number of entries.
         position: byte offset after the last one.
     """
 
+    names: tuple[str, ...]
     count: int
     position: int
 
@@ -35,11 +37,7 @@ class HeaderTable(Protocol):
 
 
 class Headers:
-    """Headers of one kind of entry. A column is made when it is first asked for.
-
-    Attributes: as ``HeaderTable``, and
-        names: the columns that entries of the kind may have.
-    """
+    """Headers of one kind of entry; see ``HeaderTable``. A column is made when it is asked for."""
 
     def __init__(self, layout: HeaderColumns, positions: list[int], data: bytes) -> None:
         """Keep the headers.

@@ -7,8 +7,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, Final
 
-from kafkaspec.codecs.base import NOWHERE, Codec, Origin
-from kafkaspec.codecs.headers import Headers
+from kafkaspec.codecs.base import NOWHERE, Codec, Origin, Parser
+from kafkaspec.codecs.headers import Headers, HeaderTable
 from kafkaspec.layout import HeaderColumns
 from kafkaspec.layout.kinds import kind_of
 from kafkaspec.model import Buffer, Record
@@ -28,28 +28,20 @@ class PythonCodec(Codec):
 
     def __init__(self, package: str = "kafkaspec._generated") -> None:
         self._package = f"{package}.python"
-        self._parsers: dict[str, Callable[..., tuple[Any, int]]] = {}
+        self._parsers: dict[str, Parser] = {}
         self._serializers: dict[str, tuple[Callable[..., None], tuple[int, ...]]] = {}
         self._kinds: tuple[HeaderColumns, ...] | None = None
         self._decoders: dict[str, Callable[[Any, bytes], list[Record] | None]] | None = None
 
-    def _parse(
-        self,
-        type_key: str,
-        buffer: Buffer,
-        start: int,
-        end: int,
-        parameters: Sequence[Any],
-        complete: bool,
-    ) -> tuple[Any, int]:
+    def parser(self, type_key: str) -> Parser:
+        """As in ``Codec``."""
         parser = self._parsers.get(type_key)
         if parser is None:
             parser = self._parsers[type_key] = self._load("parse", "PARSERS", type_key)
-        return parser(buffer, start, end, complete, *parameters)
+        return parser
 
-    def serialize(
-        self, type_key: str, value: Any, *, parameters: Sequence[Any] = (), raw: bool = False
-    ) -> bytes:
+    def write(self, type_key: str, value: Any, parameters: Sequence[Any], raw: bool) -> bytes:
+        """As in ``Codec``."""
         found = self._serializers.get(type_key)
         if found is None:
             found = self._serializers[type_key] = self._load("serialize", "SERIALIZERS", type_key)
@@ -65,7 +57,7 @@ class PythonCodec(Codec):
         *,
         limit: int | None = None,
         capacity: int | None = None,
-    ) -> Headers | None:
+    ) -> HeaderTable | None:
         """As in ``Codec``: entries of one kind, of those kinds whose header has one size."""
         if self._kinds is None:
             self._kinds = import_module(f"{self._package}.headers").KINDS

@@ -23,6 +23,7 @@ from kafkaspec._generated.layout import ENTRY_KINDS, LAYOUTS
 from kafkaspec._generated.python.model.message_set import CompressionCodec, MessageV0, MessageV1
 from kafkaspec.checksum import crc32
 from kafkaspec.codecs import Buffer, Codec
+from kafkaspec.codecs.base import Parser
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.layout.framing import Framing, field_of
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE, Batch, Context
@@ -244,23 +245,11 @@ class MessageSetCodec(Codec):
         """Make it for a codec."""
         self._codec = codec
 
-    def _parse(
-        self,
-        type_key: str,
-        buffer: Buffer,
-        start: int,
-        end: int,
-        parameters: Sequence[Any],
-        complete: bool,
-    ) -> tuple[Any, int]:
-        return self._codec.parse(
-            type_key, buffer, start, end, parameters=parameters, complete=complete
-        )
+    def parser(self, type_key: str) -> Parser:
+        return self._codec.parser(type_key)
 
-    def serialize(
-        self, type_key: str, value: Any, *, parameters: Sequence[Any] = (), raw: bool = False
-    ) -> bytes:
-        return self._codec.serialize(type_key, value, parameters=parameters, raw=raw)
+    def write(self, type_key: str, value: Any, parameters: Sequence[Any], raw: bool) -> bytes:
+        return self._codec.write(type_key, value, parameters, raw)
 
 
 def _codec(message: MessageV0 | MessageV1) -> int:

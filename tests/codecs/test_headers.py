@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import kafkaspec as ks
 from kafkaspec._generated.python.runtime import signed64, sums
 from kafkaspec.codecs import Codec, get_codec
-from kafkaspec.codecs.headers import Headers
+from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.codecs.native import Core, NativeCodec, is_built
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.codecs.python import PythonCodec
@@ -33,7 +33,7 @@ def core() -> Core:
     return codec.core
 
 
-def compare(table: Headers, native: EntryTable, first: int) -> None:
+def compare(table: HeaderTable, native: EntryTable, first: int) -> None:
     """Rows of a table with those of the native one from ``first`` on."""
     for row in range(table.count):
         for name in table.names:

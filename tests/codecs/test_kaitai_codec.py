@@ -179,16 +179,15 @@ def test_what_kafka_reads_and_never_writes(key: str, data: str, value: object) -
     assert CODEC.parse(key, bytes.fromhex(data)) == (value, len(data) // 2)
 
 
-def test_only_bytes_that_reach_to_the_end_are_slices_of_the_buffer() -> None:
-    buffer = memoryview(b"??" + ONE_RECORD + b"??")
+def test_bytes_are_those_that_kaitai_read() -> None:
+    buffer = bytearray(b"??" + ONE_RECORD + b"??")
     entry, end = CODEC.parse("recordbatch.entry", buffer, 2)
+    buffer[:] = bytes(len(buffer))
     records = entry.message.records
-    assert isinstance(records, memoryview)
-    assert records.obj is buffer.obj
-    assert bytes(records) == ONE_RECORD[61:]
-    assert end == len(buffer) - 2
+    assert (type(records), records, end) == (bytes, ONE_RECORD[61:], len(buffer) - 2)
     record_set, _ = CODEC.parse("recordbatch.record_set", records, parameters=(entry.message,))
     assert type(record_set.records[0].key) is bytes
+    entry.message.records = memoryview(records)
     assert CODEC.serialize("recordbatch.entry", entry) == ONE_RECORD
 
 
@@ -371,9 +370,9 @@ def test_raw_keeps_what_is_stored() -> None:
 def test_raw_cannot_write_a_wrong_length_of_a_structure() -> None:
     entry, _ = CODEC.parse("recordbatch.entry", TWO_RECORDS)
     entry.len_message = 67
-    with pytest.raises(KafkaSpecError, match="the kaitai codec cannot write 67") as caught:
+    with pytest.raises(KafkaSpecError, match="cannot write 67 as the length") as caught:
         CODEC.serialize("recordbatch.entry", entry, raw=True)
-    assert (caught.value.reason, caught.value.path) == (Reason.UNENCODABLE, "/len_message")
+    assert caught.value.reason is Reason.UNENCODABLE
 
 
 def test_the_runtime_is_loaded_when_it_is_needed() -> None:

@@ -93,6 +93,28 @@ types:
           min: 1
       - id: text
         size: len_text - 1
+  tailed:
+    doc: A structure that reaches to the end, after others.
+    seq:
+      - id: first
+        type: u1
+      - id: outer
+        type: tailed_outer
+  tailed_outer:
+    doc: A structure in the same stream.
+    seq:
+      - id: points
+        type: tailed_points
+        size: 4
+      - id: note
+        type: note
+        size-eos: true
+  tailed_points:
+    doc: A substream.
+    seq:
+      - id: points
+        type: u2
+        repeat: eos
   scaled:
     doc: A point in the scale of a head.
     params:
@@ -148,12 +170,12 @@ def test_bits_across_bytes_have_their_places(codec: KaitaiCodec) -> None:
     assert positions["/tail"] == (11, 12, (4, 8))
 
 
-def test_a_cut_run_of_bits_fails_at_its_first_field(codec: KaitaiCodec) -> None:
-    for size in (9, 10, 11):
+def test_a_cut_run_of_bits_fails_at_the_first_field_that_is_not_there(codec: KaitaiCodec) -> None:
+    for size, begin, path in ((9, 9, "/high"), (10, 10, "/low"), (11, 10, "/low")):
         with pytest.raises(KafkaSpecError) as caught:
             codec.parse("shape.head", HEAD[:size])
         error = caught.value
-        assert (error.reason, error.offset, error.path) == (Reason.TRUNCATED, 9, "/high")
+        assert (error.reason, error.offset, error.path) == (Reason.TRUNCATED, begin, path)
         assert codec.positions("shape.head", HEAD[:size])[-1].error is not None
 
 
@@ -183,6 +205,17 @@ def test_a_choice_without_a_case_is_an_error(codec: KaitaiCodec) -> None:
     error = caught.value
     assert (error.reason, error.offset) == (Reason.INVALID_VALUE, len(HEAD))
     assert (error.path, error.spec) == ("/body/content", "shape.ksy#/types/body/seq/0")
+
+
+def test_a_structure_that_reaches_to_the_end(codec: KaitaiCodec) -> None:
+    data = bytes.fromhex("09 0001 0002 03 6162")
+    tailed, end = codec.parse("shape.tailed", data)
+    assert (tailed.first, tailed.outer.points.points, end) == (9, [1, 2], len(data))
+    assert tailed.outer.note.text == b"ab"
+    assert codec.serialize("shape.tailed", tailed) == data
+    assert codec.serialize("shape.tailed", tailed, raw=True) == data
+    tailed.outer.note.text = b"abcdef"
+    assert codec.serialize("shape.tailed", tailed) == data[:5] + b"\x07abcdef"
 
 
 def test_a_structure_of_the_model_as_parameter(codec: KaitaiCodec) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, ClassVar, Final
 
-from kafkaspec.codecs.base import NOWHERE, Codec, Origin, PlainRecords
+from kafkaspec.codecs.base import NOWHERE, Origin, PlainRecords
 from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
 from kafkaspec.codecs.native.scan import scan
@@ -24,7 +24,7 @@ _AT_ONCE: Final = 64
 """Headers that are read at once: few enough that they stay in the cache."""
 
 
-class NativeCodec(Codec):
+class NativeCodec(PythonCodec):
     """Reads and writes with the generated C core.
 
     Args:
@@ -38,29 +38,8 @@ class NativeCodec(Codec):
     name: ClassVar[str] = "native"
 
     def __init__(self, package: str = DEFAULT_PACKAGE) -> None:
-        self._package = package
+        super().__init__(package)
         self.core: Core = load_core(package)
-        self.reference = PythonCodec(package)
-
-    def _parse(
-        self,
-        type_key: str,
-        buffer: Buffer,
-        start: int,
-        end: int,
-        parameters: Sequence[Any],
-        complete: bool,
-    ) -> tuple[Any, int]:
-        """Read objects of the typed model: those of the Python codec."""
-        return self.reference.parse(
-            type_key, buffer, start, end, parameters=parameters, complete=complete
-        )
-
-    def serialize(
-        self, type_key: str, value: Any, *, parameters: Sequence[Any] = (), raw: bool = False
-    ) -> bytes:
-        """As ``Codec.serialize``."""
-        return self.reference.serialize(type_key, value, parameters=parameters, raw=raw)
 
     def kind_of(self, message: Any) -> Kind:
         """Return the kind of entry that an object of the typed model is."""
@@ -76,7 +55,7 @@ class NativeCodec(Codec):
     ) -> HeaderTable | None:
         """As ``Codec.scan``: every kind of entry, all in one table."""
         if limit is not None and limit > len(buffer):
-            return self.reference.scan(buffer, start, limit=limit, capacity=capacity)
+            return super().scan(buffer, start, limit=limit, capacity=capacity)
         table = scan(self.core, buffer, start, capacity=capacity)
         return table if table.count else None
 
@@ -117,7 +96,7 @@ class NativeCodec(Codec):
             core.record_text,
         )
         if records is None:
-            return self.reference.decode_records(batch, payload, origin=origin)
+            return super().decode_records(batch, payload, origin=origin)
         return records
 
     def encode_records(
@@ -182,7 +161,7 @@ class NativeCodec(Codec):
         model = import_module(type(batch).__module__)
         message = replace(batch, records=payload)
         entry = model.Entry(base_offset=batch.base_offset, message=message)
-        return self.reference.serialize("recordbatch.entry", entry)
+        return super().serialize("recordbatch.entry", entry)
 
     def _unencodable(
         self, batch: Any, kind: Kind, records: Sequence[Record], whole: bool

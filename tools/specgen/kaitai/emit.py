@@ -15,9 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from tools.specgen.expression import Attribute, Expression, Int, Name
-from tools.specgen.facts.fields import references
+from tools.specgen.facts.fields import fills_stream, references
 from tools.specgen.loader import SpecError
-from tools.specgen.model import BytesType, Field, Model, SwitchType, Type
+from tools.specgen.model import Field, Model, SwitchType, Type
 from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
 
@@ -208,9 +208,9 @@ def _package(model: Model) -> Output:
     )
     _table(
         out,
-        "OPEN_ENDED: frozenset[tuple[str, str]]",
-        _open_ended(model),
-        "Byte fields that reach to the end of their stream, by key of the owner and field.",
+        "REACH_END: frozenset[tuple[str, str]]",
+        _reach_end(model),
+        "Structures that reach to the end of their stream, by key of the owner and field.",
         call="frozenset(",
     )
     return Output("kaitai/__init__.py", tuple(spec.id for spec in model.specs), out.text())
@@ -264,9 +264,9 @@ def _switches(model: Model) -> list[str]:
     ]
 
 
-def _open_ended(model: Model) -> list[str]:
+def _reach_end(model: Model) -> list[str]:
     return [
         repr((type_.key, field.id))
         for type_, field in _fields(model)
-        if isinstance(field.type, BytesType) and field.type.size is None
+        if field.repeat is None and fills_stream(field)
     ]

@@ -1,4 +1,4 @@
-"""Objects of the typed model to a tree of Kaitai objects that is ready to be written.
+"""Values to trees of Kaitai objects that are ready to be written.
 
 The compiled classes compute nothing: lengths, counts, checksums, the bytes of varints and what
 each object must know of its parents are filled in here, children first.
@@ -6,246 +6,158 @@ each object must know of its parents are filled in here, children first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
 from kafkaspec import checksum
-from kafkaspec.codecs.references.kaitai.locate import refusal
-from kafkaspec.codecs.references.kaitai.tables import FieldTable, Tables, TypeTable
-from kafkaspec.codecs.references.kaitai.writer import written
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.layout import FieldLayout, Form, Kind
+from kafkaspec.codecs.references.kaitai.trees import VARINT_BITS, KaitaiTrees
+from kafkaspec.codecs.references.kaitai.writer import reach_end, written
+from kafkaspec.codecs.references.trees import settled
+from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout
 
-_CHECKSUMS: dict[str, Callable[[bytes], int]] = {
-    "crc32": checksum.crc32,
-    "crc32c": checksum.crc32c,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a value stands: its path in the data and its place in the specification."""
-
-    path: str
-    location: str
-
-    def field(self, table: TypeTable, layout: FieldLayout) -> Place:
-        """Return the place of a field; fields inside a scalar have the place of the scalar."""
-        if table.layout.form is Form.SCALAR:
-            return self
-        return Place(f"{self.path}/{layout.id}", layout.location)
-
-    def item(self, index: int) -> Place:
-        """Return the place of an item of an array."""
-        return Place(f"{self.path}/{index}", self.location)
-
-    def error(self, detail: str) -> KafkaSpecError:
-        """Return the error that this value cannot be written."""
-        return make_error(Reason.UNENCODABLE, detail, path=self.path, spec=self.location)
+_CHECKSUMS = {"crc32": checksum.crc32, "crc32c": checksum.crc32c}
 
 
 class TreeBuilder:
-    """Builds trees; ``raw`` keeps stored derived values and checks nothing but what fits."""
+    """Builds trees; ``raw`` keeps stored derived values and checks nothing but what fits.
 
-    def __init__(self, tables: Tables, *, raw: bool) -> None:
-        self._tables = tables
+    What cannot be written is an exception of any type.
+    """
+
+    def __init__(self, trees: KaitaiTrees, *, raw: bool) -> None:
+        self._trees = trees
         self._raw = raw
 
-    def build(
-        self, table: TypeTable, value: Any, arguments: Sequence[Any], parent: Any, place: Place
-    ) -> Any:
-        """Return the tree of a value, with everything below.
-
-        Raises:
-            KafkaSpecError: reason ``unencodable``, with the path of the field.
-        """
-        if table.model_class is not None and not isinstance(value, table.model_class):
-            raise place.error(f"{type(value).__name__} is not {table.model_class.__name__}")
+    def build(self, key: str, value: Any, arguments: Sequence[Any], parent: Any = None) -> Any:
+        """Return the tree of a container of ``Trees``, with everything below."""
+        layout = self._trees.layouts[key]
+        tree_class = self._trees.tree_class(key)
         # Types of other files are on their own: the compiled classes give them no parent.
-        if parent is not None and _spec_id(parent._place[0]) != _spec_id(table):
+        if parent is not None and type(parent).__module__ != tree_class.__module__:
             parent = None
-        root = None if parent is None else parent._root
-        tree = table.tree_class(*arguments, None, parent, root)
-        tree._place = (table, place)
-        if table.varint is not None:
-            self._varint(table, tree, value, place)
+        tree = tree_class(*arguments, None, parent, None if parent is None else parent._root)
+        if layout.scalar in VARINT_BITS:
+            setattr(tree, layout.fields[0].id, _groups(layout.scalar, value))
         else:
-            self._fields(table, tree, value, place)
-        self._settle(table, tree, place)
-        self._refuse_unwanted(table, tree, place)
-        self._checksum(table, tree, value, place)
+            last = layout.fields[-1].id
+            self._fill(layout, tree, {last: value} if layout.form is Form.SCALAR else value)
+        self._check(tree)
+        if layout.form is not Form.SCALAR and not self._raw:
+            _refuse_unwanted(layout, tree)
+        check = layout.checksum
+        if check is not None and not (self._raw and value[check.field] is not None):
+            covered = written(tree)[check.start :]
+            setattr(tree, check.field, _CHECKSUMS[check.algorithm](covered))
+            self._check(tree)
         return tree
 
-    def _fields(self, table: TypeTable, tree: Any, value: Any, place: Place) -> None:
-        for field in table.fields:
-            layout = field.layout
-            if layout.kind is Kind.GUARD:
-                setattr(tree, layout.id, b"")
-            elif not field.derived:
-                source = self._source(table, field, value)
-                if source is None and layout.optional:
-                    continue
-                own = place.field(table, layout)
-                setattr(tree, layout.id, self._field(table, field, tree, source, own))
-        for field in table.fields:
-            if field.derived:
-                self._derived(table, field, tree, value, place.field(table, field.layout))
+    def _fill(self, layout: TypeLayout, tree: Any, value: Any) -> None:
+        computed = [field for field in layout.fields if field.constant is None and settled(field)]
+        for field in layout.fields:
+            given = value.get(field.id)
+            if field.kind is Kind.GUARD:
+                setattr(tree, field.id, b"")
+            elif field not in computed and not (given is None and field.optional):
+                setattr(tree, field.id, self._field(layout, field, tree, given))
+        for field in computed:
+            number = self._computed(layout, field, tree, value.get(field.id))
+            setattr(tree, field.id, self._item(layout, field, tree, number))
 
-    def _source(self, table: TypeTable, field: FieldTable, value: Any) -> Any:
-        if field is table.shown:
-            return value
-        constant = field.layout.constant
-        return getattr(value, field.layout.id) if constant is None or self._raw else constant
+    def _field(self, owner: TypeLayout, field: FieldLayout, tree: Any, value: Any) -> Any:
+        if field.repeated:
+            return [self._item(owner, field, tree, item) for item in value]
+        made = self._item(owner, field, tree, value)
+        if (owner.key, field.id) in self._trees.tables.REACH_END:
+            reach_end(tree, made)
+        return made
 
-    def _field(
-        self, owner: TypeTable, field: FieldTable, tree: Any, value: Any, place: Place
-    ) -> Any:
-        if not field.layout.repeated:
-            return self._item(owner, field, tree, value, place)
-        if not isinstance(value, list | tuple):
-            raise place.error(f"{type(value).__name__} is not a list")
-        return [
-            self._item(owner, field, tree, item, place.item(index))
-            for index, item in enumerate(value)
-        ]
-
-    def _item(
-        self, owner: TypeTable, field: FieldTable, tree: Any, value: Any, place: Place
-    ) -> Any:
-        layout = field.layout
-        match layout.kind:
+    def _item(self, owner: TypeLayout, field: FieldLayout, tree: Any, value: Any) -> Any:
+        match field.kind:
             case Kind.INTEGER:
-                bits = 8 * layout.size
-                low = -(1 << (bits - 1)) if layout.signed else 0
-                return _checked(value, low, low + (1 << bits) - 1, place)
+                return _checked(value, field.largest, signed=field.signed)
             case Kind.BITS:
-                number = _checked(value, 0, (1 << layout.width) - 1, place)
-                return bool(number) if layout.boolean else number
+                return _checked(value, (1 << field.width) - 1)
             case Kind.BYTES:
-                if not isinstance(value, bytes | bytearray | memoryview):
-                    raise place.error(f"{type(value).__name__} is not bytes")
-                return bytes(value)
+                return value
             case Kind.CHOICE:
-                table = self._chosen(owner, field, tree, value, place)
+                key = value["_type"]
+                self._choose(owner, field, tree, value)
             case _:
-                table = self._tables.type(layout.type)
-        arguments = self._tables.arguments(owner, field, table.layout.key, tree)
-        return self.build(table, value, arguments, tree, place)
+                key = field.type
+        arguments = self._trees.arguments(owner.key, field.id, key, tree)
+        return self.build(key, value, arguments, tree)
 
-    def _chosen(
-        self, owner: TypeTable, field: FieldTable, tree: Any, value: Any, place: Place
-    ) -> TypeTable:
-        """Return the type of a choice: that of the value, and what chooses must agree with it.
+    def _choose(self, owner: TypeLayout, field: FieldLayout, tree: Any, value: Any) -> None:
+        """Make sure that a reader chooses the type of the value.
 
         A parameter or another field chooses, or a peek: then the value's own field of that name
         says what the reader will see.
         """
-        peeked = field.switch in {peek.id for peek in owner.layout.peeks}
-        # Lists: what is compared with them need not be an integer, nor hashable.
-        numbers = [case for case, _ in field.layout.cases if case is not None]
-        fitting = [
-            (case, table)
-            for case, key in field.layout.cases
-            if isinstance(value, (table := self._tables.type(key)).model_class)
-        ]
-        if not fitting:
-            raise place.error(f"{type(value).__name__} is none of the specification's cases")
-        first, table = fitting[0]
-        if peeked:
-            own = owner_field(table, field.switch)
-            place = place.field(table, own.layout)
-            chosen = self._source(table, own, value)
-        else:
-            chosen = attrgetter(field.switch)(tree)
-        cases = [case for case, _ in fitting]
-        if chosen not in cases and not (None in cases and chosen not in numbers):
-            free = peeked or field.switch in dict(owner.layout.parameters)
-            if not (self._raw and free):
-                raise place.error(f"{field.switch} {chosen!r} is not for {type(value).__name__}")
+        name = self._trees.tables.SWITCHES[owner.key, field.id]
+        peeked = name in {peek.id for peek in owner.peeks}
+        chosen = value[name] if peeked else attrgetter(name)(tree)
+        keys = dict(field.cases)
+        if keys.get(chosen, keys.get(None)) != value["_type"]:
+            if not (self._raw and (peeked or name in dict(owner.parameters))):
+                raise ValueError(f"{name} {chosen!r} is not for {value['_type']}")
             # The number is written with the value, or not at all; Kaitai only chooses by it.
-            chosen = max(numbers) + 1 if first is None else first
-            setattr(tree, field.switch, chosen)
+            cases = [case for case, key in field.cases if key == value["_type"]]
+            known = [case for case in keys if case is not None]
+            chosen = max(known) + 1 if cases[0] is None else cases[0]
+            setattr(tree, name, chosen)
         elif peeked:
-            setattr(tree, field.switch, chosen)
-        return table
+            setattr(tree, name, chosen)
 
-    def _derived(
-        self, owner: TypeTable, field: FieldTable, tree: Any, value: Any, place: Place
-    ) -> None:
-        layout = field.layout
-        number = 0 if layout.derive in _CHECKSUMS else self._measure(owner, layout, tree)
-        stored = self._stored(owner, layout, value)
-        if stored is not None:
-            sized = owner_field(owner, layout.derive_from).layout.kind in (Kind.TYPE, Kind.CHOICE)
-            if layout.derive == "len" and sized and stored != number:
-                raise place.error(
-                    f"the kaitai codec cannot write {stored!r} as the length of a structure of "
-                    f"{number - layout.derive_plus} bytes"
-                )
-            number = stored
-        setattr(tree, layout.id, self._item(owner, field, tree, number, place))
+    def _computed(self, owner: TypeLayout, field: FieldLayout, tree: Any, stored: Any) -> int:
+        number = 0 if field.derive in _CHECKSUMS else _measure(field, tree)
+        if not self._raw or stored is None:
+            return number
+        source = next(other for other in owner.fields if other.id == field.derive_from)
+        sized = field.derive == "len" and source.kind in (Kind.TYPE, Kind.CHOICE)
+        if sized and stored != number:
+            raise ValueError(
+                f"it cannot write {stored!r} as the length of a structure of "
+                f"{number - field.derive_plus} bytes"
+            )
+        found: int = stored
+        return found
 
-    def _stored(self, owner: TypeTable, layout: FieldLayout, value: Any) -> Any:
-        """Return the derived value that was parsed, None unless it is to be kept."""
-        if not self._raw or owner.layout.form is not Form.STRUCTURE:
-            return None
-        return getattr(value, layout.id)
-
-    def _measure(self, owner: TypeTable, layout: FieldLayout, tree: Any) -> int:
-        target = getattr(tree, layout.derive_from, None)
-        if target is None:
-            return layout.derive_plus - 1
-        sized = owner_field(owner, layout.derive_from).layout
-        if layout.derive == "count" or sized.kind is Kind.BYTES:
-            return len(target) + layout.derive_plus
-        return len(written(target)) + layout.derive_plus
-
-    def _varint(self, table: TypeTable, tree: Any, value: Any, place: Place) -> None:
-        low, high = table.varint or (0, 0)
-        number = _checked(value, low, high, place)
-        if low < 0:
-            number = number << 1 if number >= 0 else ~(number << 1)
-        groups = []
-        while number > 0x7F:
-            groups.append(number & 0x7F | 0x80)
-            number >>= 7
-        setattr(tree, table.fields[0].layout.id, [*groups, number])
-
-    def _settle(self, table: TypeTable, tree: Any, place: Place) -> None:
+    def _check(self, tree: Any) -> None:
         """Let Kaitai check the object, which it demands before it writes."""
         if self._raw:
             tree._dirty = False
-            return
-        try:
+        else:
             tree._check()
-        except Exception as error:
-            raise unwritable(error, table, place) from error
-
-    def _refuse_unwanted(self, table: TypeTable, tree: Any, place: Place) -> None:
-        """Refuse optional fields that have a value where the specification has no such field."""
-        if self._raw or table.layout.form is Form.SCALAR:
-            return
-        for field in table.fields:
-            layout = field.layout
-            if layout.optional and layout.id in vars(tree) and not _wanted(tree, layout.id):
-                raise place.field(table, layout).error("there is no such field in this value")
-
-    def _checksum(self, table: TypeTable, tree: Any, value: Any, place: Place) -> None:
-        check = table.layout.checksum
-        if check is None:
-            return
-        layout = owner_field(table, check.field).layout
-        if self._stored(table, layout, value) is None:
-            covered = written(tree)[check.start :]
-            setattr(tree, check.field, _CHECKSUMS[check.algorithm](covered))
-            self._settle(table, tree, place)
 
 
-def owner_field(owner: TypeTable, field_id: str) -> FieldTable:
-    """Return the field of that id."""
-    return next(field for field in owner.fields if field.layout.id == field_id)
+def _measure(field: FieldLayout, tree: Any) -> int:
+    """Return the length or count that a field states."""
+    target = getattr(tree, field.derive_from, None)
+    if target is None:
+        return field.derive_plus - 1
+    items = target if isinstance(target, bytes | list) else written(target)
+    return len(items) + field.derive_plus
+
+
+def _groups(scalar: str, value: Any) -> list[int]:
+    """Return the bytes of a varint."""
+    signed = not scalar.startswith("unsigned")
+    number = _checked(value, (1 << (VARINT_BITS[scalar] - signed)) - 1, signed=signed)
+    if signed:
+        number = number << 1 if number >= 0 else ~(number << 1)
+    groups = []
+    while number > 0x7F:
+        groups.append(number & 0x7F | 0x80)
+        number >>= 7
+    return [*groups, number]
+
+
+def _refuse_unwanted(layout: TypeLayout, tree: Any) -> None:
+    """Refuse optional fields that have a value where the specification has no such field."""
+    for field in layout.fields:
+        if field.optional and field.id in vars(tree) and not _wanted(tree, field.id):
+            raise ValueError(f"there is no {field.id} in this value")
 
 
 def _wanted(tree: Any, field_id: str) -> bool:
@@ -262,42 +174,7 @@ def _wanted(tree: Any, field_id: str) -> bool:
     return False
 
 
-def unwritable(error: Exception, table: TypeTable, place: Place) -> KafkaSpecError:
-    """Return the error for an exception of Kaitai's runtime that was raised for an object."""
-    if isinstance(error, AttributeError) and hasattr(error.obj, "_place"):
-        # A field that the specification's condition asks for, and the value does not have.
-        table, place = error.obj._place
-        return _named(table, place, error.name or "").error("the value is missing")
-    source = getattr(error, "src_path", None)
-    if source is not None:
-        for layout in table.layout.fields:
-            if layout.location.endswith(f"#{source}"):
-                return place.field(table, layout).error(refusal(error))
-        for peek in table.layout.peeks:
-            if peek.location.endswith(f"#{source}"):
-                return Place(f"{place.path}/{peek.id}", peek.location).error(refusal(error))
-    details = vars(error)
-    if "id" in details:
-        # Kaitai's ConsistencyError: what was given does not go with the other fields.
-        detail = f"the specification demands {details['expected']!r}, not {details['actual']!r}"
-        return _named(table, place, details["id"]).error(detail)
-    return place.error(f"Kaitai cannot write it: {error}")
-
-
-def _named(table: TypeTable, place: Place, name: str) -> Place:
-    for layout in table.layout.fields:
-        if layout.id == name:
-            return place.field(table, layout)
-    return place
-
-
-def _checked(value: Any, low: int, high: int, place: Place) -> int:
-    if not isinstance(value, int):
-        raise place.error(f"{type(value).__name__} is not an integer")
-    if not low <= value <= high:
-        raise place.error(f"{value} is outside of {low} to {high}")
+def _checked(value: Any, largest: int, *, signed: bool = False) -> int:
+    if not isinstance(value, int) or not (~largest if signed else 0) <= value <= largest:
+        raise ValueError(f"{value!r} is not an integer of that range")
     return value
-
-
-def _spec_id(table: TypeTable) -> str:
-    return table.layout.key.split(".")[0]

@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafkaspec.codecs.base import Origin
-from kafkaspec.codecs.references.kaitai.reader import ModelReader, is_scalar
-from kafkaspec.codecs.references.kaitai.tables import FieldTable, Tables, TypeTable
+from kafkaspec.codecs.references.kaitai.trees import KaitaiTrees
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout import Kind
-from kafkaspec.model import Buffer
+from kafkaspec.layout import FieldLayout, Form, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,166 +47,124 @@ class FieldPosition:
     error: KafkaSpecError | None = None
 
 
-class PositionReader:
-    """Walks a tree, whole or broken off, in the order of its bytes."""
+def positions(trees: KaitaiTrees, key: str, tree: Any, base: int, path: str) -> list[FieldPosition]:
+    """Return the positions of all fields of a tree, each structure before what is in it.
 
-    def __init__(self, tables: Tables, buffer: Buffer, shift: int) -> None:
-        """``shift`` is added to each position in the buffer."""
-        self._tables = tables
-        self._reader = ModelReader(tables, buffer)
-        self._shift = shift
+    Args:
+        trees: gives values and types.
+        key: type of the tree.
+        tree: what was read, up to where reading stopped.
+        base: absolute offset of the first byte of the tree's stream.
+        path: its path in the data.
+    """
+    layout = trees.layouts[key]
+    if layout.form is not Form.SCALAR:
+        return list(_fields(trees, key, tree, base, path, path.count("/")))
+    if tree._dirty:  # until it is read
+        return []
+    value, end = trees.model(key, tree), base + tree._io.pos()
+    return [FieldPosition(path, base, end, value, layout.location, key, "", layout.doc, 0)]
 
-    def walk(
-        self, table: TypeTable, tree: Any, base: int, path: str = "", depth: int = 0
-    ) -> Iterator[FieldPosition]:
-        """Yield positions of all fields of a tree, each structure before what is in it."""
-        for field in table.fields:
-            place = tree._debug.get(field.layout.id, {})
-            if "start" not in place or field.layout.kind is Kind.GUARD:
-                continue
-            own = f"{path}/{field.layout.id}"
-            if field.layout.repeated:
-                inner = list(self._array(table, field, tree, base, own, depth + 1))
-                yield self._structure(field, "", own, depth, place, base, inner)
-                yield from inner
-            else:
-                found = getattr(tree, field.layout.id, None)
-                yield from self._one(table, field, tree, found, place, base, own, depth)
 
-    def scalar(self, table: TypeTable, tree: Any, base: int, path: str) -> FieldPosition:
-        """Return the position of a tree that is one value as a whole."""
-        layout = table.layout
-        return FieldPosition(
-            path,
-            base + self._shift,
-            base + tree._io.pos() + self._shift,
-            self._reader.convert(table, tree, base),
-            layout.location,
-            layout.key,
-            "",
-            layout.doc,
-            0,
-        )
-
-    def _array(
-        self, table: TypeTable, field: FieldTable, tree: Any, base: int, path: str, depth: int
-    ) -> Iterator[FieldPosition]:
-        items = getattr(tree, field.layout.id, [])
-        for index, place in enumerate(tree._debug[field.layout.id]["arr"]):
-            found = items[index] if index < len(items) else None
-            own = f"{path}/{index}"
-            yield from self._one(table, field, tree, found, place, base, own, depth)
-
-    def _one(
-        self,
-        owner: TypeTable,
-        field: FieldTable,
-        tree: Any,
-        found: Any,
-        place: dict[str, int],
-        base: int,
-        path: str,
-        depth: int,
-    ) -> Iterator[FieldPosition]:
-        """Yield a field or an item of an array, with everything inside."""
-        if field.layout.kind not in (Kind.SCALAR, Kind.TYPE, Kind.CHOICE):
-            if "end" in place:
-                yield self._leaf(owner, field, found, place, base, path, depth)
-            return
-        if found is None:
-            return
-        table = self._tables.type_of_field(field, found)
-        if is_scalar(table):
-            if "end" in place:
-                value = self._reader.convert(table, found, base)
-                yield self._leaf(owner, field, value, place, base, path, depth)
-            return
-        below = base if found._io is tree._io else base + place["start"]
-        inner = list(self.walk(table, found, below, path, depth + 1))
-        yield self._structure(field, table.layout.key, path, depth, place, base, inner)
+def _fields(
+    trees: KaitaiTrees, key: str, tree: Any, base: int, path: str, depth: int
+) -> Iterator[FieldPosition]:
+    """Yield the positions of the fields of a structure, in the order of the bytes."""
+    bits = 0
+    for field in trees.layouts[key].fields:
+        first_bit, bits = bits, bits + field.width if field.kind is Kind.BITS else 0
+        place = tree._debug.get(field.id, {})
+        if "start" not in place or field.kind is Kind.GUARD:
+            continue
+        found = trees.get(tree, field.id)
+        own = f"{path}/{field.id}"
+        if not field.repeated:
+            yield from _one(trees, field, found, place, tree, base, own, depth, first_bit)
+            continue
+        inner = [
+            position
+            for index, (item, item_place) in enumerate(zip(found, place["arr"], strict=False))
+            for position in _one(
+                trees, field, item, item_place, tree, base, f"{own}/{index}", depth + 1
+            )
+        ]
+        yield _structure(field, "", own, depth, place, base, inner)
         yield from inner
 
-    def _leaf(
-        self,
-        owner: TypeTable,
-        field: FieldTable,
-        value: Any,
-        place: dict[str, int],
-        base: int,
-        path: str,
-        depth: int,
-    ) -> FieldPosition:
-        layout = field.layout
+
+def _one(
+    trees: KaitaiTrees,
+    field: FieldLayout,
+    found: Any,
+    place: dict[str, int],
+    owner: Any,
+    base: int,
+    path: str,
+    depth: int,
+    first_bit: int = 0,
+) -> Iterator[FieldPosition]:
+    """Yield a field or an item of an array, with everything inside."""
+    if field.kind in (Kind.TYPE, Kind.CHOICE):
+        if found is not None:
+            key = field.type or trees.chosen(field, found)
+            below = base if found._io is owner._io else base + place["start"]
+            inner = list(_fields(trees, key, found, below, path, depth + 1))
+            yield _structure(field, key, path, depth, place, base, inner)
+            yield from inner
+    elif "end" in place:
         start, end, bits = base + place["start"], base + place["end"], None
-        if layout.kind is Kind.BITS:
+        if field.kind is Kind.BITS:
             # Kaitai's positions are after the bytes that a run has taken so far: the bit that
             # ends this field is the end of the field, rounded up to a byte.
-            last = field.first_bit + layout.width
-            start = end - (last + 7) // 8 + field.first_bit // 8
-            first = field.first_bit % 8
-            bits = (first, first + layout.width)
-            value = bool(value) if layout.boolean else int(value)
-        elif layout.kind is Kind.INTEGER:
-            value = int(value)
-        return FieldPosition(
-            path,
-            start + self._shift,
-            end + self._shift,
-            value,
-            layout.location,
-            layout.type,
-            layout.original_id,
-            layout.doc,
-            depth,
-            bits,
-            layout.enum,
-        )
-
-    def _structure(
-        self,
-        field: FieldTable,
-        type_key: str,
-        path: str,
-        depth: int,
-        place: dict[str, int],
-        base: int,
-        inner: list[FieldPosition],
-    ) -> FieldPosition:
-        start = base + place["start"] + self._shift
-        known = max([start, *(position.end for position in inner)])
-        layout = field.layout
-        return FieldPosition(
-            path,
-            start,
-            base + place["end"] + self._shift if "end" in place else known,
-            None,
-            layout.location,
-            type_key,
-            layout.original_id,
-            layout.doc,
-            depth,
-        )
+            start = end - (first_bit + field.width + 7) // 8 + first_bit // 8
+            bits = (first_bit % 8, first_bit % 8 + field.width)
+        value = trees.item_reader(field)(found)
+        yield _position(field, path, start, end, depth, field.type, value, bits)
 
 
-def with_error(
-    positions: list[FieldPosition], error: KafkaSpecError, origin: Origin
-) -> list[FieldPosition]:
-    """Return the positions with the error at its field, which is added if it is not there.
+def _structure(
+    field: FieldLayout,
+    key: str,
+    path: str,
+    depth: int,
+    place: dict[str, int],
+    base: int,
+    inner: list[FieldPosition],
+) -> FieldPosition:
+    """Return the position of a structure or array; a broken one ends where its fields do."""
+    start = base + place["start"]
+    known = max([start, *(position.end for position in inner)])
+    end = base + place["end"] if "end" in place else known
+    return _position(field, path, start, end, depth, key)
 
-    ``error`` counts from the start of the buffer; what is in the list counts from ``origin``.
-    """
-    error = origin.locate(error)
-    offset = (error.inner_offset if origin.decompressed else error.offset) or 0
+
+def _position(
+    field: FieldLayout,
+    path: str,
+    start: int,
+    end: int,
+    depth: int,
+    key: str,
+    value: Any = None,
+    bits: tuple[int, int] | None = None,
+) -> FieldPosition:
+    return FieldPosition(
+        path, start, end, value, field.location, key,
+        field.original_id, field.doc, depth, bits, field.enum,
+    )  # fmt: skip
+
+
+def with_error(found: list[FieldPosition], error: KafkaSpecError) -> list[FieldPosition]:
+    """Return the positions with the error at its field, which is added if it is not there."""
+    offset = error.offset if error.inner_offset is None else error.inner_offset
+    at = offset or 0
     before: list[FieldPosition] = []
-    for position in positions:
+    for position in found:
         if position.path == error.path:
             return [*before, replace(position, error=error)]
-        around = error.path.startswith(f"{position.path}/")
         # After a switch without a case Kaitai reads on, but the result has no meaning.
-        if around or position.end <= offset:
+        if error.path.startswith(f"{position.path}/") or position.end <= at:
             before.append(position)
     depth = max(error.path.count("/") - 1, 0)
-    failing = FieldPosition(
-        error.path, offset, offset, None, error.spec, "", "", "", depth, error=error
-    )
+    failing = FieldPosition(error.path, at, at, None, error.spec, "", "", "", depth, error=error)
     return [*before, failing]

@@ -1,11 +1,12 @@
-"""Between the containers of Construct and the objects of the typed model, by the layout tables.
+"""Conversions between what an engine reads or writes and the objects of the typed model.
 
-A container shows everything that the specification names, frames and choices included; the model
-leaves those out.
+An engine shows everything that the specification names, frames and choices included; the model
+leaves those out. The layout tables say what they are.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -16,21 +17,17 @@ from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout
 Convert = Callable[[Any], Any]
 
 
-class Argument(dict[str, Any]):
-    """An object of the model as a parameter: what Construct's expressions ask it for by key."""
+class Argument:
+    """An object of the model as a parameter, as the expressions of an engine see it.
 
-    def __init__(self, value: Any) -> None:
-        super().__init__()
-        self.value = value
+    Attributes:
+        model: the object.
+    """
 
-    def __missing__(self, name: str) -> Any:
-        # What the model does not have is a frame or choice: it has what is in it instead.
-        found = getattr(self.value, name, self)
-        self[name] = Argument(found) if hasattr(found, "__dataclass_fields__") else found
-        return self[name]
+    model: Any
 
 
-class Trees:
+class Trees(ABC):
     """Conversions for all types of a specification.
 
     Args:
@@ -41,27 +38,44 @@ class Trees:
     def __init__(
         self, layouts: Mapping[str, TypeLayout], model_class: Callable[[str], type[Any]]
     ) -> None:
-        self._layouts = layouts
+        self.layouts = layouts
         self._model_class = model_class
         self._readers: dict[str, Convert] = {}
         self._writers: dict[tuple[str, bool], Convert] = {}
 
+    @staticmethod
+    @abstractmethod
+    def get(tree: Any, name: str) -> Any:
+        """Return a field of what the engine read, None if it is absent."""
+
+    @abstractmethod
+    def given(self, tree: Any, name: str) -> Any:
+        """Return a parameter of what the engine read."""
+
+    @abstractmethod
+    def chosen(self, field: FieldLayout, tree: Any) -> str:
+        """Return the key of the type of what the engine read for a choice."""
+
+    @abstractmethod
+    def scalar(self, layout: TypeLayout) -> Convert:
+        """Return the function that gives the value of what the engine read for a scalar."""
+
     def model(self, key: str, value: Any) -> Any:
-        """Return the object of the model, or host value, for what was parsed as type ``key``."""
+        """Return the object of the model, or host value, of what the engine read as a type."""
         reader = self._readers.get(key)
         if reader is None:
-            reader = self._readers[key] = self._reader(self._layouts[key])
+            reader = self._readers[key] = self._reader(self.layouts[key])
         return reader(value)
 
     def container(self, key: str, raw: bool, value: Any) -> Any:
-        """Return what Construct writes ``value`` from.
+        """Return a value as dictionaries of fields, with the key of each type as ``_type``.
 
         Raises:
             TypeError: the value, or one in it, is not of its type.
         """
         writer = self._writers.get((key, raw))
         if writer is None:
-            writer = self._writers[key, raw] = self._writer(self._layouts[key], raw)
+            writer = self._writers[key, raw] = self._writer(self.layouts[key], raw)
         return writer(value)
 
     def _writer(self, layout: TypeLayout, raw: bool) -> Convert:
@@ -71,7 +85,7 @@ class Trees:
             case Form.FRAME | Form.CHOICE:
                 shown = layout.fields[-1]
                 convert = self._field_writer(shown, raw)
-                return lambda value: {shown.id: convert(value)}
+                return lambda value: {"_type": layout.key, shown.id: convert(value)}
         kind = self._model_class(layout.key)
         fields = [(field.id, self._field_writer(field, raw)) for field in _fields(layout)]
 
@@ -84,7 +98,7 @@ class Trees:
         return write
 
     def _field_writer(self, field: FieldLayout, raw: bool) -> Convert:
-        convert: Convert = _same
+        convert: Convert = same
         match field.kind:
             case _ if field.constant is not None and not raw:
                 return lambda value: field.constant
@@ -105,53 +119,62 @@ class Trees:
         raise TypeError("a value of none of the types")
 
     def _reader(self, layout: TypeLayout) -> Convert:
+        get = self.get
         match layout.form:
             case Form.SCALAR:
-                return _same
+                return self.scalar(layout)
             case Form.FRAME | Form.CHOICE:
                 shown = layout.fields[-1]
                 convert = self._field_reader(shown)
-                return lambda value: convert(value[shown.id])
+                return lambda tree: convert(get(tree, shown.id))
         make = self._model_class(layout.key)
         fields = _fields(layout)
-        given = [(field.id, self._field_reader(field)) for field in fields if not _settled(field)]
-        settled = [field.id for field in fields if _settled(field)]
+        given = [(field.id, self._field_reader(field)) for field in fields if not settled(field)]
+        later = [(field.id, self._field_reader(field)) for field in fields if settled(field)]
         parameters = layout.parameters
 
-        def read(value: Any) -> Any:
-            arguments = {name: convert(value[name]) for name, convert in given}
+        def read(tree: Any) -> Any:
+            arguments = {name: convert(get(tree, name)) for name, convert in given}
             for name, key in parameters:
-                arguments[name] = self._parameter(key, value["_given"][name])
+                arguments[name] = self._parameter(key, self.given(tree, name))
             result = make(**arguments)
-            for name in settled:
-                setattr(result, name, value[name])
+            for name, convert in later:
+                setattr(result, name, convert(get(tree, name)))
             return result
 
         return read
 
     def _parameter(self, key: str, value: Any) -> Any:
         if isinstance(value, Argument):
-            return value.value
-        if key and "_model" not in value:
-            value["_model"] = self.model(key, value)
-        return value["_model"] if key else value
+            return value.model
+        if not key:
+            return value
+        if getattr(value, "_model", None) is None:
+            value._model = self.model(key, value)
+        return value._model
 
     def _field_reader(self, field: FieldLayout) -> Convert:
-        convert: Convert = _same
-        if field.enum:
-            convert = int
-        elif field.kind is Kind.TYPE:
-            convert = partial(self.model, field.type)
-        elif field.kind is Kind.CHOICE:
-            convert = lambda item: self.model(item["_type"], item)  # noqa: E731
-        return _each(convert, field, _same)
+        return _each(self.item_reader(field), field, same)
+
+    def item_reader(self, field: FieldLayout) -> Convert:
+        """Return the conversion of a field, or of an item of it if it is an array."""
+        match field.kind:
+            case _ if field.enum:
+                return int
+            case Kind.SCALAR:
+                return self.scalar(self.layouts[field.type])
+            case Kind.TYPE:
+                return partial(self.model, field.type)
+            case Kind.CHOICE:
+                return lambda tree: self.model(self.chosen(field, tree), tree)
+        return same
 
 
 def _each(convert: Convert, field: FieldLayout, check: Convert) -> Convert:
     """Return ``convert`` for all items of a field that is an array, and for none."""
     if field.repeated:
         one, convert = convert, lambda items: [one(item) for item in check(items)]
-    if field.optional and convert is not _same:
+    if field.optional and convert is not same:
         return lambda value: None if value is None else convert(value)
     return convert
 
@@ -162,12 +185,13 @@ def _demand(value: Any, kind: Any) -> Any:
     return value
 
 
-def _same(value: Any) -> Any:
+def same(value: Any) -> Any:
+    """Return the value itself."""
     return value
 
 
 def _flat(value: Any) -> Any:
-    """Construct takes ``bytes`` only."""
+    """Return ``bytes`` for all kinds of bytes: the engines take no others."""
     return bytes(value) if isinstance(value, bytearray | memoryview) else value
 
 
@@ -175,6 +199,6 @@ def _fields(layout: TypeLayout) -> list[FieldLayout]:
     return [field for field in layout.fields if field.kind is not Kind.GUARD]
 
 
-def _settled(field: FieldLayout) -> bool:
+def settled(field: FieldLayout) -> bool:
     """Return whether constructors of the model leave the field out."""
     return field.constant is not None or (bool(field.derive) and not field.opaque_count)

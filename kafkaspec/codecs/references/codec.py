@@ -1,0 +1,111 @@
+"""What the codecs on the classes of others have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, ClassVar
+
+from kafkaspec.codecs.base import Codec, Parser
+from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.layout import TypeLayout
+from kafkaspec.model import Buffer
+
+
+class ReferenceCodec(Codec):
+    """A codec whose engine decides what is accepted, and as which values.
+
+    The errors of an engine name no bytes of the file and no place in the specification: where it
+    refuses, the Python codec is asked for the error. Where that one accepts, the engine's own error
+    is raised, so that ``verify`` reports it.
+
+    Attributes:
+        engine: its name in errors.
+        requires: its package.
+
+    Args:
+        package: where the generated modules are, for trees made from another specification.
+
+    Raises:
+        ImportError: the engine is not installed; the text says which extra has it.
+    """
+
+    engine: ClassVar[str]
+    requires: ClassVar[str]
+
+    def __init__(self, package: str = "kafkaspec._generated") -> None:
+        if find_spec(self.requires) is None:
+            raise ImportError(
+                f"the codec {self.name} needs the package {self.requires}: "
+                f"pip install 'kafkaspec[{self.name}]'",
+                name=self.requires,
+            )
+        self.package = package
+        self.layouts: dict[str, TypeLayout] = import_module(f"{package}.layout").LAYOUTS
+        self.reference: Codec = PythonCodec(package)
+
+    @property
+    @abstractmethod
+    def refusals(self) -> tuple[type[Exception], ...]:
+        """The errors by which the engine refuses bytes."""
+
+    @abstractmethod
+    def read(
+        self, type_key: str, buffer: Buffer, start: int, end: int, parameters: Sequence[Any] = ()
+    ) -> tuple[Any, int]:
+        """Return the value that the engine reads and the position after it, or raise a refusal."""
+
+    @abstractmethod
+    def build(self, type_key: str, value: Any, parameters: Sequence[Any], raw: bool) -> bytes:
+        """Return the bytes that the engine writes. It refuses values by errors of all kinds."""
+
+    def parser(self, type_key: str) -> Parser:
+        """See ``Codec.parser``."""
+        self.layout(type_key)
+        return partial(self._parse, type_key)
+
+    def _parse(
+        self, type_key: str, buffer: Buffer, start: int, end: int, complete: bool, *parameters: Any
+    ) -> tuple[Any, int]:
+        try:
+            return self.read(type_key, buffer, start, end, parameters)
+        except self.refusals as refusal:
+            ask = partial(self.reference.parser(type_key), buffer, start, end, complete)
+            raise self.explained(refusal, type_key, start, partial(ask, *parameters)) from refusal
+
+    def write(self, type_key: str, value: Any, parameters: Sequence[Any], raw: bool) -> bytes:
+        """See ``Codec.write``."""
+        layout = self.layout(type_key)
+        parameters = parameters or [getattr(value, name, None) for name, _ in layout.parameters]
+        try:
+            return self.build(type_key, value, parameters, raw)
+        except Exception as refusal:
+            ask = partial(self.reference.write, type_key, value, parameters, raw)
+            raise self.explained(refusal, type_key, None, ask) from refusal
+
+    def layout(self, type_key: str) -> TypeLayout:
+        """Return the layout of a type.
+
+        Raises:
+            KeyError: there is no such type.
+        """
+        if type_key not in self.layouts:
+            raise KeyError(f"the specification has no type {type_key}")
+        return self.layouts[type_key]
+
+    def explained(
+        self, refusal: Exception, type_key: str, start: int | None, ask: Callable[[], object]
+    ) -> KafkaSpecError:
+        """Return the error of the Python codec, which ``ask`` calls, or that the two disagree."""
+        try:
+            ask()
+        except KafkaSpecError as error:
+            return error
+        reason = Reason.UNENCODABLE if start is None else Reason.INVALID_VALUE
+        detail = f"{self.engine} refuses what the Python codec accepts: {refusal}"
+        location = self.layouts[type_key].location
+        return make_error(reason, " ".join(detail.split()), offset=start, spec=location)
