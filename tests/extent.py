@@ -4,3 +4,8 @@ from __future__ import annotations
 
 quick = False
 """Whether ``--quick`` was given; set before any test module is imported."""
+
+
+def examples(count: int) -> int:
+    """Return how many examples a property test tries: ``count``, or a tenth under ``--quick``."""
+    return max(5, count // 10) if quick else count

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.pages import ROOT
 from tools.quirks import MENTION
 
@@ -48,6 +50,7 @@ def test_entries_are_numbered_without_gaps() -> None:
     assert sorted(entries()) == list(range(1, max(entries()) + 1))
 
 
+@pytest.mark.slow
 def test_every_mention_has_an_entry_and_every_entry_is_mentioned() -> None:
     known = set(entries())
     seen: Counter[int] = Counter()

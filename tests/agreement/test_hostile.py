@@ -19,12 +19,13 @@ from kafkaspec.errors import KafkaSpecError, TruncatedError
 from kafkaspec.layout.framing import ENTRY, RECORD_SET
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
+from tests.extent import examples
 from tests.goldens import Directory, directories, files
 from tests.log import forge
 from tests.loops import each
 
 CODECS = [get_codec(name) for name in codec_names()]
-MANY = settings(max_examples=300, deadline=None)
+MANY = settings(max_examples=examples(300), deadline=None)
 
 PARAMETERS: dict[str, Any] = {"": 7, "recordbatch.record_batch": None}
 TYPES = sorted(LAYOUTS)
@@ -73,7 +74,7 @@ def agree(data: bytes) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("type_key", TYPES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.binary(max_size=120), complete=st.booleans())
 @example(data=b"", complete=True)
 @example(data=bytes(120), complete=True)
@@ -160,6 +161,7 @@ def test_random_bytes_in_a_wrapper(inner: bytes, offset: int, magic: int) -> Non
     agree(forge.wrapper(offset, [], magic=magic, behind=inner))
 
 
+@pytest.mark.slow
 def test_every_single_bit_of_a_batch() -> None:
     """Each flip gives the same answer everywhere; so small a batch can be tried completely."""
     whole = forge.batch(1, [forge.record(0, b"v", key=b"k", headers=[(b"h", b"x")])])

@@ -16,6 +16,7 @@ from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from tests.analysis.forge import told, write_segment
+from tests.extent import examples
 from tests.goldens import GOLDEN, named
 from tests.log.forge import batch, legacy, record
 
@@ -149,6 +150,7 @@ def test_offsets_against_the_logs(
         assert item.position == data.rindex(b"segments" if b"segments" in data else b"gone")
 
 
+@pytest.mark.slow
 def test_the_end_of_the_log_is_that_of_its_batches(logs: Path) -> None:
     """As brokers note it at a clean stop: high watermark and recovery point are the end."""
     for version in ("0.8.2.2", "2.8.2", "4.3.1"):
@@ -299,7 +301,7 @@ CHECKPOINTS = [
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_mutated_files_give_findings_and_nothing_else(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

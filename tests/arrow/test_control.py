@@ -48,6 +48,7 @@ def test_control_records_join_the_others(codec: str, layout: Layout) -> None:
         assert table["control_type"].to_pylist() == kinds
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(len(CODECS) < 2, reason="the extension was not built")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_broken_control_records_are_the_same_for_both(layout: Layout) -> None:

@@ -15,6 +15,7 @@ from tests import goldens
 from tests.arrow import forge as arrow_forge
 from tests.arrow.test_columns import LAYOUTS, plain, rows_of
 from tests.arrow.test_damage import described
+from tests.extent import examples
 from tests.log import forge
 
 pa = pytest.importorskip("pyarrow")
@@ -202,7 +203,7 @@ bounds = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     parts=st.lists(st.one_of(ordered, ordered, wrappers, messages, batches), max_size=6),
     names=st.one_of(

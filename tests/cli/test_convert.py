@@ -21,6 +21,7 @@ def test_it_says_what_was_lost_and_that_the_result_is_right(tmp_path: Path) -> N
     assert {batch.magic for batch in Partition(tmp_path / "out-0").batches()} == {1}
 
 
+@pytest.mark.slow
 def test_json_has_a_line_for_each_partition_and_sums(tmp_path: Path) -> None:
     source = golden("2.8.2", "plain-0").parent
     result = run("convert", source, "-o", tmp_path / "out", "--magic", "0", "--compression",

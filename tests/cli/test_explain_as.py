@@ -25,6 +25,7 @@ def _vectors() -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_type_with_every_codec(tmp_path: Path) -> None:
     """One vector that is accepted and one that is refused, of every type."""
     path = tmp_path / "bytes"

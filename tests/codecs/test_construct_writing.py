@@ -33,6 +33,7 @@ from tests.codecs.construct_cases import (
     parse,
     unencodable,
 )
+from tests.extent import examples
 
 pytestmark = pytest.mark.slow
 
@@ -90,7 +91,7 @@ _record = st.tuples(st.integers(0, 1 << 40), _bytes, _bytes, _headers)
 
 
 @given(st.lists(_record, min_size=1, max_size=5), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_batches_of_kafka_python(records: list[Any], transactional: bool) -> None:
     builder = DefaultRecordBatchBuilder(2, 0, transactional, 77, 3, 9, 1 << 20)
     for offset, (timestamp, key, value, headers) in enumerate(records):
@@ -110,7 +111,7 @@ def test_batches_of_kafka_python(records: list[Any], transactional: bool) -> Non
 
 
 @given(st.sampled_from([0, 1]), st.lists(st.tuples(_bytes, _bytes), min_size=1, max_size=4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_legacy_messages_of_kafka_python(magic: int, pairs: list[Any]) -> None:
     builder = LegacyRecordBatchBuilder(magic, 0, 1 << 20)
     for offset, (key, value) in enumerate(pairs):
@@ -132,7 +133,7 @@ def _arguments(key: str, number: int) -> tuple[Any, ...]:
 
 
 @given(st.sampled_from(_KEYS), st.binary(max_size=90), st.integers(-1, 8), st.booleans())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_any_bytes_give_a_value_or_our_error(
     key: str, data: bytes, number: int, complete: bool
 ) -> None:
@@ -151,7 +152,7 @@ def test_any_bytes_give_a_value_or_our_error(
 
 
 @given(st.data(), st.sampled_from(sorted(ENTRIES)))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_changed_entries_come_back_or_are_refused(data: st.DataObject, name: str) -> None:
     changed = bytearray(ENTRIES[name])
     index = data.draw(st.integers(0, len(changed) - 1))

@@ -171,6 +171,7 @@ def test_tables_are_equal_for_every_codec(codec_name: str, mapped: bool) -> None
             assert segment.batch_table().to_pylist() == reference.batch_table().to_pylist()
 
 
+@pytest.mark.slow
 def test_an_entry_that_is_refused_is_the_same_error(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     core()

@@ -35,6 +35,7 @@ from kafkaspec.codecs.base import Origin
 from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 from tests.codecs.construct_cases import Mute
+from tests.extent import examples
 
 pytestmark = pytest.mark.slow
 
@@ -213,7 +214,7 @@ TYPES = sorted(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(TYPES), st.binary(max_size=80), st.integers(-3, 9), st.booleans())
 def test_nothing_but_our_errors_for_any_bytes(
     key: str, data: bytes, argument: int, complete: bool
@@ -238,7 +239,7 @@ def refusal_of(
     return None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_nothing_but_our_errors_for_broken_records(data: st.DataObject) -> None:
     records = bytearray(RECORDS)

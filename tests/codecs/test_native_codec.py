@@ -36,6 +36,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests import goldens
 from tests.codecs.native_cases import decode, golden_segments
+from tests.extent import examples
 from tests.loops import each
 
 native = pytest.importorskip("kafkaspec._native", reason="the extension was not built")
@@ -110,7 +111,7 @@ def test_header_keys_that_are_no_text_keep_their_bytes() -> None:
     assert CODEC.encode_records(_batch(), [found]) == payload
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.binary(max_size=40) | st.text(max_size=40).map(str.encode), max_size=4))
 def test_whether_keys_are_ascii(keys: list[bytes]) -> None:
     headers = tuple((key.decode("utf-8", "surrogateescape"), b"\xff") for key in keys)
@@ -167,7 +168,7 @@ _records = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(_records, st.integers(-(2**62), 2**62), st.booleans())
 def test_batches_are_those_of_the_python_codec(
     records: list[Record], base_timestamp: int, transactional: bool
@@ -208,7 +209,7 @@ def test_batches_are_those_of_the_python_codec(
     assert CODEC.decode_records(batch, payload) == records
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.integers(0, 1),
     st.integers(-1, 2**60),
@@ -337,7 +338,7 @@ def test_every_cut_of_a_segment() -> None:
 # -- checksums and threads ------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 40), st.integers(1, 600))
 def test_checksums(data: bytes, start: int, times: int) -> None:
     whole = memoryview(data * times)[start:]

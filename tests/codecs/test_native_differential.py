@@ -20,6 +20,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.codecs.native_cases import decode, golden_segments, records
+from tests.extent import examples
 
 native = pytest.importorskip("kafkaspec._native", reason="the extension was not built")
 
@@ -192,7 +193,7 @@ def made_record(draw: st.DrawFn) -> bytes:
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     st.lists(made_record(), max_size=4),
     st.sampled_from([0, 0, 0, 0, 0, 1, -1, 1000]),
@@ -212,7 +213,7 @@ def test_made_records(
     check(batch, b"".join(items))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.binary(max_size=60), st.integers(0, 4))
 def test_any_bytes(payload: bytes, count: int) -> None:
     check(_batch(num_records=count), payload)
@@ -294,13 +295,13 @@ def test_broken_entries(seed: int) -> None:
     assert accepted > 10
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.binary(max_size=120))
 def test_any_bytes_as_an_entry(data: bytes) -> None:
     check_entry(data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 2), st.binary(min_size=10, max_size=100), st.integers(-1, 100))
 def test_any_bytes_behind_a_sound_frame(magic: int, data: bytes, size: int) -> None:
     content = data[:4] + bytes([magic]) + data[5:]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kafkaspec.codecs.native import load_core
 from kafkaspec.codecs.native.names import INNER_ROLES, KIND, ROLES, UNTIMED
+from tests.extent import examples
 
 native = pytest.importorskip("kafkaspec._native", reason="the extension was not built")
 
@@ -122,7 +123,7 @@ def expected(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     table=st.lists(entries, max_size=8),
     first=st.integers(0, 8),

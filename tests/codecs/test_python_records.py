@@ -25,6 +25,7 @@ from tests.codecs.python_cases import (
     outcome,
     unhex,
 )
+from tests.extent import examples
 
 keys = st.none() | st.binary(max_size=20)
 values = st.none() | st.binary(max_size=200)
@@ -119,7 +120,7 @@ def odd_records(draw: st.DrawFn) -> bytes:
 
 @pytest.mark.slow
 @given(st.lists(odd_records(), min_size=1, max_size=3), st.data())
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 def test_loop_accepts_nothing_that_the_parser_refuses(records: list[bytes], data: Any) -> None:
     payload = b"".join(records)
     payload = payload[: len(payload) - data.draw(wrong_sometimes(0, 1, 5))]

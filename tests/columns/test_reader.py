@@ -54,6 +54,7 @@ def read(
     return found, getattr(reader, "noted", [])
 
 
+@pytest.mark.slow
 @each("golden", golden_segments())
 def test_golden_segments(golden: goldens.Golden) -> None:
     data = golden.path.read_bytes()

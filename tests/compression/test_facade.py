@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kafkaspec import compression
 from kafkaspec.compression import CompressionType, compress, decompress
 from kafkaspec.errors import CorruptError, KafkaSpecError, Reason, UnsupportedError
+from tests.extent import examples
 
 CODECS_AND_MAGICS = [
     (codec, magic)
@@ -34,7 +35,7 @@ texts = st.builds(
 
 @every_codec
 @given(data=texts)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_round_trip(codec: int, magic: int, data: bytes) -> None:
     payload = compress(codec, data, magic=magic)
     assert decompress(codec, payload, magic=magic, max_output=len(data)) == data

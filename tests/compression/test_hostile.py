@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kafkaspec.compression import CompressionType, compress, decompress
 from kafkaspec.errors import CorruptError, Reason
+from tests.extent import examples
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +45,7 @@ def accepts_or_refuses(codec: int, payload: bytes, magic: int = 2) -> None:
 
 @every_codec
 @given(beginning=st.sampled_from(BEGINNINGS), rest=st.binary(max_size=100))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_random_bytes(codec: int, beginning: bytes, rest: bytes) -> None:
     accepts_or_refuses(codec, beginning + rest)
 
@@ -57,7 +58,7 @@ def test_random_bytes(codec: int, beginning: bytes, rest: bytes) -> None:
     cut=st.integers(0, 1000),
 )
 @example(data=b"", edits=[(0, 0)], cut=0)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_mutated_payloads(codec: int, data: bytes, edits: list[tuple[int, int]], cut: int) -> None:
     payload = bytearray(compress(codec, data * 3, magic=2))
     for position, value in edits:

@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kafkaspec.compression import CompressionType, compress, decompress
+from tests.extent import examples
 
 GZIP, SNAPPY, LZ4, ZSTD = list(CompressionType)[1:]
 
@@ -31,7 +32,7 @@ def available(codec: CompressionType) -> None:
 
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
 @given(data=texts)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_kafka_python_reads_what_is_written(codec: CompressionType, data: bytes) -> None:
     available(codec)
     assume(
@@ -43,7 +44,7 @@ def test_kafka_python_reads_what_is_written(codec: CompressionType, data: bytes)
 
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
 @given(data=texts)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_what_kafka_python_writes_is_read(codec: CompressionType, data: bytes) -> None:
     available(codec)
     encode = getattr(kafka_codec, f"{codec.name.lower()}_encode")
@@ -51,7 +52,7 @@ def test_what_kafka_python_writes_is_read(codec: CompressionType, data: bytes) -
 
 
 @given(data=texts)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_kafka_python_agrees_on_the_broken_header_of_magic_0(data: bytes) -> None:
     available(LZ4)
     payload = compress(LZ4, data, magic=0)
@@ -69,7 +70,7 @@ def test_kafka_python_agrees_on_the_broken_header_of_magic_0(data: bytes) -> Non
     ],
 )
 @given(data=texts)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_others_read_what_is_written(
     codec: CompressionType, decode: Callable[[bytes], bytes], data: bytes
 ) -> None:
@@ -81,7 +82,7 @@ def test_others_read_what_is_written(
     [(GZIP, gzip.compress), (GZIP, cramjam.gzip.compress), (ZSTD, cramjam.zstd.compress)],
 )
 @given(data=texts)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_what_others_write_is_read(
     codec: CompressionType, encode: Callable[[bytes], bytes], data: bytes
 ) -> None:

@@ -26,6 +26,7 @@ _DUMPS_SNAPSHOTS = (3, 3)
 """The first release whose dump tool reads KRaft snapshots by their names."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", codec_names())
 def test_our_codecs_pass_all_cases(codec: str) -> None:
     """The last version only with the slow ones: ``make conformance`` takes all."""

@@ -28,6 +28,7 @@ from kafkaspec.conformance.protocol import (
 )
 from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.errors import Reason
+from tests.extent import examples
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "conformance-protocol.md").read_text(encoding="utf-8")
@@ -119,7 +120,7 @@ VECTORS = list(vector_cases())
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     answer=st.dictionaries(st.sampled_from(MEMBERS), ANYTHING, max_size=4),
     case=st.sampled_from(VECTORS),
@@ -136,7 +137,7 @@ def test_whatever_a_testee_answers_is_judged(answer: dict[str, Any], case: Case)
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(message=st.dictionaries(st.sampled_from(MEMBERS), ANYTHING, max_size=5))
 def test_whatever_a_testee_says_of_itself_is_judged(message: dict[str, Any]) -> None:
     try:
@@ -146,7 +147,7 @@ def test_whatever_a_testee_says_of_itself_is_judged(message: dict[str, Any]) -> 
     assert hello.kinds <= set(Kind)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.binary(max_size=40))
 def test_any_line_is_a_message_or_none(data: bytes) -> None:
     with suppress(ProtocolError):

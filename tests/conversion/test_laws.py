@@ -17,10 +17,11 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.conversion.helpers import all_records, as_magic, converted, converted_bytes
+from tests.extent import examples
 from tests.log import forge
 from tests.log.strategies import CODECS, records
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=examples(40), deadline=None)
 OLD = ("none", "gzip", "snappy", "lz4")
 
 

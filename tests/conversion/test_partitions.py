@@ -254,6 +254,7 @@ def test_the_comparison_finds_what_is_missing(
 # -- places --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_partitions_on_their_way_and_snapshots_are_left_out_and_named(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     shutil.copytree(GOLDEN / "4.3.1" / "logs", logs)

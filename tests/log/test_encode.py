@@ -15,11 +15,12 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
+from tests.extent import examples
 from tests.goldens import GOLDEN
 from tests.log.strategies import CODECS, int64, records
 
 NAMES = codec_names()
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=examples(40), deadline=None)
 RECORDS = [Record(5, 100, b"k", b"v", (("h", b"1"),)), Record(9, 90, None, b"w")]
 LEGACY = [Record(5, 100, b"k", b"v"), Record(9, 90, None, b"w")]
 

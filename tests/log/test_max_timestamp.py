@@ -170,6 +170,7 @@ def test_one_question_at_a_time(tmp_path: Path) -> None:
 # -- the last stable offset -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each("directory", DIRECTORIES, label)
 def test_open_transactions_are_those_of_the_dump_tool(directory: Path, tmp_path: Path) -> None:
     partition = Partition(directory)

@@ -27,13 +27,14 @@ from kafkaspec import decode, encode
 from kafkaspec.codecs import Codec
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
+from tests.extent import examples
 from tests.goldens import Directory, directories
 from tests.log.strategies import CODECS, records
 from tests.loops import each
 
 IDS = {name: number for number, name in enumerate(CODECS)}
 AIOKAFKA_LACKS = (0, "lz4")
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=examples(40), deadline=None)
 
 # Plain data: neither library takes header keys that are no text, or negative timestamps.
 ITEMS = [

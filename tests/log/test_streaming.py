@@ -13,6 +13,7 @@ from kafkaspec import codecs, compression
 from kafkaspec.errors import CorruptError, KafkaSpecError, Reason
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
+from tests.extent import examples
 from tests.log import forge
 
 SNAPPY = int(compression.CompressionType.SNAPPY)
@@ -67,7 +68,7 @@ def _streamed(data: bytes, codec: str, control: bool) -> tuple[list[Record], Kaf
 
 
 @pytest.mark.parametrize("codec", [name for name in codecs.codec_names() if name != "construct"])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     parts=st.lists(st.sampled_from([_plain, _packed, _control, _broken]), max_size=7),
     tail=st.sampled_from([b"", b"\0", b"\xff" * 40, b"\0" * 40]),

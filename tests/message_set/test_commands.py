@@ -56,6 +56,7 @@ def test_verify_goldens() -> None:
         assert set(result.magics) <= {"0 (0.7)", "1 (0.7)"}
 
 
+@pytest.mark.slow
 def test_verify_damage(tmp_path: Path) -> None:
     """Whatever recovery would cut, or a consumer would fail at, is a finding."""
     for case in damaged():

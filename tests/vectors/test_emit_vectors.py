@@ -63,6 +63,7 @@ def test_quirks_are_the_sentences_that_name_one() -> None:
     assert quirks(doc) == ["Quirk Q4: any negative size is null.", "Written as -1 (quirk Q7)."]
 
 
+@pytest.mark.slow
 def test_each_type_has_vectors_and_the_files_are_small_and_stable() -> None:
     model = load(ROOT / "spec")
     outputs = emit(model)

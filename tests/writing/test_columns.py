@@ -16,13 +16,14 @@ import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.model import Record
 from kafkaspec.writing.profiles import PROFILES
+from tests.extent import examples
 from tests.goldens import Directory, directories
 from tests.log import strategies
 from tests.loops import each
 
 SETTINGS = settings(
     deadline=None,
-    max_examples=50,
+    max_examples=examples(50),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 NAMES = ["offset", "timestamp", "key", "value", "headers"]

@@ -62,6 +62,7 @@ _PROGRAM = """
 _ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_death_at_every_step(tmp_path: Path) -> None:
     """Each step that others can see, or that is forced to disk, is once the last one."""

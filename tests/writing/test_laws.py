@@ -20,9 +20,12 @@ from kafkaspec.model import Record
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.profiles import PROFILES, get_profile
+from tests.extent import examples
 
 VERSIONS = [row.since for row in PROFILES]
-SETTINGS = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(
+    deadline=None, max_examples=examples(50), suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 @contextmanager
