@@ -53,9 +53,5 @@ def _plain(translator: Translator, expression: Expression) -> str:
     return translator.operand(expression)
 
 
-def plus(name: str, number: int) -> str:
-    return f"{name} + {number}" if number else name
-
-
 def _tuple(items: list[str]) -> str:
     return f"({', '.join(items)})" if len(items) > 1 else f"({items[0]},)"

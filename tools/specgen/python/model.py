@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
-import re
 import textwrap
 from collections.abc import Iterator
 
@@ -29,7 +27,18 @@ from tools.specgen.python.expressions import Translator
 from tools.specgen.writer import CodeWriter
 
 _WIDTH = 100
-_TAKEN = ("self", "field", "dataclass", "property", "list", "int", "bool", "bytes")
+_HEAD = '''"""{title}: the typed model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from ..runtime import Buffer, signed64
+{others}
+
+'''
 
 
 def emit(model: Model) -> list[Output]:
@@ -53,45 +62,17 @@ class _Module:
         self.model = model
         self.spec = spec
         self.out = CodeWriter()
-        self.enums = {value.id for value in spec.enums}
 
     def text(self) -> str:
-        body = CodeWriter()
-        self.out = body
+        others = [spec.id for spec in self.model.specs if spec.id != self.spec.id]
+        others_line = f"from . import {', '.join(others)}" if others else ""
+        self.out.lines(*_HEAD.format(title=self.spec.title, others=others_line).split("\n"))
         for enum in self.spec.enums:
             self._enum(enum)
         for type_ in self._ordered():
             self._class(type_)
         self._registry()
-        return self._head(body.text()) + body.text()
-
-    def _head(self, body: str) -> str:
-        out = CodeWriter()
-        out.line(f'"""{self.spec.title}: the typed model."""')
-        out.line()
-        out.line("from __future__ import annotations")
-        out.line()
-        if re.search(r"\bfield\(", body):
-            out.line("from dataclasses import dataclass, field")
-        elif "@dataclass" in body:
-            out.line("from dataclasses import dataclass")
-        if "(IntEnum)" in body:
-            out.line("from enum import IntEnum")
-        out.line("from typing import Any")
-        out.line()
-        names = [name for name in ("Buffer", "signed64") if re.search(rf"\b{name}\b", body)]
-        if names:
-            out.line(f"from ..runtime import {', '.join(names)}")
-        others = sorted(
-            spec.id
-            for spec in self.model.specs
-            if spec.id != self.spec.id and re.search(rf"\b{spec.id}\.[A-Z]", body)
-        )
-        if others:
-            out.line(f"from . import {', '.join(others)}")
-        out.line()
-        out.line()
-        return out.text()
+        return self.out.text()
 
     def _ordered(self) -> list[Type]:
         """Return the structures in the order of the file, those in defaults first."""
@@ -118,7 +99,7 @@ class _Module:
                 self.out.line(f"{value.id.upper()} = {value.value}")
                 if value.doc:
                     self._docstring([value.doc])
-        self._gap()
+        self.out.lines("", "")
 
     def _class(self, type_: Type) -> None:
         self.out.line("@dataclass(slots=True, kw_only=True)")
@@ -126,19 +107,17 @@ class _Module:
             self._docstring(list(self._class_doc(type_)))
             self.out.line()
             for parameter in type_.parameters:
-                _check_name(parameter.id, type_)
                 if isinstance(parameter.type, IntegerType):
                     self.out.line(f"{parameter.id}: int")
                 else:
                     hint = self._class_reference(self.model.type(parameter.type))
                     self.out.line(f"{parameter.id}: {hint} = field(repr=False)")
             for field in model_fields(type_):
-                _check_name(field.id, type_)
                 self._field(type_, field)
             self._post_init(type_)
             for instance in type_.value_instances:
                 self._property(type_, instance)
-        self._gap()
+        self.out.lines("", "")
 
     def _class_doc(self, type_: Type) -> Iterator[str]:
         yield type_.doc or f"``{type_.name}``."
@@ -225,7 +204,6 @@ class _Module:
                     self.out.line(f"self.{field.id} = {field.default.value}")
 
     def _property(self, type_: Type, instance: ValueInstance) -> None:
-        _check_name(instance.id, type_)
         translator = self._translator(type_)
         hint = "bool" if translator.is_boolean(instance.value) else "int"
         if instance.condition is not None:
@@ -282,9 +260,6 @@ class _Module:
                 self.out.line(f'"{type_.key}": {type_.class_name},')
         self.out.line('"""Classes by key of the type."""')
 
-    def _gap(self) -> None:
-        self.out.lines("", "")
-
 
 def _field_doc(type_: Type, field: Field) -> str:
     if is_computed(type_, field) and field.derive is not None:
@@ -296,33 +271,33 @@ def _optional(hint: str) -> str:
     return hint if hint.endswith("| None") else f"{hint} | None"
 
 
-def _check_name(name: str, type_: Type) -> None:
-    if keyword.iskeyword(name) or name in _TAKEN:
-        raise ValueError(f"{type_.location}: {name} cannot be the name of a Python attribute")
+_PACKAGE = '''"""The typed model: one class for each structure of the specification."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+SPECS = {specs!r}
+"""Specifications that have classes."""
+
+
+def model_class(key: str) -> type[Any]:
+    """Return the class of a structure by its key, ``recordbatch.record``.
+
+    Raises:
+        KeyError: there is no such structure.
+    """
+    spec_id = key.partition(".")[0]
+    if spec_id not in SPECS:
+        raise KeyError(key)
+    classes = import_module(f".{{spec_id}}", __name__).CLASSES
+    found: type[Any] = classes[key]
+    return found
+'''
 
 
 def _package(model: Model) -> Output:
-    out = CodeWriter()
-    out.lines(
-        '"""The typed model: one class for each structure of the specification."""',
-        "",
-        "from __future__ import annotations",
-        "",
-        "from importlib import import_module",
-        "from typing import Any",
-        "",
-    )
-    specs = [spec.id for spec in model.specs if _structures(spec)]
-    out.line(f"SPECS = {tuple(specs)!r}")
-    out.line('"""Specifications that have classes."""')
-    out.lines("", "")
-    with out.block("def model_class(key: str) -> type[Any]:"):
-        out.line('"""Return the class of a structure by its key, ``recordbatch.record``.')
-        out.lines("", "Raises:", "    KeyError: there is no such structure.", '"""')
-        out.line('spec_id = key.partition(".")[0]')
-        with out.block("if spec_id not in SPECS:"):
-            out.line("raise KeyError(key)")
-        out.line('classes = import_module(f".{spec_id}", __name__).CLASSES')
-        out.line("found: type[Any] = classes[key]")
-        out.line("return found")
-    return Output("python/model/__init__.py", tuple(spec.id for spec in model.specs), out.text())
+    specs = tuple(spec.id for spec in model.specs if _structures(spec))
+    every = tuple(spec.id for spec in model.specs)
+    return Output("python/model/__init__.py", every, _PACKAGE.format(specs=specs))

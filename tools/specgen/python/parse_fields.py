@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from tools.specgen.expression import Expression, Int
-from tools.specgen.facts.fields import mentioned
+from tools.specgen.expression import Expression, Int, names
+from tools.specgen.facts.fields import is_computed, mentioned, model_fields, valid_parts
 from tools.specgen.facts.sizes import fixed_size, minimum_size
 from tools.specgen.model import (
     BytesType,
@@ -16,10 +17,24 @@ from tools.specgen.model import (
     SwitchType,
     Type,
     TypeReference,
+    ValueInstance,
 )
-from tools.specgen.python.checks import grouped_cases
-from tools.specgen.python.parse_runs import Place, RunReader, plus
-from tools.specgen.python.runs import Run, is_fixed, run_of, segments
+from tools.specgen.python.checks import grouped_cases, violated
+from tools.specgen.python.expressions import Stream, Translator
+from tools.specgen.python.runs import Leaf, Run, is_fixed, path_of, run_of, segments
+from tools.specgen.python.statements import Module, Statements, plus
+
+
+@dataclass(frozen=True)
+class Place:
+    """Source texts of the place of an error: offset, path and place in the specification."""
+
+    offset: str
+    path: str
+    spec: str
+
+    def __str__(self) -> str:
+        return f"{self.path}, {self.spec}"
 
 
 def is_bulk(model: Model, type_: Type) -> bool:
@@ -47,8 +62,12 @@ def bulk_run(model: Model, type_: Type) -> Run:
     return run_of(model, type_, type_.fields)
 
 
-class FieldReader(RunReader):
+class FieldReader(Statements):
     """Writer of the body of one parser."""
+
+    def __init__(self, module: Module, type_: Type) -> None:
+        super().__init__(module, type_)
+        self.seen: set[str] = set()
 
     def read_all(self) -> None:
         """Write every field in order."""
@@ -72,13 +91,7 @@ class FieldReader(RunReader):
             assert isinstance(peek.type, IntegerType)
             place = Place(plus("base", peek.position.value), f'"/{peek.id}"', f'"{peek.location}"')
             as_field = Field(peek.id, peek.type, peek.location, valid=peek.valid)
-            run = run_of(self.model, self.type, (as_field,))
-            with self.out.block(f"if end - base < {peek.position.value + run.size}:"):
-                self.out.line(f"raise missing({place.offset}, complete, {place})")
-            struct = self.structs.name(run.format)
-            self.out.line(
-                f"({self.local(peek.id)},) = {struct}.unpack_from(buffer, {place.offset})"
-            )
+            self._unpack(as_field, self.local(peek.id), place, "base", peek.position.value)
             self._check(as_field, self.local(peek.id), place, "pos")
 
     def _field(self, field: Field) -> None:
@@ -103,19 +116,15 @@ class FieldReader(RunReader):
             self.out.line(f"raise trailing({place.offset}, end - pos, {place})")
 
     def _array(self, field: Field, repeat: Repeat, target: str) -> None:
-        if repeat.until is not None or field.valid:
-            raise ValueError(f"{field.location}: only whole types of scalars repeat until")
         count = None if repeat.count is None else self.translator().text(repeat.count)
-        bulk = isinstance(field.type, TypeReference) and is_bulk(
-            self.model, self.model.type(field.type)
-        )
-        if bulk:
-            assert isinstance(field.type, TypeReference)
-            type_ = self.model.type(field.type)
-            size = minimum_size(self.model, type_)
+        bulk = False
+        if isinstance(field.type, TypeReference):
+            bulk = is_bulk(self.model, self.model.type(field.type))
+        if bulk and isinstance(field.type, TypeReference):
+            size = minimum_size(self.model, self.model.type(field.type))
             fit = f"(end - pos) // {size}"
             most = fit if count is None else f"min({count}, {fit})"
-            name = self._function_name(field.type, "parse_many")
+            name = self.function("parse_many", field.type)
             arguments = "".join(f", {text}" for text in self._arguments(field.type))
             self.out.line(f"{target} = {name}(buffer, pos, {most}{arguments})")
             self.out.line(f"pos += {size} * len({target})")
@@ -128,34 +137,10 @@ class FieldReader(RunReader):
         else:
             loop = f"for _ in range({count}):"
 
-        def each() -> None:
-            with self.out.block(loop):
-                self._value(field, "item", guarded=False)
-                self.out.line(f"{target}.append(item)")
-
-        if self._calls_structure(field):
-            self._with_path(field, each)
-        else:
-            each()
-
-    def _calls_structure(self, field: Field) -> bool:
-        match field.type:
-            case TypeReference():
-                return self.model.type(field.type).scalar is None
-            case SwitchType():
-                return True
-        return False
-
-    def _with_path(self, field: Field, body: Callable[[], None]) -> None:
-        """Write a handler that adds the field before the path of errors from inside."""
-        with self.out.block("try:"):
-            body()
-        with self.out.block("except KafkaSpecError as error:"):
-            path = f"/{field.id}"
-            if field.repeat:
-                path += f"/{{len({self.local(field.id)})}}"
-            self.out.line(f'error.path = f"{path}{{error.path}}"')
-            self.out.line("raise")
+        path = f"/{field.id}/{{len({target})}}"
+        with self.with_path(path, needed=self.is_structure(field)), self.out.block(loop):
+            self._value(field, "item", guarded=False)
+            self.out.line(f"{target}.append(item)")
 
     def _value(self, field: Field, target: str, *, guarded: bool = True) -> None:
         """Read one value into ``target``; ``guarded`` adds the field before paths of errors."""
@@ -169,22 +154,24 @@ class FieldReader(RunReader):
             case BytesType(size):
                 self._bytes(field, size, target, self._place(field))
             case TypeReference() if self.model.type(kind).scalar:
-                name = self._function_name(kind)
+                name = self.function("parse", kind)
                 where = self._place(field)
                 self.out.line(f"{target}, pos = {name}(buffer, pos, end, complete, {where})")
             case TypeReference() | SwitchType():
                 self._structure(field, kind, target, guarded=guarded)
-            case IntegerType():
-                run = run_of(self.model, self.type, (field,))
-                where = self._place(field)
-                with self.out.block(f"if end - pos < {run.size}:"):
-                    self.out.line(f"raise missing({where.offset}, complete, {where})")
-                struct = self.structs.name(run.format)
-                self.out.line(f"({target},) = {struct}.unpack_from(buffer, pos)")
-                self.out.line(f"pos += {run.size}")
             case _:
-                raise ValueError(f"{field.location}: bit fields are not optional and do not repeat")
+                width = self._unpack(field, target, self._place(field), "pos", 0)
+                self.out.line(f"pos += {width}")
         self._check(field, target, place, "pos")
+
+    def _unpack(self, field: Field, target: str, place: Place, base: str, offset: int) -> int:
+        """Read a number ``offset`` bytes after ``base``; return its size."""
+        run = run_of(self.model, self.type, (field,))
+        with self.out.block(f"if end - {base} < {offset + run.size}:"):
+            self.out.line(f"raise missing({place.offset}, complete, {place})")
+        struct = self.structs.name(run.format)
+        self.out.line(f"({target},) = {struct}.unpack_from(buffer, {plus(base, offset)})")
+        return run.size
 
     def _sized(self, field: Field, size: Expression, place: Place) -> None:
         """Set ``stop`` to the end of ``size`` bytes."""
@@ -211,26 +198,19 @@ class FieldReader(RunReader):
         bounded = kind.size is not None
         if kind.size is not None:
             self._sized(field, kind.size, self._place(field))
-        elif not kind.size_eos:
-            self._refuse_peeks(field, kind)
         end, complete = ("stop", "True") if bounded else ("end", "complete")
         result = f"{target}, _" if bounded or kind.size_eos else f"{target}, pos"
 
         def call(reference: TypeReference) -> None:
-            name = self._function_name(reference)
+            name = self.function("parse", reference)
             arguments = "".join(f", {text}" for text in self._arguments(reference))
             self.out.line(f"{result} = {name}(buffer, pos, {end}, {complete}{arguments})")
 
-        def body() -> None:
+        with self.with_path(f"/{field.id}", needed=guarded):
             if isinstance(kind, SwitchType):
                 self._cases(field, kind, call)
             else:
                 call(kind)
-
-        if guarded:
-            self._with_path(field, body)
-        else:
-            body()
         if bounded or kind.size_eos:
             self.out.line(f"pos = {end}")
 
@@ -255,15 +235,130 @@ class FieldReader(RunReader):
                 # The handler around this adds the path of the field.
                 self.out.line(f'raise invalid(pos, {on}, "", "{field.location}")')
 
-    def _refuse_peeks(self, field: Field, kind: TypeReference | SwitchType) -> None:
-        references = [case for _, case in kind.cases] if isinstance(kind, SwitchType) else [kind]
-        for reference in references:
-            if self.model.type(reference).peek_instances:
-                raise ValueError(f"{field.location}: a type that looks ahead needs a size (S2)")
-
-    def _function_name(self, reference: TypeReference, prefix: str = "parse") -> str:
-        module = "" if reference.spec_id == self.type.spec_id else f"{reference.spec_id}."
-        return f"{module}{prefix}_{reference.name}"
-
     def _arguments(self, reference: TypeReference) -> list[str]:
         return [self.translator().text(argument) for argument in reference.arguments]
+
+    def construct(self, type_: Type, parents: tuple[Field, ...] = ()) -> str:
+        """Return the call that makes the value from the variables."""
+        parts = [] if parents else [f"{p.id}={self.local(p.id)}" for p in type_.parameters]
+        for field in model_fields(type_):
+            if is_computed(type_, field):
+                continue
+            inner = field.type
+            if isinstance(inner, TypeReference) and parents:
+                made = self.construct(self.model.type(inner), (*parents, field))
+                parts.append(f"{field.id}={made}")
+            else:
+                parts.append(f"{field.id}={self._variable(parents, field)}")
+        return f"{self.class_of(type_)}({', '.join(parts)})"
+
+    def translator(self, value: str = "_", position: str = "pos") -> Translator:
+        """Return the translator of expressions of this type over the local variables."""
+        return Translator(
+            self.model,
+            self.type,
+            self._resolve,
+            value=value,
+            stream=Stream(position, "end", "base" if self.type.peek_instances else ""),
+        )
+
+    def _resolve(self, name: str) -> str:
+        member = self.type.members.get(name)
+        if isinstance(member, ValueInstance):
+            return f"({self.translator().text(member.value)})"
+        return self.local(name)
+
+    def _variable(self, parents: tuple[Field, ...], field: Field) -> str:
+        return self.local("_".join(step.id for step in (*parents, field)))
+
+    def _place(self, field: Field, offset: str = "pos", parents: tuple[Field, ...] = ()) -> Place:
+        if self.type.scalar:
+            return Place("start", "path", "spec")
+        path = path_of(parents, field)
+        if field.repeat:
+            return Place(
+                offset, f'f"{path}/{{len({self.local(field.id)})}}"', f'"{field.location}"'
+            )
+        return Place(offset, f'"{path}"', f'"{field.location}"')
+
+    def targets(self, run: Run) -> str:
+        """Return the variables of a run, as the left side of an assignment."""
+        listed = ", ".join(self._leaf_variable(leaf) for leaf in run.leaves)
+        return f"({listed},)" if len(run.leaves) == 1 else f"({listed})"
+
+    def _leaf_variable(self, leaf: Leaf) -> str:
+        name = self._variable(leaf.parents, leaf.fields[0])
+        return f"{name}_bits" if leaf.is_bits else name
+
+    def _run(self, run: Run) -> None:
+        with self.out.block(f"if end - pos < {run.size}:"):
+            self._short_run(run)
+        self.out.line(
+            f"{self.targets(run)} = {self.structs.name(run.format)}.unpack_from(buffer, pos)"
+        )
+        self.after_run(run)
+        self.out.line(f"pos += {run.size}")
+
+    def _short_run(self, run: Run) -> None:
+        """Write the case of a cut run: an earlier wrong field is reported before a missing one."""
+        for leaf in run.leaves[:-1]:
+            with self.out.block(f"if end - pos < {leaf.offset + leaf.size}:"):
+                self._raise_missing(leaf)
+            if self._used_in_checks(run, leaf):
+                struct = self.structs.name(f">{leaf.code}")
+                at = plus("pos", leaf.offset)
+                self.out.line(
+                    f"({self._leaf_variable(leaf)},) = {struct}.unpack_from(buffer, {at})"
+                )
+                self._after_leaf(leaf)
+        self._raise_missing(run.leaves[-1])
+
+    def _used_in_checks(self, run: Run, leaf: Leaf) -> bool:
+        if any(field.valid for field in leaf.fields):
+            return True
+        mentioned = {
+            name
+            for field in run.fields
+            if field.valid
+            for part in valid_parts(field.valid)
+            for name in names(part)
+        }
+        return bool(mentioned & {field.id for field in (*leaf.parents, *leaf.fields)})
+
+    def _raise_missing(self, leaf: Leaf) -> None:
+        place = self._place(leaf.fields[0], plus("pos", leaf.offset), leaf.parents)
+        self.out.line(f"raise missing({place.offset}, complete, {place})")
+
+    def after_run(self, run: Run, on_invalid: str = "") -> None:
+        """Write bits, checks and structures of a run whose numbers are in their variables."""
+        for leaf in run.leaves:
+            self._after_leaf(leaf, on_invalid)
+        for field in run.fields:
+            if isinstance(field.type, TypeReference):
+                made = self.construct(self.model.type(field.type), (field,))
+                self.out.line(f"{self.local(field.id)} = {made}")
+
+    def _after_leaf(self, leaf: Leaf, on_invalid: str = "") -> None:
+        if leaf.is_bits:
+            number = self._leaf_variable(leaf)
+            for field, shift, mask in leaf.shifted():
+                text = f"{number} >> {shift}" if shift else number
+                if mask.bit_length() + shift < 8 * leaf.size:
+                    shown = hex(mask) if mask > 9 else str(mask)
+                    text = f"({text}) & {shown}" if shift else f"{text} & {shown}"
+                text = f"bool({text})" if field.is_bool else text
+                self.out.line(f"{self._variable(leaf.parents, field)} = {text}")
+        for field in leaf.fields:
+            offset = plus("pos", leaf.offset)
+            place = self._place(field, offset, leaf.parents)
+            after = plus("pos", leaf.offset + leaf.size)
+            self._check(field, self._variable(leaf.parents, field), place, after, on_invalid)
+
+    def _check(
+        self, field: Field, value: str, place: Place, after: str, on_invalid: str = ""
+    ) -> None:
+        if field.valid is None:
+            return
+        for test in violated(self.translator(value, after), self.type, field):
+            with self.out.block(f"if {test}:"):
+                self.out.line(on_invalid or f"raise invalid({place.offset}, {value}, {place})")

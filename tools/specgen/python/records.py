@@ -31,9 +31,9 @@ from tools.specgen.model import (
 from tools.specgen.output import Output
 from tools.specgen.python.checks import violated
 from tools.specgen.python.expressions import Stream, Translator
-from tools.specgen.python.parse import taken_names
 from tools.specgen.python.record_meanings import Meanings, UnsupportedError
 from tools.specgen.python.runs import Names
+from tools.specgen.python.statements import taken_names
 from tools.specgen.writer import CodeWriter
 
 _HEADER = ("key", "value")

@@ -153,11 +153,9 @@ def _add_leaves(
                 bits.append(item)
                 width = sum(f.type.width for f in bits if isinstance(f.type, BitsType))
                 if width % 8 == 0:
-                    leaves.append(_bits(owner, bits, parents, width // 8, offset))
+                    code, size = _UNSIGNED[width // 8], width // 8
+                    leaves.append(Leaf(tuple(bits), owner, parents, code, size, offset))
                     bits = []
-                continue
-            case _ if bits:
-                raise ValueError(f"{item.location}: the bit fields before do not fill their bytes")
             case IntegerType(size, signed):
                 code = _CODES[size, True] if signed else _UNSIGNED[size]
                 leaves.append(Leaf((item,), owner, parents, code, size, offset))
@@ -166,16 +164,6 @@ def _add_leaves(
             case TypeReference():
                 inner = model.type(item.type)
                 _add_leaves(model, inner, inner.fields, (*parents, item), leaves)
-    if bits:
-        raise ValueError(f"{bits[0].location}: the bit fields do not fill their bytes")
-
-
-def _bits(
-    owner: Type, bits: list[Field], parents: tuple[Field, ...], size: int, offset: int
-) -> Leaf:
-    if size not in _UNSIGNED:
-        raise ValueError(f"{bits[0].location}: bit fields fill 1, 2, 4 or 8 bytes, not {size}")
-    return Leaf(tuple(bits), owner, parents, _UNSIGNED[size], size, offset)
 
 
 @dataclass
