@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kafkaspec.codecs.native.core import Column, Core
@@ -37,6 +38,11 @@ class IntegerColumn:
     """
 
     values: Buffer
+
+    @property
+    def integers(self) -> memoryview:
+        """The integers as such."""
+        return memoryview(self.values).cast("B").cast("q")
 
 
 @dataclass
@@ -135,12 +141,13 @@ class ColumnSet:
         self._data_bytes = data_bytes
         module = core.module
         self.integers, self.bytes = module.INTEGER, (module.BYTES, module.NULLABLE_BYTES)
-        self._wanted = self._closure(names)
-        self._items = [min(4 * rows, data_bytes) + 64] * self._count(module.LIST)
+        self._wanted = _closure(core, tuple(names))
+        lists, self._bytes_count = _counts(core)
+        self._items = [min(4 * rows, data_bytes) + 64] * lists
         self.outputs: list[Any] = [None] * len(core.columns)
         for column in self._wanted:
             self.outputs[column.number] = self._new(column)
-        self.state = array("q", bytes(8 * (1 + 3 * self._bytes_count + len(self._items))))
+        self.state = array("q", bytes(8 * (1 + 3 * self._bytes_count + lists)))
 
     @property
     def filled(self) -> int:
@@ -151,30 +158,6 @@ class ColumnSet:
     def capacities(self) -> tuple[int, ...]:
         """Capacity: number of rows, then number of items of each list."""
         return (self.rows, *self._items)
-
-    @property
-    def _bytes_count(self) -> int:
-        return sum(column.kind in self.bytes for column in self._core.columns.values())
-
-    def _count(self, kind: int) -> int:
-        return sum(column.kind == kind for column in self._core.columns.values())
-
-    def _closure(self, names: Sequence[str]) -> list[Column]:
-        found: dict[str, Column] = {}
-        for name in names:
-            if name not in self._core.columns:
-                known = ", ".join(self._core.columns)
-                raise ValueError(f"no column {name!r}; there are {known}")
-            column = self._core.columns[name]
-            found[name] = column
-            if column.kind == self._core.module.LIST:
-                children = self._core.children(column)
-                found |= {c.name: c for c in children if c.kind in self.bytes}
-        lists = [c for c in self._core.columns.values() if c.kind == self._core.module.LIST]
-        for column in list(found.values()):
-            if column.list >= 0:
-                found.setdefault(lists[column.list].name, lists[column.list])
-        return list(found.values())
 
     def _new(self, column: Column) -> Any:
         count = self.rows if column.list < 0 else self._items[column.list]
@@ -266,6 +249,34 @@ class ColumnSet:
             nullable = column.kind == self._core.module.NULLABLE_BYTES
             return BytesColumn(validity, main, data, used, nulls, not nullable and not last)
         return ListColumn(output, self.state[1 + 2 * self._bytes_count + column.index])
+
+
+@cache
+def _counts(core: Core) -> tuple[int, int]:
+    """Return the number of lists and of byte columns of a core."""
+    module, kinds = core.module, [column.kind for column in core.columns.values()]
+    return kinds.count(module.LIST), kinds.count(module.BYTES) + kinds.count(module.NULLABLE_BYTES)
+
+
+@cache
+def _closure(core: Core, names: tuple[str, ...]) -> list[Column]:
+    """Return the columns of these names, with the byte columns of lists, and lists of columns."""
+    module = core.module
+    found: dict[str, Column] = {}
+    for name in names:
+        if name not in core.columns:
+            known = ", ".join(core.columns)
+            raise ValueError(f"no column {name!r}; there are {known}")
+        column = core.columns[name]
+        found[name] = column
+        if column.kind == module.LIST:
+            children = core.children(column)
+            found |= {c.name: c for c in children if c.kind != module.INTEGER}
+    lists = [c for c in core.columns.values() if c.kind == module.LIST]
+    for column in list(found.values()):
+        if column.list >= 0:
+            found.setdefault(lists[column.list].name, lists[column.list])
+    return list(found.values())
 
 
 def _copy(old: Buffer, new: Buffer) -> None:

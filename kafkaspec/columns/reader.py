@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from kafkaspec import compression
 from kafkaspec.codecs.native.names import KIND, UNTIMED
 from kafkaspec.codecs.native.scan import EntryTable, scan
-from kafkaspec.columns.memory import Allocate, Columns, ColumnSet, Layout
+from kafkaspec.columns.memory import Allocate, AnyColumn, Columns, ColumnSet, Layout
 from kafkaspec.columns.names import POSITION
 from kafkaspec.columns.records import RecordColumns
 from kafkaspec.columns.wrappers import Shift, apply_shifts, open_wrapper
@@ -31,6 +31,7 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.columnar import CHUNK_BYTES
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.segment import Segment
+from kafkaspec.model import Buffer
 
 if TYPE_CHECKING:
     from kafkaspec.codecs.native.core import Core
@@ -385,3 +386,22 @@ def described(core: Core, table: EntryTable, count: int) -> array[int]:
         table.values, table.capacity, 0, count, core.roles, rules, room
     )
     return room[: number * core.module.BATCH_FIELDS]
+
+
+def decode_payload(
+    core: Core, batch: Batch, payload: Buffer, names: Sequence[str]
+) -> dict[str, AnyColumn] | None:
+    """Return columns of the records of one batch; None if the core refuses them.
+
+    Args:
+        core: the extension.
+        batch: a batch with record sets.
+        payload: its records after decompression.
+        names: names of the columns.
+    """
+    module, rows = core.module, batch.num_records or 0
+    entry = array("q", bytes(8 * module.BATCH_FIELDS))
+    entry[module.SIZE], entry[module.ROWS] = batch.size, rows
+    entry[module.PAYLOAD], entry[module.PAYLOAD_SIZE] = _ARENA, len(payload)
+    columns = ColumnSet(core, names, rows, Layout.BINARY, len(payload))
+    return columns.result() if columns.decode((batch.data, payload), entry) else None

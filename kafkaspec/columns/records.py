@@ -75,8 +75,10 @@ class RecordColumns:
                 values.extend(array("q", [_fact(batch, name)]) * count)
             elif name == SEQUENCE:
                 values.extend(batch.sequence(record.offset) for record in records)
-            else:
+            elif name in Record._fields:
                 values.extend(map(attrgetter(name), records))
+            else:
+                values.extend(array("q", [NONE]) * count)
         self._records += records
         self._untimed |= not batch.kind.has_timestamps
         self._markers |= batch.is_control

@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.memory import BytesColumn, ColumnSet, IntegerColumn, Layout
@@ -217,22 +216,7 @@ def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> Mess
     return found if found.complete else None
 
 
-def plain_rows(table: HeaderTable) -> int:
-    """Return the number of uncompressed, plain messages at the start of a table.
-
-    Plain messages have the default in each field that no conversion knows.
-    """
-    magics = table.column(MAGIC)
-    kind = KINDS[magics[0]]
-    if kind.has_record_sets:
-        return 0
-    rows = _plain(table, kind)
-    pairs = zip(magics[:rows], table.column(COMPRESSION)[:rows], strict=True)
-    alike = (magics[0], 0)
-    return next((row for row, pair in enumerate(pairs) if pair != alike), rows)
-
-
-def _plain(table: HeaderTable, kind: EntryKind) -> int:
+def _plain(table: EntryTable, kind: EntryKind) -> int:
     """Return how many entries have the default in each field that no conversion knows."""
     rows = table.count
     for field in own_fields(kind).header:
@@ -246,7 +230,7 @@ def _plain(table: HeaderTable, kind: EntryKind) -> int:
 
 def _integers(column: object) -> memoryview:
     assert isinstance(column, IntegerColumn)
-    return memoryview(column.values).cast("B").cast("q")
+    return column.integers
 
 
 def _bytes(column: object) -> BytesColumn:

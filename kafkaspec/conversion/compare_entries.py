@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
+from kafkaspec import compression as compressions
+from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import TimestampType
-from kafkaspec.codecs import Codec
-from kafkaspec.conversion.columns import plain_rows
+from kafkaspec.codecs import Codec, HeaderTable
+from kafkaspec.codecs.native.core import Core
+from kafkaspec.columns.memory import Columns, IntegerColumn, Layout
+from kafkaspec.columns.names import (
+    BATCH_MAGIC,
+    BATCH_POSITION,
+    BATCH_SIZE,
+    OF_BATCH,
+    POSITION,
+    SIZE,
+)
+from kafkaspec.columns.reader import Reader, Wanted
 from kafkaspec.conversion.fields import (
     carried,
     carried_record,
+    default_columns,
     header_names,
     header_values,
+    holds_only,
     message_values,
     own_fields,
     record_values,
@@ -24,6 +38,7 @@ from kafkaspec.conversion.report import Comparison
 from kafkaspec.conversion.sides import Sides
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
@@ -31,7 +46,27 @@ from kafkaspec.model import Buffer
 from kafkaspec.writing.editing import changed
 
 _AT_ONCE: Final = 1 << 14
-"""Number of messages to compare at once."""
+"""Most headers in a table."""
+
+
+class _Entry(NamedTuple):
+    """An entry, for the comparison.
+
+    Attributes:
+        kind: its format.
+        base_offset: first offset.
+        num_records: number of records.
+        compression: compression of the payload.
+        payload: stored bytes of the records.
+        values: fields that do not follow from others, in the order of ``_stored``.
+    """
+
+    kind: EntryKind
+    base_offset: int
+    num_records: int
+    compression: int
+    payload: Buffer
+    values: tuple[Any, ...]
 
 
 def compare_entries(sides: Sides, result: Comparison) -> bool:
@@ -48,60 +83,107 @@ def compare_entries(sides: Sides, result: Comparison) -> bool:
     if sides.choices.batch_bytes is not None:
         return False
     try:
-        target = sides.target().batches()
-        for batch in chain.from_iterable(part.batches() for part in sides.source()):
-            kind = sides.kind or batch.kind
-            if kind is not batch.kind or not kind.has_record_sets:
+        target = chain.from_iterable(map(_entries, sides.target().segments_from(None)))
+        for entry in chain.from_iterable(map(_entries, sides.source())):
+            if entry is None or (sides.kind or entry.kind) is not entry.kind:
                 return False
             made = next(target, None)
-            if made is None or made.kind is not kind or not _same_payload(batch, made):
+            if made is None or made.kind is not entry.kind or not _same_payload(entry, made, sides):
                 return False
-            _compare_headers(sides, result, batch, made)
-            result.records += batch.num_records or 0
+            _compare_headers(sides, result, entry, made)
+            result.records += entry.num_records
         return next(target, None) is None
     except KafkaSpecError:
         return False  # the comparison of records reports where and why
 
 
-def _same_payload(batch: Batch, made: Batch) -> bool:
-    if batch.num_records != made.num_records:
+def _entries(segment: Segment) -> Iterator[_Entry | None]:
+    """Yield the batches of a segment, from columns of their headers if possible; None ends them."""
+    position, cursor = 0, segment.cursor()
+    while position < segment.size:
+        segment.check()
+        buffer, start = segment.around(cursor, position)
+        table = segment.codec.scan(buffer, position - start, capacity=_AT_ONCE)
+        kind = None if table is None else KINDS[table.column(names.MAGIC)[0]]
+        if kind is not None and not kind.has_record_sets:
+            yield None
+            return
+        columns = None if table is None or kind is None else _columns(table, kind)
+        if columns is not None and kind is not None:
+            for magic, at, size, first, count, codec, place, length, *values in columns:
+                if magic != kind.magic:
+                    break
+                payload = buffer[place : place + length]
+                yield _Entry(kind, first, count, codec, payload, tuple(values))
+                position = start + at + size
+            continue
+        for batch in segment.batches(position):
+            read = attrgetter(*_stored(batch.kind))
+            if not batch.kind.has_record_sets:
+                yield None
+                return
+            position = batch.end
+            yield _Entry(
+                batch.kind,
+                batch.base_offset,
+                batch.num_records or 0,
+                batch.compression,
+                batch.payload or b"",
+                read(batch.message),
+            )
+        return
+
+
+def _columns(table: HeaderTable, kind: EntryKind) -> Iterator[tuple[Any, ...]] | None:
+    """Return the rows of a table that ``_entries`` needs; None if a field is no number."""
+    if any(field.optional for field in LAYOUTS[kind.key].fields):
+        return None
+    place = f"{kind.payload}.{POSITION}", f"{kind.payload}.{SIZE}"
+    known = (names.MAGIC, POSITION, SIZE, names.BASE_OFFSET, kind.count, names.COMPRESSION, *place)
+    try:
+        return zip(*map(table.column, (*known, *_stored(kind))), strict=True)
+    except (KeyError, ValueError):
+        return None
+
+
+@cache
+def _stored(kind: EntryKind) -> tuple[str, ...]:
+    """Return the names of all fields of a header that do not follow from others."""
+    return tuple(name for name in header_names(kind) if name != kind.payload)
+
+
+def _same_payload(entry: _Entry, made: _Entry, sides: Sides) -> bool:
+    if entry.num_records != made.num_records:
         return False
-    if batch.compression == made.compression and _bytes(batch.payload) == _bytes(made.payload):
+    one, other = bytes(entry.payload), bytes(made.payload)  # compared faster than views
+    if entry.compression == made.compression and one == other:
         return True
-    return batch.num_records != 0 and _bytes(batch.decompressed()) == _bytes(made.decompressed())
+    return entry.num_records != 0 and _unpacked(entry, one, sides) == _unpacked(made, other, sides)
 
 
-def _bytes(payload: Buffer | None) -> bytes:
-    """Return whether both are equal. Bytes are compared at once, views item by item."""
-    return bytes(payload or b"")
+def _unpacked(entry: _Entry, payload: bytes, sides: Sides) -> bytes:
+    if not entry.compression:
+        return payload
+    magic = entry.kind.magic
+    return compressions.decompress(entry.compression, payload, magic=magic, **sides.bound)
 
 
-def _compare_headers(sides: Sides, result: Comparison, batch: Batch, made: Batch) -> None:
-    kind = batch.kind
-    base_offset = batch.base_offset + sides.shift
+def _compare_headers(sides: Sides, result: Comparison, entry: _Entry, made: _Entry) -> None:
+    base_offset = entry.base_offset + sides.shift
     if sides.first is not None:
         base_offset = sides.first + result.records
     if made.base_offset != base_offset:
-        result.differ(f"offset {batch.base_offset} became {made.base_offset}")
-    read, fields = _stored(kind)
-    before, after = read(batch.message), read(made.message)
-    if before == after:
+        result.differ(f"offset {entry.base_offset} became {made.base_offset}")
+    if entry.values == made.values:
         return
     free = {names.COMPRESSION}
     if sides.choices.leader_epoch is not None:
         free.add(names.LEADER_EPOCH)
-    for name, one, other in zip(fields, before, after, strict=True):
+    for name, one, other in zip(_stored(entry.kind), entry.values, made.values, strict=True):
         if one != other and name not in free:
             result.differ(
-                f"{name} of the batch with offset {batch.base_offset}: {one!r} became {other!r}"
+                f"{name} of the batch with offset {entry.base_offset}: {one!r} became {other!r}"
             )
-
-
-@cache
-def _stored(kind: EntryKind) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[str, ...]]:
-    """Return a getter of all fields of a header that do not follow from others, and their names."""
-    fields = tuple(name for name in header_names(kind) if name != kind.payload)
-    return attrgetter(*fields), fields
 
 
 # -- fields that no conversion knows ---------------------------------------------------------------
@@ -171,33 +253,60 @@ def _runs(
         high: first offset that was not taken.
         control: whether control records were taken.
     """
-    position = 0
-    cursor = segment.cursor()
 
     def taken(offset: int) -> bool:
         return (low is None or offset >= low) and (high is None or offset < high)
 
-    while position < segment.size:
-        buffer, start = segment.around(cursor, position)
-        table = segment.codec.scan(buffer, position - start, capacity=_AT_ONCE)
-        rows = 0 if table is None else plain_rows(table)
-        if table is not None and rows:
-            offsets = [offset for offset in table.column(names.OFFSET)[:rows] if taken(offset)]
-            if offsets:
-                yield _Run(len(offsets), {}, offsets[0])
-            last = rows - 1
-            position = start + table.column("position")[last] + table.column("size")[last]
+    core = segment.codec.core
+    if core is None:
+        parts: Iterable[tuple[int, int, _Run | None]] = [(0, segment.size, None)]
+    else:
+        wanted = Wanted(start_offset=low, end_offset=high, include_control=control)
+        reader = Reader(segment, _names(core), wanted, layout=Layout.BINARY)
+        parts = (_part(core, columns) for columns in reader)
+    for start, end, run in parts:
+        if run is not None:
+            yield run
             continue
-        end = position
-        for batch in segment.batches(position):
-            end = batch.end
+        for batch in segment.batches(start):
             if control or not batch.is_control:
                 yield from _runs_of(batch, target or batch.kind, taken, segment.codec)
-            if not batch.kind.has_record_sets:
+            if batch.end >= end:
                 break
-        if end == position:
-            return
-        position = end
+
+
+_COLUMNS: Final = (
+    names.OFFSET, BATCH_POSITION, BATCH_SIZE, BATCH_MAGIC, OF_BATCH + names.COMPRESSION,
+    OF_BATCH + names.TIMESTAMP_TYPE, OF_BATCH + names.HAS_DELETE_HORIZON,
+)  # fmt: skip
+
+
+@cache
+def _names(core: Core) -> tuple[str, ...]:
+    """Return the columns that show whether records have fields to compare one by one."""
+    own = (name for kind in KINDS.values() for name in default_columns(core, kind) or ())
+    return tuple(dict.fromkeys((*_COLUMNS, *own)))
+
+
+def _part(core: Core, found: Columns) -> tuple[int, int, _Run | None]:
+    """Return the entries of some columns, and their run if all have nothing but defaults."""
+    columns, rows = found.columns, found.rows
+    offset, position, size, magic = (_integers(columns[name]) for name in _COLUMNS[:4])
+    last = rows - 1
+    place = found.start + position[0], found.start + position[last] + size[last]
+    kind = KINDS[magic[0]]
+    expected = default_columns(core, kind)
+    if expected is None or found.cut:
+        return *place, None
+    # Wrappers, other times under the append time, and delete horizons are compared one by one.
+    flags = _COLUMNS[5:] if kind.has_record_sets else _COLUMNS[4:5]
+    wanted = {BATCH_MAGIC: kind.magic, **dict.fromkeys(flags, 0), **expected}
+    return *place, _Run(rows, {}, offset[0]) if holds_only(core, columns, rows, wanted) else None
+
+
+def _integers(column: object) -> memoryview:
+    assert isinstance(column, IntegerColumn)
+    return column.integers
 
 
 def _runs_of(
@@ -227,12 +336,12 @@ def _runs_of(
         if appended:
             message = changed(message, {names.TIMESTAMP_TYPE: TimestampType.CREATE_TIME})
         payload = batch.decompressed()
-        records = codec.decode_records(message, payload)
-        found = record_values(message, batch.kind, payload, records, codec)
+        found = record_values(batch, message, payload, codec)
         hidden = appended and target.has_record_sets
         if whole and found is None and not hidden:
-            yield _Run(len(records), shared, batch.base_offset)
+            yield _Run(batch.num_records, shared, batch.base_offset)
             return
+        records = codec.decode_records(message, payload)
         own = found or [{}] * len(records)
     for record, some in zip(records, own, strict=True):
         if taken(record.offset):

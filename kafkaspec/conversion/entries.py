@@ -334,7 +334,7 @@ class EntryConverter:
         payload = batch.decompressed(limit)
         origin = Origin(batch.file, batch.payload_position, batch.is_compressed, batch.payload_path)
         records = self._codec.decode_records(message, payload, origin=origin)
-        own = record_values(message, batch.kind, payload, records, self._codec)
+        own = record_values(batch, message, payload, self._codec)
         if appended and not kind.has_record_sets:
             records = [record._replace(timestamp=batch.max_timestamp) for record in records]
         return records, own

@@ -7,8 +7,8 @@ that have their default value are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from operator import attrgetter
 from typing import Any, Final
@@ -16,9 +16,13 @@ from typing import Any, Final
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model import model_class
 from kafkaspec.codecs import Codec
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.codecs.native.core import Core
+from kafkaspec.columns.memory import AnyColumn, BytesColumn, IntegerColumn, ListColumn
+from kafkaspec.columns.names import OF_BATCH
+from kafkaspec.columns.reader import decode_payload
 from kafkaspec.layout import EntryKind, FieldLayout, Form, Kind, names
 from kafkaspec.layout.kinds import KINDS, record_classes
+from kafkaspec.log.batch import Batch
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.model import Buffer, Record
 
@@ -158,28 +162,23 @@ def carried(values: Values, source: EntryKind, target: EntryKind) -> Values:
 
 
 def record_values(
-    header: Any, kind: EntryKind, payload: Buffer, records: Sequence[Record], codec: Codec
+    batch: Batch, header: Any, payload: Buffer, codec: Codec
 ) -> list[RecordValues] | None:
     """Return the fields of the records of a record set that ``Record`` does not have.
 
     Args:
-        header: header of the batch with which the records were decoded.
-        kind: kind of the batch.
-        payload: decompressed records of the batch.
-        records: the same records, decoded.
-        codec: reads and writes records.
+        batch: a batch with record sets.
+        header: its header, with which the records are decoded.
+        payload: its decompressed records.
+        codec: reads records.
 
     Returns:
         For each record its fields that are not default; None if no record has any.
     """
+    kind = batch.kind
     own = own_fields(kind).record
-    if not own or not records:
+    if not own or _all_default(batch, payload, codec.core):
         return None
-    try:  # records that say it all are written as the same bytes; views compare one by one
-        if codec.encode_records(header, records) == bytes(payload):
-            return None
-    except KafkaSpecError:
-        pass
     record_set, _ = codec.parse(kind.record_set, payload, parameters=(header,), complete=True)
     read = _reader(tuple(field for field in own if not _is_of_headers(field.name)))
     inner = [field for field in own if _is_of_headers(field.name)]
@@ -192,6 +191,73 @@ def record_values(
                 values[field.name] = [_kept(value) for value in column]
         found.append(values)
     return found if any(found) else None
+
+
+def _all_default(batch: Batch, payload: Buffer, core: Core | None) -> bool:
+    """Return whether columns show that all these fields of the records have their default."""
+    expected = None if core is None else _record_columns(core, batch.kind)
+    if core is None or expected is None:
+        return False
+    columns = decode_payload(core, batch, payload, tuple(expected))
+    return columns is not None and holds_only(core, columns, batch.num_records or 0, expected)
+
+
+@cache
+def default_columns(core: Core, kind: EntryKind) -> dict[str, Any] | None:
+    """Return the columns of all fields that no conversion knows, with their defaults.
+
+    Returns:
+        None if there is such a field without a column or without a default.
+    """
+    header = _columns_of(core, own_fields(kind).header, OF_BATCH)
+    record = _record_columns(core, kind) if kind.has_record_sets else {}
+    return None if header is None or record is None else header | record
+
+
+@cache
+def _record_columns(core: Core, kind: EntryKind) -> dict[str, Any] | None:
+    return _columns_of(core, own_fields(kind).record, "")
+
+
+def _columns_of(core: Core, own: Iterable[OwnField], prefix: str) -> dict[str, Any] | None:
+    found: dict[str, Any] = {}
+    for field in own:
+        name = prefix + field.name
+        columns = {name: field.default} if name in core.columns else {}
+        if not columns and is_dataclass(field.default):
+            inner = [item for item in core.columns if item.startswith(f"{name}.")]
+            columns = {
+                item: attrgetter(item.removeprefix(f"{name}."))(field.default) for item in inner
+            }
+        if not columns or not all(isinstance(item, int | bytes) for item in columns.values()):
+            return None
+        found |= columns
+    return found
+
+
+def holds_only(
+    core: Core, columns: Mapping[str, AnyColumn], rows: int, expected: Mapping[str, Any]
+) -> bool:
+    """Return whether each value of some columns is the one expected there."""
+    for name, value in expected.items():
+        column, count = columns.get(name), rows
+        if column is None:  # a part of a list
+            outer, _, inner = name.rpartition(".")
+            lists = columns[outer]
+            assert isinstance(lists, ListColumn)
+            column, count = lists.children[inner], lists.items
+        if isinstance(column, IntegerColumn):
+            if core.module.count(column.values, count, int(value)) != count:
+                return False
+            continue
+        assert isinstance(column, BytesColumn)
+        data = bytes(memoryview(column.data or b"").cast("B")[: column.data_size])
+        ends = memoryview(column.main).cast("B").cast("i")[: count + 1]
+        if column.nulls or data != value * count:
+            return False
+        if list(ends) != [row * len(value) for row in range(count + 1)]:
+            return False
+    return True
 
 
 def message_values(batch: LegacyBatch) -> list[RecordValues] | None:

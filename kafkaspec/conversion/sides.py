@@ -87,9 +87,11 @@ class Sides:
 
     def target(self) -> Partition:
         """Return the partition of the output."""
-        return Partition(self._conversion.result.target, codec=self._codec, **self._bound())
+        return Partition(self._conversion.result.target, codec=self._codec, **self.bound)
 
-    def _bound(self) -> dict[str, int]:
+    @property
+    def bound(self) -> dict[str, int]:
+        """The option that limits the size of a decompressed batch."""
         most = self.choices.max_output
         return {} if most is None else {"max_output": most}
 
