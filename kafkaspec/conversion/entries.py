@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from operator import attrgetter
+from typing import Final
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
@@ -36,6 +38,8 @@ from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
 from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.editing import changed
+
+_HEADERS: Final = attrgetter(names.HEADERS)
 
 
 class EntryConverter:
@@ -302,10 +306,10 @@ class EntryConverter:
         if self.offsets.renumbers:
             self._count_sequences(batch, old)
             self.offsets.next += len(new)
-        if not kind.has_headers:
-            new = [Record(r.offset, r.timestamp, r.key, r.value) for r in new]
+        if not kind.has_headers and any(map(_HEADERS, new)):
+            new = [Record(*record[:-1]) for record in new]
         if not kind.has_timestamps:
-            new = [record._replace(timestamp=NO_TIMESTAMP) for record in new]
+            new = [Record(record.offset, NO_TIMESTAMP, *record[2:]) for record in new]
         return Draft(
             traits=traits,
             records=new,
@@ -386,7 +390,7 @@ class EntryConverter:
     def _moved(self, records: list[Record], batch: Batch) -> list[Record]:
         if self.offsets.renumbers:
             first = self.offsets.next
-            return [record._replace(offset=first + i) for i, record in enumerate(records)]
+            return [Record(offset, *record[1:]) for offset, record in enumerate(records, first)]
         if not self.offsets.shift:
             return records
         return [
@@ -406,7 +410,7 @@ class EntryConverter:
             if timed:
                 add(Loss.TIMESTAMPS, batches=1, records=timed)
         if not kind.has_headers:
-            with_headers = sum(bool(record.headers) for record in records)
+            with_headers = sum(map(bool, map(_HEADERS, records)))
             if with_headers:
                 add(Loss.HEADERS, batches=1, records=with_headers)
         if batch.producer_id != NONE and not kind.has_producers:
