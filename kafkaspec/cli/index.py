@@ -136,8 +136,10 @@ def _as_text(report: RebuildReport) -> None:
     for (comparison, kind, why), count in sorted(reasons.items()):
         console.print(f"{comparison} ({count_text(count, f'{kind} file')}): {why}")
     for segment in report.segments:
-        for text in filter(None, (segment.error and str(segment.error), segment.note)):
-            console.print(f"{segment.path}: {text}")
+        if segment.error is not None:
+            console.print(str(segment.error))
+        if segment.note:
+            console.print(f"{segment.path}: {segment.note}")
     totals = Counter(str(file.comparison) for file in report.files)
     parts = ", ".join(f"{count:,} {name}" for name, count in sorted(totals.items()))
     made = sum(1 for file in report.files if file.comparison != "not_made")
