@@ -28,7 +28,7 @@ from kafkaspec.model import Record
 
 _FULL = 16 * MIB
 _KEPT = "`convert`, batches kept"
-_MADE = "`convert`, records put in batches anew"
+_MADE = "`convert`, records put into new batches"
 _CHECKED = f"{_KEPT}, result verified"
 _PLANS: dict[str, dict[str, Any]] = {
     _KEPT: {"check": False},
