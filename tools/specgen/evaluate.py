@@ -9,18 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tools.specgen.expression import (
-    Attribute,
-    Binary,
-    Bool,
-    EnumMember,
-    Expression,
-    Index,
-    Int,
-    Name,
-    Ternary,
-    Unary,
-)
+from tools.specgen import expression as ex
 from tools.specgen.model import Valid
 
 
@@ -54,7 +43,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def evaluate(expression: Expression, names: Mapping[str, Any]) -> Any:
+def evaluate(expression: ex.Expression, names: Mapping[str, Any]) -> Any:
     """Return the value of ``expression``.
 
     Args:
@@ -66,25 +55,25 @@ def evaluate(expression: Expression, names: Mapping[str, Any]) -> Any:
         UnknownNameError: a name is not in ``names``.
     """
     match expression:
-        case Int(value) | Bool(value):
+        case ex.Int(value) | ex.Bool(value):
             return value
-        case Name(name):
+        case ex.Name(name):
             return _look_up(names, name)
-        case EnumMember(enum, member):
+        case ex.EnumMember(enum, member):
             return _look_up(names, f"{enum}::{member}")
-        case Attribute(inner, name):
+        case ex.Attribute(inner, name):
             return _attribute(evaluate(inner, names), name)
-        case Index(inner, index):
+        case ex.Index(inner, index):
             return evaluate(inner, names)[evaluate(index, names)]
-        case Ternary(condition, then, otherwise):
+        case ex.Ternary(condition, then, otherwise):
             return evaluate(then if evaluate(condition, names) else otherwise, names)
-        case Unary(operator, operand):
+        case ex.Unary(operator, operand):
             return _unary(operator, evaluate(operand, names))
-        case Binary("and", left, right):
+        case ex.Binary("and", left, right):
             return bool(evaluate(left, names)) and bool(evaluate(right, names))
-        case Binary("or", left, right):
+        case ex.Binary("or", left, right):
             return bool(evaluate(left, names)) or bool(evaluate(right, names))
-        case Binary(operator, left, right):
+        case ex.Binary(operator, left, right):
             return _BINARY[operator](evaluate(left, names), evaluate(right, names))
 
 

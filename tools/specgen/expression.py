@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
-from lark import Lark, Token, Transformer, UnexpectedInput
+from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 
 
@@ -137,47 +137,39 @@ ID: /[A-Za-z_][A-Za-z0-9_]*/
 """
 
 
+@v_args(inline=True)
 class _Build(Transformer[Token, Expression]):
     """Turns lark's tree into ours; one method for each alias of the grammar."""
 
-    def number(self, items: list[Token]) -> Expression:
-        return Int(int(items[0].replace("_", ""), 0))
+    index, ternary = Index, Ternary
 
-    def true(self, _items: list[Token]) -> Expression:
+    def number(self, text: Token) -> Expression:
+        return Int(int(text.replace("_", ""), 0))
+
+    def true(self) -> Expression:
         return Bool(True)
 
-    def false(self, _items: list[Token]) -> Expression:
+    def false(self) -> Expression:
         return Bool(False)
 
-    def name(self, items: list[Token]) -> Expression:
-        return Name(str(items[0]))
+    def name(self, name: Token) -> Expression:
+        return Name(str(name))
 
-    def enum_member(self, items: list[Token]) -> Expression:
-        return EnumMember(str(items[0]), str(items[1]))
+    def enum_member(self, enum: Token, member: Token) -> Expression:
+        return EnumMember(str(enum), str(member))
 
-    def attribute(self, items: list[Expression | Token]) -> Expression:
-        return Attribute(_node(items[0]), str(items[1]))
+    def attribute(self, value: Expression, name: Token) -> Expression:
+        return Attribute(value, str(name))
 
-    def index(self, items: list[Expression | Token]) -> Expression:
-        return Index(_node(items[0]), _node(items[1]))
-
-    def wide(self, items: list[Expression | Token]) -> Expression:
+    def wide(self, value: Expression, _cast: Token) -> Expression:
         # The compiler would compute in 32 bits here, for example in Java. Our codecs never do.
-        return _node(items[0])
+        return value
 
-    def unary(self, items: list[Expression | Token]) -> Expression:
-        return Unary(str(items[0]), _node(items[1]))
+    def unary(self, operator: Token, operand: Expression) -> Expression:
+        return Unary(str(operator), operand)
 
-    def binary(self, items: list[Expression | Token]) -> Expression:
-        return Binary(str(items[1]), _node(items[0]), _node(items[2]))
-
-    def ternary(self, items: list[Expression | Token]) -> Expression:
-        return Ternary(_node(items[0]), _node(items[1]), _node(items[2]))
-
-
-def _node(item: Expression | Token) -> Expression:
-    assert not isinstance(item, Token)
-    return item
+    def binary(self, left: Expression, operator: Token, right: Expression) -> Expression:
+        return Binary(str(operator), left, right)
 
 
 @lru_cache(maxsize=1)
@@ -216,20 +208,31 @@ def shown(value: object) -> str:
 def _depth(expression: Expression) -> int:
     level, depth = [expression], 0
     while level:
-        level = [part for node in level for part in _parts(node)]
+        level = [part for node in level for part in parts(node)]
         depth += 1
     return depth
 
 
-def _parts(expression: Expression) -> list[Expression]:
+def parts(expression: Expression) -> list[Expression]:
+    """Return the expressions directly inside."""
     values = (getattr(expression, field.name) for field in fields(expression))
     return [value for value in values if isinstance(value, Expression)]
+
+
+def rebuild(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Return the node with each part changed."""
+    changed: dict[str, Any] = {
+        field.name: change(part)
+        for field in fields(expression)
+        if isinstance(part := getattr(expression, field.name), Expression)
+    }
+    return replace(expression, **changed) if changed else expression
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
     """Yield the node and all nodes below it, parents first."""
     yield expression
-    for part in _parts(expression):
+    for part in parts(expression):
         yield from walk(part)
 
 
@@ -241,13 +244,13 @@ def names(expression: Expression) -> frozenset[str]:
 def dotted(expression: Expression) -> Iterator[str]:
     """Yield dotted names in an expression, ``batch.attributes.compression``."""
     for node in walk(expression):
-        parts: list[str] = []
+        ids: list[str] = []
         inner: Expression = node
         while isinstance(inner, Attribute):
-            parts.insert(0, inner.name)
+            ids.insert(0, inner.name)
             inner = inner.value
         if isinstance(inner, Name):
-            yield ".".join([inner.id, *parts])
+            yield ".".join([inner.id, *ids])
 
 
 def literal(expression: Expression | None) -> int | None:
@@ -264,9 +267,4 @@ def rename(expression: Expression, make: Callable[[str], Expression]) -> Express
     """Return the expression with each plain name replaced."""
     if isinstance(expression, Name):
         return make(expression.id)
-    changed: dict[str, Any] = {
-        field.name: rename(part, make)
-        for field in fields(expression)
-        if isinstance(part := getattr(expression, field.name), Expression)
-    }
-    return replace(expression, **changed) if changed else expression
+    return rebuild(expression, lambda part: rename(part, make))

@@ -373,6 +373,11 @@ class Model:
         key = reference if isinstance(reference, str) else f"{reference.spec_id}.{reference.name}"
         return self._types[key]
 
+    def inner(self, member: Field | Parameter) -> Type:
+        """Return the type of a member that refers to one."""
+        assert isinstance(member.type, TypeReference)
+        return self.type(member.type)
+
     def has_type(self, reference: TypeReference) -> bool:
         """Return whether the reference means a known type."""
         return f"{reference.spec_id}.{reference.name}" in self._types

@@ -9,14 +9,15 @@ from contextlib import contextmanager
 class CodeWriter:
     """Collector of lines; indentation is a context, never a bare step in or out."""
 
-    def __init__(self, indent: str = "    ") -> None:
-        self._indent = indent
+    test = "if {}:"
+
+    def __init__(self) -> None:
         self._depth = 0
         self._lines: list[str] = []
 
     def line(self, text: str = "") -> None:
         """Add one line at the current depth; an empty line gets no blanks."""
-        self._lines.append(self._indent * self._depth + text if text else "")
+        self._lines.append("    " * self._depth + text if text else "")
 
     def lines(self, *texts: str) -> None:
         """Add several lines."""
@@ -41,6 +42,17 @@ class CodeWriter:
         if tail:
             self.line(tail)
 
+    def when(self, test: str, statement: str) -> None:
+        """Add a statement that runs if a test is true."""
+        with self.block(self.test.format(test)):
+            self.line(statement)
+
     def text(self) -> str:
         """Return all lines so far, with a final newline."""
         return "\n".join(self._lines) + "\n"
+
+
+class CWriter(CodeWriter):
+    """Collector of lines of C."""
+
+    test = "if ({})"

@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from tools.specgen.expression import (
-    LEFT,
-    Attribute,
-    Binary,
-    Bool,
-    EnumMember,
-    Expression,
-    Index,
-    Int,
-    Name,
-    Ternary,
-    Unary,
-    literal,
-)
+from tools.specgen import expression as ex
 from tools.specgen.facts.sizes import fixed_size, minimum_size
 from tools.specgen.model import (
     BitsType,
@@ -38,35 +23,35 @@ _PRECEDENCE = {
     "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
 }  # fmt: skip
 _BIT_OPERATORS = {"|", "^", "&", "<<", ">>"}
-_AT_END = Attribute(Name("_io"), "eof")
+_AT_END = ex.Attribute(ex.Name("_io"), "eof")
 _VARINT_BYTES = {Scalar.VARINT32: 5, Scalar.UNSIGNED_VARINT32: 5, Scalar.VARINT64: 10}
 
 
-def expression_text(expression: Expression, precedence: int = 0) -> str:
+def expression_text(expression: ex.Expression, precedence: int = 0) -> str:
     """Return the expression as one would write it."""
     match expression:
-        case Int(value):
+        case ex.Int(value):
             return hex(value) if value > 255 else str(value)
-        case Bool(value):
+        case ex.Bool(value):
             return "true" if value else "false"
-        case Name(name):
+        case ex.Name(name):
             return name
-        case EnumMember(_, member):
+        case ex.EnumMember(_, member):
             return member
-        case Attribute(inner, name):
+        case ex.Attribute(inner, name):
             return f"{expression_text(inner, 12)}.{name}"
-        case Index(inner, index):
+        case ex.Index(inner, index):
             return f"{expression_text(inner, 12)}[{expression_text(index)}]"
-        case Unary(operator, operand):
+        case ex.Unary(operator, operand):
             blank = " " if operator == "not" else ""
             return f"{operator}{blank}{expression_text(operand, 11)}"
-        case Ternary(condition, then, otherwise):
+        case ex.Ternary(condition, then, otherwise):
             text = (
                 f"{expression_text(condition, 1)} ? {expression_text(then)}"
                 f" : {expression_text(otherwise)}"
             )
             return f"({text})" if precedence else text
-        case Binary(operator, left, right):
+        case ex.Binary(operator, left, right):
             own = _PRECEDENCE[operator]
             if operator in _BIT_OPERATORS:
                 # Few remember the precedence of these.
@@ -77,39 +62,27 @@ def expression_text(expression: Expression, precedence: int = 0) -> str:
             return f"({text})" if own < precedence else text
 
 
-def _bit_operand(operand: Expression, operator: str, *, right: bool) -> str:
-    bare = not isinstance(operand, Binary | Ternary)
-    same = isinstance(operand, Binary) and operand.operator == operator and not right
+def _bit_operand(operand: ex.Expression, operator: str, *, right: bool) -> str:
+    bare = not isinstance(operand, ex.Binary | ex.Ternary)
+    same = isinstance(operand, ex.Binary) and operand.operator == operator and not right
     return expression_text(operand, 11 if bare else 0 if same else 99)
 
 
-def plain(expression: Expression, subject: str) -> Expression:
+def plain(expression: ex.Expression, subject: str) -> ex.Expression:
     """Return the expression in the reader's terms: ``_`` by its name, no ``.value``, no ``_io``."""
-    if expression == LEFT:
-        return Name("bytes_left")
+    if expression == ex.LEFT:
+        return ex.Name("bytes_left")
     if expression == _AT_END:
-        return Name("at_end")
+        return ex.Name("at_end")
     match expression:
-        case Name("_"):
-            return Name(subject)
-        case Attribute(inner, "value"):
+        case ex.Name("_"):
+            return ex.Name(subject)
+        case ex.Attribute(inner, "value"):
             return plain(inner, subject)
-        case Attribute(inner, name):
-            return Attribute(plain(inner, subject), name)
-        case Unary():
-            return replace(expression, operand=plain(expression.operand, subject))
-        case Binary():
-            return replace(
-                expression,
-                left=plain(expression.left, subject),
-                right=plain(expression.right, subject),
-            )
-        case Ternary(condition, then, otherwise):
-            return Ternary(*(plain(part, subject) for part in (condition, then, otherwise)))
-    return expression
+    return ex.rebuild(expression, lambda part: plain(part, subject))
 
 
-def code(expression: Expression, subject: str = "") -> str:
+def code(expression: ex.Expression, subject: str = "") -> str:
     """Return the expression as Markdown code, safe inside a table."""
     return f"`{expression_text(plain(expression, subject))}`".replace("|", "\\|")
 
@@ -214,8 +187,8 @@ def valid_text(valid: Valid | None, subject: str) -> str:
     return "values of the enumeration" if valid.in_enum else ""
 
 
-def _bound(expression: Expression) -> str:
-    value = literal(expression)
+def _bound(expression: ex.Expression) -> str:
+    value = ex.literal(expression)
     return str(value) if value is not None else code(expression)
 
 

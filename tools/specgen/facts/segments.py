@@ -67,9 +67,7 @@ def resolved(model: Model, reference: TypeReference) -> Type:
     """Return the structure that a reference shows; for a frame, the structure inside it."""
     type_ = model.type(reference)
     while type_.is_frame:
-        body = type_.fields[1].type
-        assert isinstance(body, TypeReference)
-        type_ = model.type(body)
+        type_ = model.inner(type_.fields[1])
     return type_
 
 
@@ -133,6 +131,11 @@ class Batch:
         """The repeated field of the record set."""
         return next(field for field in self.record_set.fields if field.repeat is not None)
 
+    def record(self, model: Model) -> Type:
+        """Return the structure of a record."""
+        assert isinstance(self.items.type, TypeReference)
+        return resolved(model, self.items.type)
+
 
 @dataclass(frozen=True)
 class Segment:
@@ -144,29 +147,22 @@ class Segment:
     @cached_property
     def entry(self) -> Type:
         """The type that is repeated."""
-        reference = self.type.fields[0].type
-        assert isinstance(reference, TypeReference)
-        return self.model.type(reference)
+        return self.model.inner(self.type.fields[0])
 
     @cached_property
     def body(self) -> Field:
         """The field of the entry that holds the choice."""
-        return next(field for field in self.entry.fields if field.id == self.length.derive_first)
+        return self.entry.fields[-1]
 
     @cached_property
-    def length(self) -> _Length:
+    def length(self) -> Field:
         """The field of the entry that is the size of the body."""
-        for field in self.entry.fields:
-            if field.derive is not None and field.derive.function is DeriveFunction.LEN:
-                return _Length(field, field.derive.first)
-        raise ValueError(f"{self.entry.location}: nothing says how long an entry is")
+        return next(field for field in self.entry.fields if _is_length(field, self.body))
 
     @cached_property
     def choice(self) -> Type:
         """The type that chooses."""
-        reference = self.body.type
-        assert isinstance(reference, TypeReference)
-        return self.model.type(reference)
+        return self.model.inner(self.body)
 
     @cached_property
     def switch(self) -> SwitchType:
@@ -227,10 +223,9 @@ class Segment:
         return tuple(found)
 
 
-@dataclass(frozen=True)
-class _Length:
-    field: Field
-    derive_first: str
+def _is_length(field: Field, body: Field) -> bool:
+    plus = field.derive.plus if field.derive else 0
+    return field.derive == Derive(DeriveFunction.LEN, body.id, plus=plus)
 
 
 def _batch(model: Model, kind: Type) -> Batch | None:
@@ -280,9 +275,5 @@ def _frames_choice(model: Model, entry: Type) -> bool:
     return (
         isinstance(switch, SwitchType)
         and [Name(peek.id) for peek in choice.peek_instances] == [switch.on]
-        and any(
-            field.derive == Derive(DeriveFunction.LEN, body.id, plus=field.derive.plus)
-            for field in entry.fields
-            if field.derive is not None
-        )
+        and any(_is_length(field, body) for field in entry.fields)
     )

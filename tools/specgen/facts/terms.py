@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tools.specgen.expression import (
-    Attribute,
-    Binary,
-    Bool,
-    Expression,
-    Int,
-    Name,
-    Ternary,
-    Unary,
-)
+from tools.specgen import expression as ex
 from tools.specgen.facts.ranges import LONG, VARINTS, Interval, at_least, lower_bound
 from tools.specgen.model import (
     BitsType,
@@ -45,15 +36,15 @@ class Terms:
     model: Model
     type: Type
     intervals: Mapping[str, Interval] = field(default_factory=dict, kw_only=True)
-    bounds: Mapping[Expression, Interval] = field(default_factory=dict, kw_only=True)
+    bounds: Mapping[ex.Expression, Interval] = field(default_factory=dict, kw_only=True)
 
-    def member_of(self, expression: Expression) -> tuple[Type, Member] | None:
+    def member_of(self, expression: ex.Expression) -> tuple[Type, Member] | None:
         """Return the type and the member that ``a.b.c`` means, None for other values."""
         match expression:
-            case Name(name):
+            case ex.Name(name):
                 found = self.type.members.get(name)
                 return (self.type, found) if found else None
-            case Attribute(inner, name):
+            case ex.Attribute(inner, name):
                 outer = self.member_of(inner)
                 if outer is None or not isinstance(outer[1], Field | Parameter):
                     return None
@@ -66,49 +57,49 @@ class Terms:
                 return (self.model.type(kind), found) if found else None
         return None
 
-    def interval(self, expression: Expression) -> Interval:
+    def interval(self, expression: ex.Expression) -> Interval:
         """Return the bounds of an integer expression, ``LONG`` if no better ones are known."""
         if expression in self.bounds:
             return self.bounds[expression]
         match expression:
-            case Int(value):
+            case ex.Int(value):
                 return value, value
-            case Unary("-", operand):
+            case ex.Unary("-", operand):
                 low, high = self.interval(operand)
                 return -high, -low
-            case Binary("+", left, right):
+            case ex.Binary("+", left, right):
                 a, b = self.interval(left), self.interval(right)
                 return a[0] + b[0], a[1] + b[1]
-            case Binary("-", left, right):
+            case ex.Binary("-", left, right):
                 a, b = self.interval(left), self.interval(right)
                 return a[0] - b[1], a[1] - b[0]
-            case Binary("*", left, right):
+            case ex.Binary("*", left, right):
                 a, b = self.interval(left), self.interval(right)
                 products = [x * y for x in a for y in b]
                 return min(products), max(products)
-            case Binary("&", left, right):
+            case ex.Binary("&", left, right):
                 highs = [high for low, high in map(self.interval, (left, right)) if low >= 0]
                 return (0, min(highs)) if highs else LONG
-            case Ternary(_, then, otherwise):
+            case ex.Ternary(_, then, otherwise):
                 a, b = self.interval(then), self.interval(otherwise)
                 return min(a[0], b[0]), max(a[1], b[1])
-            case Name() | Attribute():
+            case ex.Name() | ex.Attribute():
                 return self._member_interval(expression)
         return LONG
 
-    def is_boolean(self, expression: Expression) -> bool:
+    def is_boolean(self, expression: ex.Expression) -> bool:
         """Return whether the value is true or false."""
         match expression:
-            case Bool() | Unary("not", _):
+            case ex.Bool() | ex.Unary("not", _):
                 return True
-            case Binary(operator, _, _):
+            case ex.Binary(operator, _, _):
                 return operator in COMPARISONS or operator in ("and", "or")
-            case Ternary(_, then, _):
+            case ex.Ternary(_, then, _):
                 return self.is_boolean(then)
         found = self.member_of(expression)
         return found is not None and isinstance(found[1], Field) and found[1].is_bool
 
-    def _member_interval(self, expression: Expression) -> Interval:
+    def _member_interval(self, expression: ex.Expression) -> Interval:
         found = self.member_of(expression)
         if found is None:
             return LONG
@@ -129,12 +120,12 @@ class Terms:
                 return VARINTS[scalar].range if scalar in VARINTS else LONG
         return LONG
 
-    def leaves_long(self, expression: Expression) -> bool:
+    def leaves_long(self, expression: ex.Expression) -> bool:
         """Return whether the value may need more than 64 bits."""
         low, high = self.interval(expression)
         return low < LONG[0] or high > LONG[1]
 
-    def never_negative(self, field: Field, size: Expression) -> bool:
+    def never_negative(self, field: Field, size: ex.Expression) -> bool:
         """Return whether other fields' ``valid:``, or the condition, rule out a negative size."""
         intervals: dict[str, Interval] = {}
         for other in self.type.fields:

@@ -147,32 +147,39 @@ def _checksum(model: Model, type_: Type) -> Checksum | None:
     return Checksum(found.field.id, found.function, found.position, found.start)
 
 
+_MODULE = '''"""Layout tables of {name}."""
+
+from __future__ import annotations
+
+from kafkaspec.layout import Checksum, FieldLayout, Form, Kind, PeekLayout, TypeLayout
+
+'''
+_PACKAGE = '''"""Layout tables of all types, by key (``recordbatch.record``)."""
+
+from __future__ import annotations
+
+from kafkaspec.layout import EntryKind, TypeLayout
+
+{imports}
+
+SPECIFICATION = "@SPECIFICATION@"
+"""SHA-256 of the specification that all generated code is made from."""
+
+LAYOUTS: dict[str, TypeLayout] = {{
+    layout.key: layout
+    for module in ({modules},)
+    for layout in module.LAYOUTS
+}}
+
+'''
+
+
 def _module(model: Model, spec: Spec) -> str:
     out = CodeWriter()
-    layouts = [type_layout(model, type_) for type_ in spec.types]
-    used = {type(value).__name__ for layout in layouts for value in _nodes(layout)}
-    out.line(f'"""Layout tables of {spec.file_name}."""')
-    out.line()
-    out.line("from __future__ import annotations")
-    out.line()
-    out.line(f"from kafkaspec.layout import {', '.join(sorted(used))}")
-    out.line()
     with out.block("LAYOUTS: tuple[TypeLayout, ...] = (", ")"):
-        for layout in layouts:
-            out.line(f"{_literal(layout)},")
-    return out.text()
-
-
-def _nodes(value: Any) -> list[Any]:
-    """Return the value and all values in it whose classes are in ``kafkaspec.layout``."""
-    if isinstance(value, tuple):
-        return [node for item in value for node in _nodes(item)]
-    if isinstance(value, Form | Kind):
-        return [value]
-    if isinstance(value, TypeLayout | FieldLayout | PeekLayout | Checksum):
-        inner = [_nodes(getattr(value, field.name)) for field in fields(value)]
-        return [value, *(node for nodes in inner for node in nodes)]
-    return []
+        for type_ in spec.types:
+            out.line(f"{_literal(type_layout(model, type_))},")
+    return _MODULE.format(name=spec.file_name) + out.text()
 
 
 def _literal(value: Any) -> str:
@@ -195,23 +202,6 @@ def _literal(value: Any) -> str:
 
 def _package(model: Model) -> Output:
     out = CodeWriter()
-    out.line('"""Layout tables of all types, by key (``recordbatch.record``)."""')
-    out.line()
-    out.line("from __future__ import annotations")
-    out.line()
-    out.line("from kafkaspec.layout import EntryKind, TypeLayout")
-    out.line()
-    for spec in model.specs:
-        out.line(f"from . import {spec.id}")
-    out.line()
-    out.line('SPECIFICATION = "@SPECIFICATION@"')
-    out.line('"""SHA-256 of the specification that all generated code is made from."""')
-    out.line()
-    with out.block("LAYOUTS: dict[str, TypeLayout] = {", "}"):
-        out.line("layout.key: layout")
-        out.line(f"for module in ({', '.join(spec.id for spec in model.specs)},)")
-        out.line("for layout in module.LAYOUTS")
-    out.line()
     with out.block("ENUMS: dict[str, dict[int, tuple[str, str]]] = {", "}"):
         for spec in model.specs:
             for enum in spec.enums:
@@ -226,4 +216,7 @@ def _package(model: Model) -> Output:
                 for number, kind in kinds.items():
                     out.line(f"{number}: {_literal(kind)},")
     out.line('"""Formats of log entries by their magic, by key of the type of the entry."""')
-    return Output("layout/__init__.py", tuple(spec.id for spec in model.specs), out.text())
+    ids = tuple(spec.id for spec in model.specs)
+    imports = "\n".join(f"from . import {name}" for name in ids)
+    head = _PACKAGE.format(imports=imports, modules=", ".join(ids))
+    return Output("layout/__init__.py", ids, head + out.text())

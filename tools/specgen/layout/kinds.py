@@ -29,9 +29,7 @@ def _kind(segment: Segment, number: int, type_: Type) -> EntryKind:
     header = frozenset(_names(model, type_, chosen))
     for batch in segment.batches:
         if batch.type == type_:
-            reference = batch.items.type
-            assert isinstance(reference, TypeReference)
-            record = resolved(model, reference)
+            record = batch.record(model)
             known = {parameter.id: chosen for parameter in record.parameters}
             return EntryKind(
                 magic=number,

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tools.specgen.expression import (
-    Attribute,
-    Binary,
-    EnumMember,
-    Expression,
-    Int,
-    Name,
-    literal,
-    names,
-    walk,
-)
+from tools.specgen import expression as ex
 from tools.specgen.facts.fields import expressions, references, size_of
 from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import (
@@ -71,28 +61,28 @@ def _visible(type_: Type, node: Node) -> frozenset[str]:
     return frozenset(known)
 
 
-def _forbidden(key: str, expression: Expression) -> Messages:
-    for node in walk(expression):
+def _forbidden(key: str, expression: ex.Expression) -> Messages:
+    for node in ex.walk(expression):
         match node:
-            case Attribute(_, "as"):
+            case ex.Attribute(_, "as"):
                 yield f"{key}: no casts; give the field its type"
-            case Attribute(Name("_io"), name) if name not in _STREAM:
+            case ex.Attribute(ex.Name("_io"), name) if name not in _STREAM:
                 yield f"{key}: of _io only eof, pos and size may be used"
-            case Name("_root" | "_parent" as name):
+            case ex.Name("_root" | "_parent" as name):
                 yield f"{key}: no {name}; pass the value as a parameter"
 
 
 def _unknown(
-    model: Model, type_: Type, key: str, expression: Expression, visible: frozenset[str]
+    model: Model, type_: Type, key: str, expression: ex.Expression, visible: frozenset[str]
 ) -> Messages:
     enums = {enum.id: enum for enum in model.spec(type_.spec_id).enums}
-    for node in walk(expression):
+    for node in ex.walk(expression):
         match node:
-            case EnumMember(enum, member) if enum not in enums or member not in {
+            case ex.EnumMember(enum, member) if enum not in enums or member not in {
                 value.id for value in enums[enum].values
             }:
                 yield f"{key}: there is no {enum}::{member}"
-    for name in names(expression) - visible - {"_root", "_parent", "_io"}:
+    for name in ex.names(expression) - visible - {"_root", "_parent", "_io"}:
         if name not in _PER_ITEM:
             yield f"{key}: {name} is neither an earlier field nor a parameter of {type_.name}"
         elif key not in ("valid", "repeat-until"):
@@ -112,7 +102,7 @@ def _optional(type_: Type) -> Messages:
             )
         for other in type_.fields:
             for key, expression in expressions(other):
-                if field.id in names(expression):
+                if field.id in ex.names(expression):
                     message = "which may be absent; use a field that is always present"
                     yield other, f"{key} uses {field.id}, {message}"
 
@@ -122,19 +112,19 @@ def _is_null_payload(type_: Type, field: Field) -> bool:
     return (
         type_.scalar is Scalar.NULLABLE_BYTES
         and size is not None
-        and field.condition == Binary(">=", size, Int(0))
+        and field.condition == ex.Binary(">=", size, ex.Int(0))
     )
 
 
-def _is_version_test(type_: Type, condition: Expression) -> bool:
+def _is_version_test(type_: Type, condition: ex.Expression) -> bool:
     match condition:
-        case Binary("and" | "or", left, right):
+        case ex.Binary("and" | "or", left, right):
             return _is_version_test(type_, left) and _is_version_test(type_, right)
-        case Binary("==" | "!=" | "<" | "<=" | ">" | ">=", Name(name), right):
+        case ex.Binary("==" | "!=" | "<" | "<=" | ">" | ">=", ex.Name(name), right):
             field = type_.field_by_id.get(name)
             known = field is not None and field.valid is not None
             known |= any(parameter.id == name for parameter in type_.parameters)
-            return known and literal(right) is not None
+            return known and ex.literal(right) is not None
     return False
 
 

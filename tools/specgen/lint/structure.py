@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tools.specgen.expression import (
-    Attribute,
-    Binary,
-    Expression,
-    Index,
-    Int,
-    Name,
-    literal,
-    walk,
-)
-from tools.specgen.expression import parse as expression
+from tools.specgen import expression as ex
 from tools.specgen.facts.fields import fills_stream, references, size_of, source
 from tools.specgen.facts.ranges import VARINTS, allowed_values, lower_bound
 from tools.specgen.lint.problem import Messages, Problem, found
@@ -68,7 +58,7 @@ def _process(field: Field) -> Messages:
 
 
 def _peek(type_: Type, peek: PeekInstance, sized: frozenset[str]) -> Messages:
-    position = literal(peek.position)
+    position = ex.literal(peek.position)
     if position is None or position < 0:
         yield "pos must be a constant; write the number of bytes from the start"
     if type_.key not in sized:
@@ -85,11 +75,11 @@ def _bounds(model: Model, type_: Type, field: Field) -> Messages:
     if count is not None:
         yield from _number(model, type_, field, count, "repeat-expr")
     size = size_of(field)
-    if size is not None and literal(size) is None:
+    if size is not None and ex.literal(size) is None:
         yield from _number(model, type_, field, size, "size")
 
 
-def _number(model: Model, type_: Type, field: Field, number: Expression, key: str) -> Messages:
+def _number(model: Model, type_: Type, field: Field, number: ex.Expression, key: str) -> Messages:
     origin = source(model, type_, number)
     if origin is None:
         yield (
@@ -100,7 +90,7 @@ def _number(model: Model, type_: Type, field: Field, number: Expression, key: st
     bound = lower_bound(model, origin.field)
     if bound is not None and bound >= origin.minus:
         return
-    guarded = field.condition == Binary(">=", number, Int(0))
+    guarded = field.condition == ex.Binary(">=", number, ex.Int(0))
     if type_.scalar is Scalar.NULLABLE_BYTES and guarded:
         return
     smallest = f"min: {origin.minus}"
@@ -165,11 +155,11 @@ def _varint(type_: Type, scalar: Scalar | None) -> Messages:
     groups = type_.fields[0]
     # The compiler counts _index differently in repeat-until of different languages, and its Java
     # and C# do not compile if valid: expr and repeat: until are used together.
-    if groups.repeat != Repeat(until=expression("_ < 0x80")):
+    if groups.repeat != Repeat(until=ex.parse("_ < 0x80")):
         message = "without the continuation bit; write repeat-until: _ < 0x80"
         yield groups, f"the last byte is the first {message}"
     bound = f"_index < {last} ? 0xff : 0x7f"
-    if groups.valid != Valid(maximum=expression(bound)):
+    if groups.valid != Valid(maximum=ex.parse(bound)):
         message = f"ends after {last + 1} bytes; write valid: {{max: '{bound}'}}"
         yield groups, f"type {scalar} {message}"
     if "value" not in {instance.id for instance in type_.value_instances}:
@@ -177,14 +167,14 @@ def _varint(type_: Type, scalar: Scalar | None) -> Messages:
     surplus = (1 << VARINTS[scalar].last_bits) - 1
     for instance in type_.value_instances:
         masked = {
-            node.left: literal(node.right)
-            for node in walk(instance.value)
-            if isinstance(node, Binary) and node.operator == "&"
+            node.left: ex.literal(node.right)
+            for node in ex.walk(instance.value)
+            if isinstance(node, ex.Binary) and node.operator == "&"
         }
-        for node in walk(instance.value):
-            if not isinstance(node, Index) or node.value != Name(groups.id):
+        for node in ex.walk(instance.value):
+            if not isinstance(node, ex.Index) or node.value != ex.Name(groups.id):
                 continue
-            index = literal(node.index)
+            index = ex.literal(node.index)
             mask = surplus if index == last else 0x7F
             if index is None or masked.get(node) != mask:
                 yield (
@@ -202,7 +192,7 @@ def _switch(type_: Type, field: Field) -> Messages:
         return
     chooser = None
     match field.type.on:
-        case Name(name) | Attribute(Name(name), "value"):
+        case ex.Name(name) | ex.Attribute(ex.Name(name), "value"):
             peeks = {peek.id: peek for peek in type_.peek_instances}
             chooser = peeks.get(name) or type_.field_by_id.get(name)
     allowed = allowed_values(chooser.valid) if chooser is not None else None

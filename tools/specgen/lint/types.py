@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tools.specgen.expression import (
-    LEFT,
-    Attribute,
-    Binary,
-    Bool,
-    EnumMember,
-    Expression,
-    Index,
-    Int,
-    Name,
-    Ternary,
-    Unary,
-    literal,
-    names,
-)
+from tools.specgen import expression as ex
 from tools.specgen.facts.fields import expressions, references
 from tools.specgen.facts.ranges import VARINTS
 from tools.specgen.facts.terms import COMPARISONS
@@ -68,13 +54,13 @@ def check(model: Model) -> Iterator[Problem]:
 
 def _circular(type_: Type) -> Messages:
     """Yield instances that are computed from themselves, directly or through others."""
-    uses = {instance.id: names(instance.value) for instance in type_.value_instances}
+    uses = {instance.id: ex.names(instance.value) for instance in type_.value_instances}
     for instance in type_.value_instances:
         if instance.id in reachable(instance.id, lambda name: uses.get(name, ())):
             yield instance, f"{instance.id} is computed from itself; write it over fields"
 
 
-def _expected(model: Model, node: Node) -> Iterator[tuple[str, Expression, Kind | None]]:
+def _expected(model: Model, node: Node) -> Iterator[tuple[str, ex.Expression, Kind | None]]:
     """Yield every expression of a node with its key and the kind that it must have."""
     condition = (
         node.valid.expression if not isinstance(node, ValueInstance) and node.valid else None
@@ -91,7 +77,7 @@ def _expected(model: Model, node: Node) -> Iterator[tuple[str, Expression, Kind 
 
 
 def _check(
-    model: Model, type_: Type, node: Node, key: str, expression: Expression, wanted: Kind | None
+    model: Model, type_: Type, node: Node, key: str, expression: ex.Expression, wanted: Kind | None
 ) -> Iterator[Problem]:
     try:
         value = _Kinds(model, type_, node).kind(expression)
@@ -105,7 +91,7 @@ def _check(
     elif wanted is not None and value != wanted:
         message = f"{key}: it is {_name(value)} where {_name(wanted)} is needed"
         yield Problem(node.location, "type", message)
-    if "_io" in names(expression) and (key != "valid" or type_.scalar is not None):
+    if "_io" in ex.names(expression) and (key != "valid" or type_.scalar is not None):
         message = f"{key}: _io stands in valid: of a structure only; use a field"
         yield Problem(node.location, "S7", message)
 
@@ -120,52 +106,52 @@ class _Kinds:
     def __init__(self, model: Model, type_: Type, node: Node) -> None:
         self.model, self.type, self.node = model, type_, node
 
-    def kind(self, expression: Expression) -> Kind:
+    def kind(self, expression: ex.Expression) -> Kind:
         """Return the kind of the value of an expression."""
         match expression:
-            case Int() | EnumMember():
+            case ex.Int() | ex.EnumMember():
                 return NUMBER
-            case Name("_index") if self.type.scalar in VARINTS:
+            case ex.Name("_index") if self.type.scalar in VARINTS:
                 return NUMBER
-            case Name("_index"):
+            case ex.Name("_index"):
                 raise _MismatchError("only a varint may use _index; write the bound without it")
-            case Bool():
+            case ex.Bool():
                 return TRUTH
-            case Name("_io"):
+            case ex.Name("_io"):
                 return STREAM
-            case Name("_") if isinstance(self.node, Field | PeekInstance):
+            case ex.Name("_") if isinstance(self.node, Field | PeekInstance):
                 return self._item(self.node)
-            case Name(name):
+            case ex.Name(name):
                 return self._member(self.type, name)
-            case Attribute(inner, name):
+            case ex.Attribute(inner, name):
                 return self._attribute(self.kind(inner), name)
-            case Index(inner, index):
+            case ex.Index(inner, index):
                 return self._index(inner, index)
-            case Unary("not", operand):
+            case ex.Unary("not", operand):
                 return self._all(TRUTH, TRUTH, operand)
-            case Unary(_, operand):
+            case ex.Unary(_, operand):
                 return self._all(NUMBER, NUMBER, operand)
-            case Ternary(condition, then, otherwise):
+            case ex.Ternary(condition, then, otherwise):
                 self._all(TRUTH, TRUTH, condition)
                 return self._all(self.kind(then), self.kind(then), otherwise)
-            case Binary("and" | "or", left, right):
+            case ex.Binary("and" | "or", left, right):
                 return self._all(TRUTH, TRUTH, left, right)
-            case Binary() if expression == LEFT:
+            case ex.Binary() if expression == ex.LEFT:
                 return NUMBER
-            case Binary(operator, left, right):
+            case ex.Binary(operator, left, right):
                 return self._binary(operator, left, right)
         raise AssertionError(expression)
 
-    def _binary(self, operator: str, left: Expression, right: Expression) -> Kind:
+    def _binary(self, operator: str, left: ex.Expression, right: ex.Expression) -> Kind:
         self._all(NUMBER, NUMBER, left, right)
-        number = literal(right)
+        number = ex.literal(right)
         if operator in ("/", "%") and (number is None or number < 1):
             raise _MismatchError(f"{operator} takes a constant from 1 on; write one")
         if operator in ("<<", ">>") and (number is None or not 0 <= number < 64):
             raise _MismatchError(f"{operator} takes a constant from 0 to 63; write one")
         return TRUTH if operator in COMPARISONS else NUMBER
 
-    def _all(self, wanted: Kind, result: Kind, *parts: Expression) -> Kind:
+    def _all(self, wanted: Kind, result: Kind, *parts: ex.Expression) -> Kind:
         for part in parts:
             if (found := self.kind(part)) != wanted:
                 raise _MismatchError(f"it is {_name(found)} where {_name(wanted)} is needed")
@@ -215,7 +201,7 @@ class _Kinds:
             return NUMBER
         raise _MismatchError(f"of {kind.name} only an integer .value may be used")
 
-    def _index(self, inner: Expression, index: Expression) -> Kind:
+    def _index(self, inner: ex.Expression, index: ex.Expression) -> Kind:
         if self.type.scalar not in VARINTS or self.kind(inner) != ARRAY:
             raise _MismatchError("only the bytes of a varint have an index; write a field")
         self._all(NUMBER, NUMBER, index)

@@ -36,9 +36,7 @@ def record_columns(segment: Segment) -> tuple[Column, ...]:
     """Return the columns of records of all kinds of batches, in the order of first use."""
     found: dict[str, Column] = {}
     for batch in segment.batches:
-        reference = batch.items.type
-        assert isinstance(reference, TypeReference)
-        for column in _columns_of(segment.model, resolved(segment.model, reference)):
+        for column in _columns_of(segment.model, batch.record(segment.model)):
             found.setdefault(column.path, column)
     return tuple(found.values())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tools.specgen.expression import names
 from tools.specgen.facts.fields import is_bytes
 from tools.specgen.facts.segments import Batch, Segment, members
 from tools.specgen.facts.sizes import minimum_size
@@ -17,8 +18,8 @@ from tools.specgen.native.columns import (
 )
 from tools.specgen.native.expressions import CTranslator, Unsupported
 from tools.specgen.native.headers import structure_name
-from tools.specgen.native.walk import Scope, Walk, dependencies
-from tools.specgen.writer import CodeWriter
+from tools.specgen.native.walk import Scope, Walk
+from tools.specgen.writer import CodeWriter, CWriter
 
 PREFETCH = 4096
 """Bytes between the record that is read and what is fetched ahead."""
@@ -142,10 +143,8 @@ class RecordDecoder(Walk):
         column = f"c_{c_name(path)}"
         call = f"ks_put(&{column}, layout, {self._row}, {start}, {size}, number, base, limit)"
         if bytes_kind(self.model, field) == BYTES:
-            with self.out.block(f"if ({column}.wanted)"):
-                self.out.line(f"{column}.high |= ks_high({start}, {size}, limit);")
-        with self.out.block(f"if ({column}.wanted && KS_UNLIKELY(!{call}))"):
-            self.out.line("goto grow;")
+            self.out.when(f"{column}.wanted", f"{column}.high |= ks_high({start}, {size}, limit);")
+        self.out.when(f"{column}.wanted && KS_UNLIKELY(!{call})", "goto grow;")
 
     def on_read(self, scope: Scope, ids: tuple[str, ...]) -> None:
         if not self._row or scope.type.is_frame or scope.type.scalar:
@@ -159,7 +158,7 @@ class RecordDecoder(Walk):
             return
         translator = self.translator(scope)
         for instance in scope.type.value_instances:
-            if instance.id in self._have or not self._known(scope, dependencies(instance.value)):
+            if instance.id in self._have or not self._known(scope, names(instance.value)):
                 continue
             if instance.condition is not None:
                 raise Unsupported(f"{instance.location}: a column may not have a condition")
@@ -175,8 +174,7 @@ class RecordDecoder(Walk):
     def _store(self, path: str, value: str, condition: str) -> None:
         self._have.add(path)
         column = f"c_{c_name(path)}"
-        with self.out.block(f"if ({condition}{column})"):
-            self.out.line(f"{column}[{self._row}] = {value};")
+        self.out.when(f"{condition}{column}", f"{column}[{self._row}] = {value};")
 
     def on_array(self, scope: Scope, field: Field) -> None:
         assert field.repeat is not None
@@ -195,10 +193,8 @@ class RecordDecoder(Walk):
     ) -> None:
         out = self.out
         out.line(f"const int64_t rows = {count};")
-        with out.block(f"if (rows < 0 || rows > (end - p) / {least})"):
-            out.line(self.fail)
-        with out.block("if (rows > out->capacity - row)"):
-            out.line("goto grow;")
+        out.when(f"rows < 0 || rows > (end - p) / {least}", self.fail)
+        out.when("rows > out->capacity - row", "goto grow;")
         out.line("const int64_t last = row + rows;")
         self._row = "row"
         with out.block("for (; row < last; row++) {", "}"):
@@ -214,10 +210,8 @@ class RecordDecoder(Walk):
         out, column = self.out, f"c_{c_name(field.id)}"
         self._have.add(field.id)
         out.line(f"const int64_t items = {count};")
-        with out.block(f"if (KS_UNLIKELY(items < 0 || items > ({scope.end} - p) / {least}))"):
-            out.line(self.fail)
-        with out.block(f"if ({column}.wanted && items > {column}.capacity - {column}.used)"):
-            out.line("goto grow;")
+        out.when(f"KS_UNLIKELY(items < 0 || items > ({scope.end} - p) / {least})", self.fail)
+        out.when(f"{column}.wanted && items > {column}.capacity - {column}.used", "goto grow;")
         self._row = "item"
         with out.block(
             f"for (int64_t item = {column}.used, stop = item + items; item < stop; item++) {{", "}"
@@ -251,8 +245,7 @@ def emit_message_columns(segment: Segment, kind: Type, numbers: Numbers, out: Co
             number, name = numbers[column.path], c_name(column.path)
             if column.kind == INTEGER:
                 value = f"h->{name}" if column.path in own else "-1"
-                with out.block(f"if (out->integers[{number}])"):
-                    out.line(f"out->integers[{number}][row] = {value};")
+                out.when(f"out->integers[{number}]", f"out->integers[{number}][row] = {value};")
             elif column.kind == LIST:
                 used = f"(int32_t)out->lists[{number}].used"
                 with out.block(f"if (out->lists[{number}].wanted)"):
@@ -273,9 +266,7 @@ def emit_message_columns(segment: Segment, kind: Type, numbers: Numbers, out: Co
 
 def record_size(model: Model, batch: Batch) -> int:
     """Return the least number of bytes of a record of a batch."""
-    reference = batch.items.type
-    assert isinstance(reference, TypeReference)
-    return minimum_size(model, model.type(reference))
+    return minimum_size(model, model.inner(batch.items))
 
 
 def used_members(segment: Segment, batch: Batch) -> int:
@@ -293,7 +284,7 @@ def used_members(segment: Segment, batch: Batch) -> int:
 
             return CTranslator(self.model, scope.type, resolve, value, "p", scope.end)
 
-    _Recorder(segment, batch, Numbers(segment), CodeWriter()).emit()
+    _Recorder(segment, batch, Numbers(segment), CWriter()).emit()
     mask = 0
     for number, member in enumerate(members(segment.model, batch.type)):
         if f"h->{member.identifier}" in decoder_names:

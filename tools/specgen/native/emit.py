@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tools.specgen.facts.segments import Batch, Segment, members, resolved, segments
-from tools.specgen.model import Model, Type, TypeReference
+from tools.specgen.facts.segments import Batch, Segment, members, segments
+from tools.specgen.model import Model, Type
 from tools.specgen.native.columns import INTEGER, LIST
 from tools.specgen.native.decode import (
     Numbers,
@@ -31,7 +31,7 @@ from tools.specgen.native.headers import (
     structure_name,
 )
 from tools.specgen.output import Output
-from tools.specgen.writer import CodeWriter
+from tools.specgen.writer import CodeWriter, CWriter
 
 TEMPLATES = Path(__file__).with_name("c")
 
@@ -66,7 +66,7 @@ class _Module:
         self.segment = segment
         self.model = segment.model
         self.numbers = Numbers(segment)
-        self.out = CodeWriter()
+        self.out = CWriter()
         self.decoded: set[str] = set()
         self.finished: set[str] = set()
 
@@ -102,7 +102,7 @@ class _Module:
 
     def _unit(self, emit: Callable[[CodeWriter], None], head: str, refusal: str) -> bool:
         """Write a function, or one that refuses everything if C does not support its shape."""
-        part = CodeWriter()
+        part = CWriter()
         try:
             emit(part)
         except Unsupported as reason:
@@ -117,7 +117,7 @@ class _Module:
         return True
 
     def _batch(self, batch: Batch) -> None:
-        name, finish = batch.record_set.name, CodeWriter()
+        name, finish = batch.record_set.name, CWriter()
         structure = structure_name(batch.type)
 
         def decode(part: CodeWriter) -> None:
@@ -139,7 +139,7 @@ class _Module:
         """Write a copy of the loop for each layout, with and without the rarely wanted columns."""
         out, name = self.out, batch.record_set.name
         raw = [c for c in self.numbers.records if c.kind == INTEGER]
-        record = {i.id for i in self._record(batch).value_instances}
+        record = {i.id for i in batch.record(self.model).value_instances}
         extra = [self.numbers[c.path] for c in raw if c.path not in record]
         test = " || ".join(f"out->integers[{number}] != NULL" for number in extra) or "0"
         out.line(f"static int columns_{name}(const {structure_name(batch.type)} *h,")
@@ -153,8 +153,7 @@ class _Module:
             for layout in ("KS_VIEW", "KS_BINARY"):
                 with out.block(f"if (out->layout == {layout} && !extra)"):
                     out.line(f"return {call}{layout}, 0, position);")
-            with out.block("if (out->layout == KS_SPAN && !extra)"):
-                out.line(f"return {call}KS_SPAN, 0, position);")
+            out.when("out->layout == KS_SPAN && !extra", f"return {call}KS_SPAN, 0, position);")
             out.line(f"return {call}out->layout, 1, position);")
         out.line()
         out.line(f"static int payload_{name}(const int64_t *header, const ks_buffer *payload,")
@@ -164,11 +163,6 @@ class _Module:
             out.line("h.present = 0;")
             out.line(f"return columns_{name}(&h, payload, 0, payload->size, 0, out, position);")
         out.line()
-
-    def _record(self, batch: Batch) -> Type:
-        reference = batch.items.type
-        assert isinstance(reference, TypeReference)
-        return resolved(self.model, reference)
 
     def _decode(self) -> None:
         lists = sum(1 for c in self.numbers.records if c.kind == LIST)

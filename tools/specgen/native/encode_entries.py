@@ -62,8 +62,7 @@ class MessageEncoder(FieldWriter):
                 out.line("int64_t size = 0;")
                 self.gather(kind)
                 before = sum(fixed_size(self.model, f) or 0 for f in entry.fields if f != self.body)
-                with out.block(f"if (end - p < size + {before})"):
-                    out.line("return KS_GROW;")
+                out.when(f"end - p < size + {before}", "return KS_GROW;")
                 emit_frame(self.segment, kind, out, self.numbers, self._columns)
                 out.line("uint8_t *const body = p;")
                 self.write(kind)
@@ -154,8 +153,7 @@ def emit_frame(
         )
         tests += checks(translator, field)
         for test in tests:
-            with out.block(f"if (!({test}))"):
-                out.line(RANGE)
+            out.when(f"!({test})", RANGE)
         out.line(f"ks_store(p, {field.type.size}, f_{field.id});")
         out.line(f"p += {field.type.size};")
 

@@ -115,8 +115,7 @@ class FieldWriter:
         elif scalar_of(self.model, field) != "nullable_bytes":
             tests.append(f"!b_{name}")
         for test in tests:
-            with self.out.block(f"if ({test})"):
-                self.out.line(RANGE)
+            self.out.when(f"{test}", RANGE)
         if isinstance(field.type, TypeReference):
             inner = self.model.type(field.type)
             length = inner.fields[0]
@@ -158,8 +157,7 @@ class FieldWriter:
         if field.condition is not None:
             present = f"{self._translator(type_, prefix).text(field.condition)} && "
         for condition in found:
-            with self.out.block(f"if (KS_UNLIKELY({present}!({condition})))"):
-                self.out.line(RANGE)
+            self.out.when(f"KS_UNLIKELY({present}!({condition}))", RANGE)
 
     def _check_length(self, type_: Type, field: Field, value: str, prefix: str) -> None:
         """Return a length or count; it is not negative before its ``plus`` is added."""

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tools.specgen.expression import Attribute, Binary, Expression, Name, Ternary
-from tools.specgen.facts.segments import Batch, Segment, resolved
-from tools.specgen.model import Field, Type, TypeReference
+from tools.specgen.facts.segments import Batch, Segment
+from tools.specgen.model import Field, Type
 from tools.specgen.native.columns import c_name
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.encode_fields import RANGE, FieldWriter
 from tools.specgen.native.expressions import Unsupported
 from tools.specgen.native.headers import structure_name
-from tools.specgen.writer import CodeWriter
+from tools.specgen.writer import CodeWriter, CWriter
 
 
 def inverse(type_: Type, field: Field) -> tuple[str, Expression] | None:
@@ -41,10 +41,8 @@ class RecordEncoder(FieldWriter):
     def __init__(self, segment: Segment, batch: Batch, numbers: Numbers, out: CodeWriter) -> None:
         super().__init__(segment.model, out)
         self.segment, self.batch, self.numbers = segment, batch, numbers
-        reference = batch.items.type
-        assert isinstance(reference, TypeReference)
-        self.frame = self.model.type(reference)
-        self.record = resolved(self.model, reference)
+        self.frame = self.model.inner(batch.items)
+        self.record = batch.record(self.model)
 
     def number(self, path: str) -> int:
         """Return the place of a byte column."""
@@ -100,8 +98,7 @@ class RecordEncoder(FieldWriter):
             number = self.numbers[field.id]
             out.line(f"const int32_t *const o_{name} = in->lists[{number}].offsets;")
             out.line(f"const int64_t n_{name} = o_{name} ? o_{name}[row + 1] - o_{name}[row] : 0;")
-            with out.block(f"if (n_{name} < 0)"):
-                out.line(RANGE)
+            out.when(f"n_{name} < 0", RANGE)
         self.gather(self.record)
         for field in arrays:
             with self._loop(field):
@@ -122,8 +119,7 @@ class RecordEncoder(FieldWriter):
         self._add(self.frame, length, "l_frame", "")
 
     def _item(self, field: Field) -> Type:
-        assert isinstance(field.type, TypeReference)
-        inner = self.model.type(field.type)
+        inner = self.model.inner(field)
         if inner.parameters or inner.is_transparent:
             raise Unsupported(f"{field.location}: C writes arrays of structures without parameters")
         return inner
@@ -145,7 +141,7 @@ class RecordEncoder(FieldWriter):
             raise Unsupported(f"{field.location}: columns have no lists of lists")
         with self._loop(field):
             inner = self._item(field)
-            quiet = CodeWriter()
+            quiet = CWriter()
             again = RecordEncoder(self.segment, self.batch, self.numbers, quiet)
             again._in_array = True
             again.gather(inner, f"{field.id}.", "item")

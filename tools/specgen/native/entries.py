@@ -42,8 +42,7 @@ class EntryEmitter:
                     out.lines("status = KS_GROW;", "break;")
                 out.line("struct frame frame;")
                 out.line("status = read_frame(p, stop, &frame);")
-                with out.block("if (status != KS_OK)"):
-                    out.line("break;")
+                out.when("status != KS_OK", "break;")
                 # The place of a header depends on the length before it. Entries of a log are often
                 # about as long as their neighbours, so the next but one can be prefetched.
                 out.line("const uintptr_t ahead = (uintptr_t)p + 2 * (uintptr_t)(frame.end - p);")
@@ -133,8 +132,7 @@ class EntryEmitter:
             with out.block("for (int64_t row = 0; row < rows; row++) {", "}"):
                 out.line("struct frame frame;")
                 out.line("*position = p - bytes;")
-                with out.block("if (read_frame(p, stop, &frame) != KS_OK)"):
-                    out.line("return KS_IRREGULAR;")
+                out.when("read_frame(p, stop, &frame) != KS_OK", "return KS_IRREGULAR;")
                 for count, kind in enumerate(self.segment.messages):
                     word = "else if" if count else "if"
                     with out.block(f"{word} ({cases_of(self.segment, kind)}) {{", "}"):
@@ -151,14 +149,12 @@ class EntryEmitter:
         out.line(f"{structure_name(kind)} h;")
         self._read_kind(kind, "return KS_IRREGULAR;")
         self._verify(kind, "return KS_CHECKSUM;")
-        with out.block("if (out->rows == out->capacity)"):
-            out.line("return KS_GROW;")
+        out.when("out->rows == out->capacity", "return KS_GROW;")
         for layout, word in (("KS_VIEW", "if"), ("KS_BINARY", "else if"), ("KS_SPAN", "else")):
             test = f" (out->layout == {layout})" if word != "else" else ""
             out.line(f"{'int status; ' if word == 'if' else ''}{word}{test}")
             out.line(f"    status = put_{kind.name}(&h, buffer, number, out, {layout});")
-        with out.block("if (status != KS_OK)"):
-            out.line("return status;")
+        out.when("status != KS_OK", "return status;")
         with out.block("if (own)"):
             arguments = "&frame, &h, out, out->rows - 1, p - bytes, frame.end - p"
             out.line(f"fill_{kind.name}({arguments});")
@@ -217,8 +213,7 @@ class EntryEmitter:
         out.line(f"{structure_name(batch.type)} h;")
         self._read_kind(batch.type, "return KS_IRREGULAR;")
         self._verify(batch.type, "return KS_CHECKSUM;")
-        with out.block(f"if (h.{batch.count.id} != b[KS_B_ROWS])"):
-            out.line("return KS_IRREGULAR;")
+        out.when(f"h.{batch.count.id} != b[KS_B_ROWS]", "return KS_IRREGULAR;")
         out.line(f"const int64_t at = other < 0 ? h.{payload}_position : b[KS_B_PAYLOAD_POSITION];")
         out.line(f"const int64_t size = other < 0 ? h.{payload}_size : b[KS_B_PAYLOAD_SIZE];")
         out.line("const int32_t number = (int32_t)(other < 0 ? own : other);")

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tools.specgen.expression import (
-    LEFT,
-    Attribute,
-    Binary,
-    Bool,
-    EnumMember,
-    Expression,
-    Int,
-    Name,
-    Ternary,
-    Unary,
-)
+from tools.specgen import expression as ex
 from tools.specgen.model import Field, Model, PeekInstance, Type
 
 _FUNCTIONS = {
@@ -50,49 +39,49 @@ class CTranslator:
     position: str = "p"
     end: str = "end"
 
-    def text(self, expression: Expression) -> str:
+    def text(self, expression: ex.Expression) -> str:
         """Return the expression, in parentheses if it has operators."""
         match expression:
-            case Int(value):
+            case ex.Int(value):
                 return f"INT64_C({value})" if abs(value) > 0x7FFF_FFFF else str(value)
-            case Bool(value):
+            case ex.Bool(value):
                 return str(int(value))
-            case EnumMember(enum, member):
+            case ex.EnumMember(enum, member):
                 values = self.model.enum(self.type.spec_id, enum).values
                 return str(next(value.value for value in values if value.id == member))
-            case Name("_"):
+            case ex.Name("_"):
                 return self.value
-            case Unary("not", operand):
+            case ex.Unary("not", operand):
                 return f"!{self.text(operand)}"
-            case Unary("-", Int(value)):
-                return f"(-{self.text(Int(value))})"
-            case Unary("-", operand):
+            case ex.Unary("-", ex.Int(value)):
+                return f"(-{self.text(ex.Int(value))})"
+            case ex.Unary("-", operand):
                 return f"ks_sub(0, {self.text(operand)})"
-            case Unary(operator, operand):
+            case ex.Unary(operator, operand):
                 return f"{operator}{self.text(operand)}"
-            case Ternary(condition, then, otherwise):
+            case ex.Ternary(condition, then, otherwise):
                 parts = [self.text(part) for part in (condition, then, otherwise)]
                 return "({} ? {} : {})".format(*parts)
-            case Binary() if expression == LEFT:
+            case ex.Binary() if expression == ex.LEFT:
                 return f"(int64_t)({self.end} - {self.position})"
-            case Binary(operator, left, right) if operator in _FUNCTIONS:
+            case ex.Binary(operator, left, right) if operator in _FUNCTIONS:
                 return f"{_FUNCTIONS[operator]}({self.text(left)}, {self.text(right)})"
-            case Binary(operator, left, right):
+            case ex.Binary(operator, left, right):
                 sign = _OPERATORS.get(operator, operator)
                 return f"({self.text(left)} {sign} {self.text(right)})"
-            case Attribute(Name("_io"), "eof"):
+            case ex.Attribute(ex.Name("_io"), "eof"):
                 return f"({self.position} >= {self.end})"
-            case Name() | Attribute():
+            case ex.Name() | ex.Attribute():
                 return self._name(expression)
         raise Unsupported(f"{self.type.location}: C has no translation of {expression}")
 
-    def _name(self, expression: Expression) -> str:
+    def _name(self, expression: ex.Expression) -> str:
         parts: list[str] = []
         node = expression
-        while isinstance(node, Attribute):
+        while isinstance(node, ex.Attribute):
             parts.insert(0, node.name)
             node = node.value
-        if not isinstance(node, Name):
+        if not isinstance(node, ex.Name):
             raise Unsupported(f"{self.type.location}: C has no translation of {expression}")
         if node.id == "_" and parts in ([], ["value"]):
             return self.value

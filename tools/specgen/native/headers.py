@@ -9,7 +9,7 @@ from tools.specgen.model import Field, IntegerType, Model, Type, TypeReference
 from tools.specgen.native.columns import c_name
 from tools.specgen.native.expressions import CTranslator, bare, checks
 from tools.specgen.native.walk import Scope, Walk
-from tools.specgen.writer import CodeWriter
+from tools.specgen.writer import CodeWriter, CWriter
 
 
 def structure_name(type_: Type) -> str:
@@ -82,8 +82,7 @@ def _emit_meaning(model: Model, type_: Type, scope: Scope, out: CodeWriter) -> N
         if value:
             out.line(f"h->{member.identifier} = {condition} ? {value} : -1;")
             scope.names[member.path] = f"h->{member.identifier}"
-        with out.block(f"if ({bare(condition)})"):
-            out.line(f"h->present |= {bit};")
+        out.when(f"{bare(condition)}", f"h->present |= {bit};")
 
 
 FRAME_HEAD = "static int read_frame(const uint8_t *p, const uint8_t *end, struct frame *h)"
@@ -109,7 +108,7 @@ def emit_entry(segment: Segment, out: CodeWriter) -> None:
         before = entry.fields[: entry.fields.index(segment.body)]
         framing = Type(entry.name, entry.spec_id, entry.location, before)
         walk.fail = "return REFUSED;"
-        lengths = CodeWriter()
+        lengths = CWriter()
         inner = _HeaderWalk(model, lengths)
         inner.fail = "return KS_IRREGULAR;"
         inner.read(Scope(framing, names=scope.names))
@@ -121,8 +120,7 @@ def emit_entry(segment: Segment, out: CodeWriter) -> None:
         assert isinstance(reference, TypeReference)
         assert reference.size is not None
         size = CTranslator(model, entry, lambda path: scope.names[path]).text(reference.size)
-        with out.block(f"if ({size} > end - p)"):
-            out.line("return KS_SHORT;")
+        out.when(f"{size} > end - p", "return KS_SHORT;")
         out.line("h->body = p;")
         out.line(f"h->end = p + {size};")
         _emit_peek(segment, size, out)
@@ -135,14 +133,12 @@ def _emit_peek(segment: Segment, size: str, out: CodeWriter) -> None:
     assert isinstance(peek.type, IntegerType)
     assert isinstance(peek.position, Int)
     start = peek.position.value
-    with out.block(f"if ({size} < {start + peek.type.size})"):
-        out.line("return KS_IRREGULAR;")
+    out.when(f"{size} < {start + peek.type.size}", "return KS_IRREGULAR;")
     sign = "s" if peek.type.signed else "u"
     out.line(f"h->selector = ks_{sign}{peek.type.size}(p + {start});")
     translator = CTranslator(segment.model, segment.choice, str, "h->selector")
     for condition in checks(translator, peek):
-        with out.block(f"if (!({condition}))"):
-            out.line("return KS_IRREGULAR;")
+        out.when(f"!({condition})", "return KS_IRREGULAR;")
 
 
 def kind_arguments(segment: Segment, kind: Type, frame: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tools.specgen.expression import Expression, Name, names, walk
+from tools.specgen.expression import Expression, Name, names
 from tools.specgen.facts.fields import is_bytes, is_integer, scalar_of
 from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.model import (
@@ -138,8 +138,7 @@ class Walk:
             bit = leaves[-1].bit + leaves[-1].width if leaves else 0
             leaves += self._leaves(scope.type, item, "", bit)
         size = (leaves[-1].bit + leaves[-1].width) // 8
-        with self.out.block(f"if ({scope.end} - p < {size})"):
-            self.out.line(self.fail)
+        self.out.when(f"{scope.end} - p < {size}", self.fail)
         for leaf in leaves:
             target = self.place(scope, leaf.path)
             self.out.line(f"{target} = {_load(leaf)};")
@@ -167,12 +166,10 @@ class Walk:
         scalar = scalar_of(self.model, item)
         if scalar is not None:
             self.out.line(f"p = ks_read_{scalar}(p, {scope.end}, &{target});")
-            with self.out.block("if (KS_UNLIKELY(!p))"):
-                self.out.line(self.fail)
+            self.out.when("KS_UNLIKELY(!p)", self.fail)
         else:
             assert isinstance(item.type, IntegerType)
-            with self.out.block(f"if ({scope.end} - p < {item.type.size})"):
-                self.out.line(self.fail)
+            self.out.when(f"{scope.end} - p < {item.type.size}", self.fail)
             self.out.line(f"{target} = {_integer(item.type, 'p')};")
             self.out.line(f"p += {item.type.size};")
         self._check(scope, scope.type, item, item.id)
@@ -182,8 +179,7 @@ class Walk:
             assert item.valid is not None
             assert item.valid.expression is not None
             condition = self.translator(scope).text(item.valid.expression)
-            with self.out.block(f"if (KS_UNLIKELY(!{condition}))"):
-                self.out.line(self.fail)
+            self.out.when(f"KS_UNLIKELY(!{condition})", self.fail)
         elif item.repeat is not None:
             self.on_array(scope, item)
         elif is_integer(self.model, item):
@@ -229,8 +225,7 @@ class Walk:
             self.out.line(f"{size} = {text};")
             if expression is not None:
                 test = f"{size} < 0 || {size} > {scope.end} - p"
-                with self.out.block(f"if (KS_UNLIKELY({test}))"):
-                    self.out.line(self.fail)
+                self.out.when(f"KS_UNLIKELY({test})", self.fail)
             self.out.line(f"p += {size};")
         self.on_bytes(scope, item, start, size)
 
@@ -241,8 +236,7 @@ class Walk:
         if reference.size is not None:
             end = f"end_{c_name(scope.prefix + item.id)}"
             size = outer.text(reference.size)
-            with self.out.block(f"if (KS_UNLIKELY({size} < 0 || {size} > {scope.end} - p))"):
-                self.out.line(self.fail)
+            self.out.when(f"KS_UNLIKELY({size} < 0 || {size} > {scope.end} - p)", self.fail)
             self.out.line(f"const uint8_t *{end} = p + {size};")
         prefix = scope.prefix if scope.type.is_frame else f"{scope.prefix}{item.id}."
         below = Scope(inner, prefix, self.arguments(scope, inner, reference), end)
@@ -281,13 +275,7 @@ class Walk:
             below = {k.removeprefix(start): v for k, v in known if k.startswith(start)}
             inner = Scope(owner, names=below, end=scope.end)
         for condition in checks(self.translator(inner, value), item):
-            with self.out.block(f"if (KS_UNLIKELY(!({condition})))"):
-                self.out.line(self.fail)
-
-
-def dependencies(expression: Expression) -> frozenset[str]:
-    """Return the first ids of all names in an expression."""
-    return frozenset(node.id for node in walk(expression) if isinstance(node, Name))
+            self.out.when(f"KS_UNLIKELY(!({condition}))", self.fail)
 
 
 def _integer(kind: IntegerType, at: str) -> str:

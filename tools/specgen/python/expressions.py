@@ -9,19 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tools.specgen.expression import (
-    LEFT,
-    Attribute,
-    Binary,
-    Bool,
-    EnumMember,
-    Expression,
-    Index,
-    Int,
-    Name,
-    Ternary,
-    Unary,
-)
+from tools.specgen import expression as ex
 from tools.specgen.facts.terms import COMPARISONS, Terms
 from tools.specgen.model import (
     camel,
@@ -72,86 +60,86 @@ class Translator(Terms):
     stream: Stream | None = None
     enum_names: bool = False
     wrap: bool = False
-    overrides: Mapping[Expression, str] = field(default_factory=dict)
+    overrides: Mapping[ex.Expression, str] = field(default_factory=dict)
 
-    def text(self, expression: Expression) -> str:
+    def text(self, expression: ex.Expression) -> str:
         """Return the expression as Python source."""
         return self._top(expression)[0]
 
-    def operand(self, expression: Expression) -> str:
+    def operand(self, expression: ex.Expression) -> str:
         """Return the expression as Python source that can be an operand of any operator."""
         text, level = self._top(expression)
         return text if level == _ATOM else f"({text})"
 
-    def negated(self, expression: Expression) -> str:
+    def negated(self, expression: ex.Expression) -> str:
         """Return source text that is true if the expression is false."""
         return self.text(_negation(expression))
 
-    def _top(self, expression: Expression) -> tuple[str, int]:
+    def _top(self, expression: ex.Expression) -> tuple[str, int]:
         text, level = self._render(expression)
         if self.wrap and _is_arithmetic(expression) and self.leaves_long(expression):
             return f"signed64({text})", _ATOM
         return text, level
 
-    def _side(self, expression: Expression, level: int, *, inside: bool = False) -> str:
+    def _side(self, expression: ex.Expression, level: int, *, inside: bool = False) -> str:
         # Sums of sums are reduced once, at the outermost: the ring of integers allows it.
         rendered = self._render if inside and _is_arithmetic(expression) else self._top
         text, own = rendered(expression)
         return text if own >= level else f"({text})"
 
-    def _render(self, expression: Expression) -> tuple[str, int]:
+    def _render(self, expression: ex.Expression) -> tuple[str, int]:
         if expression in self.overrides:
             return self.overrides[expression], _ATOM
         match expression:
-            case Int(value):
+            case ex.Int(value):
                 return str(value), _ATOM
-            case Bool(value):
+            case ex.Bool(value):
                 return str(value), _ATOM
-            case Name("_"):
+            case ex.Name("_"):
                 return self.value, _ATOM
-            case Name(name):
+            case ex.Name(name):
                 return self.resolve(name), _ATOM
-            case EnumMember(enum, member):
+            case ex.EnumMember(enum, member):
                 return self._enum(enum, member), _ATOM
-            case Attribute():
+            case ex.Attribute():
                 return self._attribute(expression)
-            case Index(value, index):
+            case ex.Index(value, index):
                 return f"{self.operand(value)}[{self.text(index)}]", _ATOM
-            case Unary("not", operand) if expression == _NOT_AT_END and self.stream:
+            case ex.Unary("not", operand) if expression == _NOT_AT_END and self.stream:
                 return f"{self.stream.position} != {self.stream.end}", _COMPARE
-            case Unary("not", operand):
+            case ex.Unary("not", operand):
                 return f"not {self._side(operand, _NOT)}", _NOT
-            case Unary(operator, operand):
+            case ex.Unary(operator, operand):
                 return f"{operator}{self._side(operand, _UNARY, inside=True)}", _UNARY
-            case Ternary(condition, then, otherwise):
+            case ex.Ternary(condition, then, otherwise):
                 parts = (self._side(part, _OR) for part in (then, condition, otherwise))
                 return "{} if {} else {}".format(*parts), _TERNARY
-            case Binary():
+            case ex.Binary():
                 return self._binary(expression)
         raise AssertionError(expression)
 
-    def _binary(self, node: Binary) -> tuple[str, int]:
+    def _binary(self, node: ex.Binary) -> tuple[str, int]:
         if node.operator in COMPARISONS:
             left, right = (self._side(side, _PIPE) for side in (node.left, node.right))
             return f"{left} {node.operator} {right}", _COMPARE
-        if node == LEFT and self.stream:
+        if node == ex.LEFT and self.stream:
             return self.stream.left, _SUM
         level = _PRECEDENCE[node.operator]
         inside = _is_arithmetic(node)
         # Few remember the precedence of shifts, masks and sums, so they get parentheses.
         clear = level if inside or level <= _AND else _UNARY
-        same = isinstance(node.left, Binary) and node.left.operator == node.operator
+        same = isinstance(node.left, ex.Binary) and node.left.operator == node.operator
         left = self._side(node.left, level if same else clear, inside=inside)
         right = self._side(node.right, max(clear, level + 1), inside=inside)
-        if isinstance(node.right, Int) and node.operator in "&|^" and node.right.value > 9:
+        if isinstance(node.right, ex.Int) and node.operator in "&|^" and node.right.value > 9:
             right = hex(node.right.value)
         return f"{left} {_OPERATORS.get(node.operator, node.operator)} {right}", level
 
-    def _attribute(self, node: Attribute) -> tuple[str, int]:
-        if node.value == Name("_io"):
+    def _attribute(self, node: ex.Attribute) -> tuple[str, int]:
+        if node.value == ex.Name("_io"):
             return self._stream(node.name)
         if node.name == "value" and (
-            node.value == Name("_") or self.member_of(node) == self.member_of(node.value)
+            node.value == ex.Name("_") or self.member_of(node) == self.member_of(node.value)
         ):
             return self._render(node.value)
         if node.name in ("size", "length") and self.member_of(node) is None:
@@ -178,28 +166,28 @@ class Translator(Terms):
         return str(next(value.value for value in enum.values if value.id == member))
 
 
-_NOT_AT_END = Unary("not", Attribute(Name("_io"), "eof"))
+_NOT_AT_END = ex.Unary("not", ex.Attribute(ex.Name("_io"), "eof"))
 
 
-def _is_arithmetic(expression: Expression) -> bool:
-    return (isinstance(expression, Binary) and expression.operator in ("+", "-", "*")) or (
-        isinstance(expression, Unary) and expression.operator == "-"
+def _is_arithmetic(expression: ex.Expression) -> bool:
+    return (isinstance(expression, ex.Binary) and expression.operator in ("+", "-", "*")) or (
+        isinstance(expression, ex.Unary) and expression.operator == "-"
     )
 
 
 _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-def _negation(expression: Expression) -> Expression:
+def _negation(expression: ex.Expression) -> ex.Expression:
     match expression:
-        case Unary("not", operand):
+        case ex.Unary("not", operand):
             return operand
-        case Binary("or", left, right):
-            return Binary("and", _negation(left), _negation(right))
-        case Binary("and", left, right):
-            return Binary("or", _negation(left), _negation(right))
-        case Binary(operator, left, right) if operator in _OPPOSITES:
-            return Binary(_OPPOSITES[operator], left, right)
-        case Attribute(Name("_io"), "eof"):
+        case ex.Binary("or", left, right):
+            return ex.Binary("and", _negation(left), _negation(right))
+        case ex.Binary("and", left, right):
+            return ex.Binary("or", _negation(left), _negation(right))
+        case ex.Binary(operator, left, right) if operator in _OPPOSITES:
+            return ex.Binary(_OPPOSITES[operator], left, right)
+        case ex.Attribute(ex.Name("_io"), "eof"):
             return _NOT_AT_END
-    return Unary("not", expression)
+    return ex.Unary("not", expression)

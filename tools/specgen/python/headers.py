@@ -11,16 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tools.specgen.expression import (
-    Attribute,
-    Binary,
-    Expression,
-    Int,
-    Name,
-    Ternary,
-    Unary,
-    names,
-)
+from tools.specgen import expression as ex
 from tools.specgen.facts.fields import valid_parts
 from tools.specgen.facts.ranges import sole_lower_bound
 from tools.specgen.facts.segments import Segment, members, segments
@@ -136,8 +127,7 @@ class _Module:
                 out.line("(header,) = cut(buffer, pos)")
                 variables = ", ".join(_NAMES.local(leaf.fields[0].id) for _, leaf in looked)
                 out.line(f"({variables},) = unpack(header)")
-                with out.block(f"if {' or '.join(tests)}:"):
-                    out.line("break")
+                out.when(f"{' or '.join(tests)}", "break")
                 out.line("keep(header)")
                 out.line(f"pos += {length} + {kind.framing.size}")
                 out.line("append(pos)")
@@ -156,9 +146,9 @@ class _Module:
 
     def _tests(self, kind: _Kind) -> tuple[list[tuple[int, Leaf]], list[str]]:
         """Return the variables of the loop, and the conditions that end it."""
-        length = self.segment.length.field
+        length = self.segment.length
         peek = self.segment.peek
-        assert isinstance(peek.position, Int)
+        assert isinstance(peek.position, ex.Int)
         selector = kind.framing.size + peek.position.value
         short = "!=" if kind.rest is None else "<"
         looked, tests = [], [f"{self._length()} {short} {kind.run.size}"]
@@ -233,12 +223,12 @@ class _Module:
             "),",
         ]  # fmt: skip
 
-    def _made(self, kind: _Kind) -> Iterator[tuple[str, Expression, Type]]:
+    def _made(self, kind: _Kind) -> Iterator[tuple[str, ex.Expression, Type]]:
         """Write the columns that are computed from other columns."""
-        length, framing = Name(self.segment.length.field.id), kind.framing.size
+        length, framing = ex.Name(self.segment.length.id), kind.framing.size
         yield "size", _sum(length, framing), self.segment.entry
         if kind.rest is not None:
-            yield f"{kind.rest.id}.position", _sum(Name("position"), kind.size), kind.type
+            yield f"{kind.rest.id}.position", _sum(ex.Name("position"), kind.size), kind.type
             yield f"{kind.rest.id}.size", _sum(length, -kind.run.size), self.segment.entry
         known = {_path(leaf) for _, leaf in kind.leaves()}
         given = self.segment.arguments(kind.type)
@@ -248,7 +238,7 @@ class _Module:
             elif member.path in given and member.path not in known:
                 yield member.path, given[member.path], self.segment.entry
 
-    def _function(self, name: str, owner: Type, value: Expression, out: CodeWriter) -> None:
+    def _function(self, name: str, owner: Type, value: ex.Expression, out: CodeWriter) -> None:
         used = list(dict.fromkeys(_paths(value)))
         paths = {expression: path for path, expression in used}
         names_ = {expression: path.replace(".", "_") for expression, path in paths.items()}
@@ -261,9 +251,9 @@ class _Module:
             if value in names_:
                 out.line(f"return {columns}")
             elif _is_sum(value):
-                assert isinstance(value, Binary)
+                assert isinstance(value, ex.Binary)
                 left, right = (
-                    str(side.value) if isinstance(side, Int) else f'column("{paths[side]}")'
+                    str(side.value) if isinstance(side, ex.Int) else f'column("{paths[side]}")'
                     for side in (value.left, value.right)
                 )
                 out.line(f"return sums({left}, {right})")
@@ -275,7 +265,7 @@ class _Module:
 def _is_plain(leaf: Leaf) -> bool:
     """Return whether the bounds, if there are any, depend on one number only."""
     parts = [part for field in leaf.fields for part in valid_parts(field.valid)]
-    return not parts or not (leaf.is_bits or any(names(part) - {"_"} for part in parts))
+    return not parts or not (leaf.is_bits or any(ex.names(part) - {"_"} for part in parts))
 
 
 def _is_open(field: Field) -> bool:
@@ -302,33 +292,24 @@ def _format(looked: list[tuple[int, Leaf]], size: int) -> str:
     return f"{text}{size - place}x" if size > place else text
 
 
-def _sum(name: Name, number: int) -> Expression:
-    return Binary("+", name, Int(number))
+def _sum(name: ex.Name, number: int) -> ex.Expression:
+    return ex.Binary("+", name, ex.Int(number))
 
 
-def _is_sum(value: Expression) -> bool:
+def _is_sum(value: ex.Expression) -> bool:
     """Return whether the sum is a column plus a column or number: added for all rows at once."""
     return (
-        isinstance(value, Binary)
+        isinstance(value, ex.Binary)
         and value.operator == "+"
-        and isinstance(value.left, Name)
-        and isinstance(value.right, Name | Int)
+        and isinstance(value.left, ex.Name)
+        and isinstance(value.right, ex.Name | ex.Int)
     )
 
 
-def _paths(value: Expression) -> Iterator[tuple[str, Expression]]:
+def _paths(value: ex.Expression) -> Iterator[tuple[str, ex.Expression]]:
     """Yield the columns in an expression: dotted id, and the sub-expression that names it."""
-    match value:
-        case Name(name):
-            yield name, value
-        case Attribute():
-            for path, _ in _paths(value.value):
-                yield f"{path}.{value.name}", value
-        case Unary(_, operand):
-            yield from _paths(operand)
-        case Binary(_, left, right):
-            yield from _paths(left)
-            yield from _paths(right)
-        case Ternary(condition, then, otherwise):
-            for part in (condition, then, otherwise):
-                yield from _paths(part)
+    if isinstance(value, ex.Name | ex.Attribute):
+        yield next(ex.dotted(value)), value
+        return
+    for part in ex.parts(value):
+        yield from _paths(part)

@@ -213,8 +213,7 @@ class _Module:
         with self.out.block(f"def {instance.id}(self) -> {hint}:"):
             self._docstring([instance.doc or f"``{instance.id}``."])
             if instance.condition is not None:
-                with self.out.block(f"if {translator.negated(instance.condition)}:"):
-                    self.out.line("return None")
+                self.out.when(f"{translator.negated(instance.condition)}", "return None")
             self.out.line(f"return {translator.text(instance.value)}")
 
     def _translator(self, type_: Type) -> Translator:

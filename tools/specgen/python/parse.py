@@ -109,12 +109,10 @@ class _ParseModule(Module):
         self._open(type_)
         with self.out.indented():
             short = "(byte >> 1) ^ -(byte & 1)" if zigzag else "byte"
-            with self.out.block("if pos < end and (byte := buffer[pos]) < 0x80:"):
-                self.out.line(f"return {short}, pos + 1")
+            self.out.when("pos < end and (byte := buffer[pos]) < 0x80", f"return {short}, pos + 1")
             self.out.lines("start = pos", "value = 0")
             with self.out.block(f"for shift in range(0, {7 * size}, 7):"):
-                with self.out.block("if pos == end:"):
-                    self.out.line("raise missing(start, complete, path, spec)")
+                self.out.when("pos == end", "raise missing(start, complete, path, spec)")
                 self.out.lines("byte = buffer[pos]", "pos += 1", "value |= (byte & 0x7F) << shift")
                 with self.out.block("if byte < 0x80:"):
                     self.out.line("break")

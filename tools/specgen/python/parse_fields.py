@@ -177,10 +177,8 @@ class FieldReader(Statements):
         """Set ``stop`` to the end of ``size`` bytes."""
         text = self.translator().operand(size)
         if not self.translator().never_negative(field, size):
-            with self.out.block(f"if {text} < 0:"):
-                self.out.line(f"raise invalid({place.offset}, {text}, {place})")
-        with self.out.block(f"if {text} > end - pos:"):
-            self.out.line(f"raise missing({place.offset}, complete, {place})")
+            self.out.when(f"{text} < 0", f"raise invalid({place.offset}, {text}, {place})")
+        self.out.when(f"{text} > end - pos", f"raise missing({place.offset}, complete, {place})")
         self.out.line(f"stop = pos + {text}")
 
     def _bytes(self, field: Field, size: Expression | None, target: str, place: Place) -> None:

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kafkaspec.model import Record
-from tools.specgen.expression import (
-    Attribute,
-    Binary,
-    EnumMember,
-    Expression,
-    Int,
-    Name,
-    Ternary,
-    Unary,
-    names,
-)
+from tools.specgen import expression as ex
 from tools.specgen.facts.ranges import LONG, Interval
 from tools.specgen.model import Model, Scalar, Type, TypeReference, ValueInstance
 from tools.specgen.python.expressions import Translator
@@ -39,8 +29,8 @@ class Meanings:
         self.model = model
         self.type = type_
         self.local = local
-        self.hoisted: dict[Expression, str] = {}
-        self.bounds: dict[Expression, Interval] = {}
+        self.hoisted: dict[ex.Expression, str] = {}
+        self.bounds: dict[ex.Expression, Interval] = {}
         self.wanted = self._wanted()
         self._texts = [self._text(value) for value in self.wanted.values()]
 
@@ -50,7 +40,7 @@ class Meanings:
 
     def used(self) -> set[str]:
         """Return the names of the fields that are needed."""
-        return {name for value in self.wanted.values() for name in names(value)}
+        return {name for value in self.wanted.values() for name in ex.names(value)}
 
     def assignments(self) -> Iterator[str]:
         """Yield the statements before the loop."""
@@ -62,9 +52,9 @@ class Meanings:
         for expression, interval in self.bounds.items():
             yield self.hoisted[expression], interval
 
-    def _wanted(self) -> dict[str, Expression]:
+    def _wanted(self) -> dict[str, ex.Expression]:
         known = self.type.members
-        found: dict[str, Expression] = {}
+        found: dict[str, ex.Expression] = {}
         for name in Record._fields:
             member = known.get(name)
             if member is None:
@@ -74,10 +64,10 @@ class Meanings:
                     raise UnsupportedError(f"{name} is optional")
                 found[name] = member.value
             else:
-                found[name] = Name(name)
+                found[name] = ex.Name(name)
         return found
 
-    def _text(self, expression: Expression) -> str:
+    def _text(self, expression: ex.Expression) -> str:
         self._hoist(expression, arithmetic=False)
         narrow = {
             field.id: _HALF
@@ -95,28 +85,28 @@ class Meanings:
             bounds=self.bounds,
         ).text(expression)
 
-    def _hoist(self, node: Expression, *, arithmetic: bool) -> None:
+    def _hoist(self, node: ex.Expression, *, arithmetic: bool) -> None:
         parameters = {parameter.id for parameter in self.type.parameters}
-        mentioned = names(node)
+        mentioned = ex.names(node)
         if mentioned and mentioned <= parameters:
             if node not in self.hoisted:
-                last = node.name if isinstance(node, Attribute) else f"fixed_{len(self.hoisted)}"
+                last = node.name if isinstance(node, ex.Attribute) else f"fixed_{len(self.hoisted)}"
                 self.hoisted[node] = self.local(last)
             low, high = Translator(self.model, self.type, str).interval(node)
             if arithmetic and (low < _HALF[0] or high > _HALF[1]):
                 self.bounds[node] = _HALF
             return
         match node:
-            case Binary(operator, left, right):
+            case ex.Binary(operator, left, right):
                 inside = operator in ("+", "-", "*")
                 self._hoist(left, arithmetic=inside)
                 self._hoist(right, arithmetic=inside)
-            case Unary(_, operand):
+            case ex.Unary(_, operand):
                 self._hoist(operand, arithmetic=True)
-            case Ternary(condition, then, otherwise):
+            case ex.Ternary(condition, then, otherwise):
                 for part in (condition, then, otherwise):
                     self._hoist(part, arithmetic=arithmetic)
-            case Name() | Attribute() | Int() | EnumMember():
+            case ex.Name() | ex.Attribute() | ex.Int() | ex.EnumMember():
                 return
             case _:
                 raise UnsupportedError("an instance looks into an array")

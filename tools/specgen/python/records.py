@@ -39,6 +39,37 @@ from tools.specgen.writer import CodeWriter
 _HEADER = ("key", "value")
 """Fields of a header that users see, the first as text."""
 
+_HEAD = '''"""Records of a batch in one loop, without checks where none is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kafkaspec.model import Record
+
+from .model import {models}
+from .runtime import signed64
+
+_ZIGZAG = tuple((code >> 1) ^ -(code & 1) for code in range(0x80))
+
+
+def _longer(data: bytes, pos: int, size: int, limit: int) -> tuple[int, int]:
+    """A varint of up to ``size`` bytes as it is coded, below ``limit``; the rest is
+    for the checked parser, as ``IndexError`` says."""
+    number = 0
+    for shift in range(0, 7 * size, 7):
+        byte = data[pos]
+        pos += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if number >= limit:
+                break
+            return number, pos
+    raise IndexError
+
+
+'''
 _LOCALS = ("data", "records", "append", "build", "zigzag", "number", "longer")
 
 
@@ -52,40 +83,21 @@ def emit(model: Model) -> list[Output]:
 
 
 def _module(model: Model, sets: list[Type]) -> str:
+    batches = {record_set.key: batch_of(model, record_set) for record_set in sets}
     out = CodeWriter()
-    body = CodeWriter()
-    loops = [_loop(model, record_set) for record_set in sets]
-    body.lines(*"\n\n\n".join(loops).split("\n"))
-    body.lines("", "")
-    with body.block("DECODERS: dict[str, Callable[[Any, bytes], list[Record] | None]] = {", "}"):
+    for record_set in sets:
+        out.lines(*_loop(model, record_set).split("\n"), "", "")
+    with out.block("DECODERS: dict[str, Callable[[Any, bytes], list[Record] | None]] = {", "}"):
         for record_set in sets:
-            batch = batch_of(model, record_set)
-            body.line(f"{batch.key!r}: decode_{record_set.name},")
-    body.line('"""The functions by key of the type of the batch."""')
-    out.lines(
-        '"""Records of a batch in one loop, without checks where none is needed."""',
-        "",
-        "from __future__ import annotations",
-        "",
-        "from collections.abc import Callable",
-        "from typing import Any",
-        "",
-        "from kafkaspec.model import Record",
-        "",
-        f"from .model import {', '.join(sorted({batch_of(model, s).spec_id for s in sets}))}",
-    )
-    if any("signed64(" in loop for loop in loops):
-        out.line("from .runtime import signed64")
-    out.lines("", "")
-    _helpers(out)
-    return out.text() + body.text()
+            out.line(f"{batches[record_set.key].key!r}: decode_{record_set.name},")
+    out.line('"""The functions by key of the type of the batch."""')
+    models = ", ".join(sorted({batch.spec_id for batch in batches.values()}))
+    return _HEAD.format(models=models) + out.text()
 
 
 def batch_of(model: Model, record_set: Type) -> Type:
     """Return the type of the batch that a record set has for its parameter."""
-    reference = record_set.parameters[0].type
-    assert isinstance(reference, TypeReference)
-    return model.type(reference)
+    return model.inner(record_set.parameters[0])
 
 
 def _loop(model: Model, record_set: Type) -> str:
@@ -96,26 +108,6 @@ def _loop(model: Model, record_set: Type) -> str:
         with out.block(f"def decode_{record_set.name}(batch: Any, data: bytes) -> None:"):
             out.line(f'"""Return None: there is no loop, since {reason}."""')
         return out.text().rstrip("\n")
-
-
-def _helpers(out: CodeWriter) -> None:
-    """Write the helpers that all loops share."""
-    out.line("_ZIGZAG = tuple((code >> 1) ^ -(code & 1) for code in range(0x80))")
-    out.lines("", "")
-    with out.block("def _longer(data: bytes, pos: int, size: int, limit: int) -> tuple[int, int]:"):
-        out.lines(
-            '"""A varint of up to ``size`` bytes as it is coded, below ``limit``; the rest is',
-            'for the checked parser, as ``IndexError`` says."""',
-            "number = 0",
-        )
-        with out.block("for shift in range(0, 7 * size, 7):"):
-            out.lines("byte = data[pos]", "pos += 1", "number |= (byte & 0x7F) << shift")
-            with out.block("if byte < 0x80:"):
-                with out.block("if number >= limit:"):
-                    out.line("break")
-                out.line("return number, pos")
-        out.line("raise IndexError")
-    out.lines("", "")
 
 
 class RecordLoop:
@@ -193,15 +185,13 @@ class RecordLoop:
         # A key that is not UTF-8 is legal, and rare enough to leave to the checked parser.
         with out.block("except (IndexError, UnicodeDecodeError):"):
             out.line("return None")
-        with out.block("if pos > len(data):"):
-            out.line("return None")
+        out.when("pos > len(data)", "return None")
         for field in self.record_set.fields:
             if field.is_guard:
                 assert field.valid
                 assert field.valid.expression
                 translator = self._translator(self.record_set, end="len(data)")
-                with out.block(f"if {translator.negated(field.valid.expression)}:"):
-                    out.line("return None")
+                out.when(translator.negated(field.valid.expression), "return None")
             elif field is not self.array:
                 raise UnsupportedError("a record set is not one array")
         out.line("return records")
@@ -215,15 +205,13 @@ class RecordLoop:
             raise UnsupportedError("the size of a record is not its size alone")
         out.line(f"# {self.frame.name}: {size.id}")
         self._code(out, Scalar.VARINT32)
-        with out.block("if number & 1:"):
-            out.line("return None")
+        out.when("number & 1", "return None")
         out.line("stop = pos + (number >> 1)")
         meanings = self.meanings.texts()
         used = self.meanings.used()
         for field in self.record.fields:
             self._field(out, self.record, field, used)
-        with out.block("if pos != stop:"):
-            out.line("return None")
+        out.when("pos != stop", "return None")
         out.line(f"append(build(Record, ({', '.join(meanings)})))")
 
     def _only_not_negative(self, type_: Type, field: Field) -> bool:
@@ -276,8 +264,7 @@ class RecordLoop:
         if field.valid is None:
             return
         for test in violated(self._translator(type_, target), type_, field):
-            with out.block(f"if {test}:"):
-                out.line("return None")
+            out.when(test, "return None")
 
     def _code(self, out: CodeWriter, scalar: Scalar) -> None:
         """Write the next varint as it is coded, one or two bytes without a call."""
@@ -290,14 +277,12 @@ class RecordLoop:
         # One of 64 bits stays free, so that sums of two such numbers cannot overflow.
         limit = 1 << min(bits, 63)
         out.lines("number += (data[pos] << 7) - 0x80", "pos += 1")
-        with out.block("if number >= 0x4000:"):
-            out.line(f"number, pos = _longer(data, pos - 2, {size}, 0x{limit:X})")
+        out.when("number >= 0x4000", f"number, pos = _longer(data, pos - 2, {size}, 0x{limit:X})")
 
     def _integer(self, out: CodeWriter, scalar: Scalar, target: str) -> None:
         zigzag = VARINTS[scalar][2]
         out.lines("number = data[pos]", "pos += 1")
-        with out.block("if number < 0x80:"):
-            out.line(f"{target} = {'zigzag[number]' if zigzag else 'number'}")
+        out.when("number < 0x80", f"{target} = {'zigzag[number]' if zigzag else 'number'}")
         with out.block("else:"):
             self._more(out, scalar)
             out.line(f"{target} = {'(number >> 1) ^ -(number & 1)' if zigzag else 'number'}")
@@ -317,8 +302,7 @@ class RecordLoop:
             raise UnsupportedError(f"{scalar.name} is coded otherwise")
         self._code(out, Scalar.VARINT32)
         # An odd code is a negative size, which is null.
-        with out.block("if number & 1:"):
-            out.line(f"{target} = None" if wanted else "number = 0")
+        out.when("number & 1", f"{target} = None" if wanted else "number = 0")
         with out.block("else:"):
             out.line("end = pos + (number >> 1)")
             if wanted:

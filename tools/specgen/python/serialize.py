@@ -74,8 +74,7 @@ class _SerializeModule(Module):
 
     def _check_value(self, type_: Type, writer: FieldWriter) -> None:
         if type_.scalar is Scalar.NULLABLE_BYTES:
-            with self.out.block("if value is not None:"):
-                self.out.line("check_bytes(value, path, spec)")
+            self.out.when("value is not None", "check_bytes(value, path, spec)")
         elif type_.scalar:
             self.out.line("check_bytes(value, path, spec)")
         elif not type_.is_frame:

@@ -83,8 +83,7 @@ class FieldWriter(Statements):
     def _optional(self, field: Field, stored: str) -> None:
         assert field.condition is not None
         if self.type.scalar:
-            with self.out.block(f"if {stored} is not None:"):
-                self.out.line(f"out += {stored}")
+            self.out.when(f"{stored} is not None", f"out += {stored}")
             return
         with self.out.block(f"if {self._translator().text(field.condition)}:"):
             self.value(field, stored, "out")
@@ -145,8 +144,7 @@ class FieldWriter(Statements):
         """Check the type of an integer before ``valid``; the scalar's writer checks its range."""
         if field.valid is None:
             return
-        with self.out.block(f"if not isinstance({stored}, int):"):
-            self.out.line(f"raise unencodable({stored}, {where})")
+        self.out.when(f"not isinstance({stored}, int)", f"raise unencodable({stored}, {where})")
         self._check(field, stored, where)
 
     def _scalar(self, field: Field, stored: str, out: str) -> None:
@@ -417,8 +415,7 @@ class FieldWriter(Statements):
                 return  # Lengths and counts are at least that.
         tests = violated(self._translator(value), self.type, field)
         for test in tests:
-            with self.out.block(f"if not raw and {_operand(test)}:"):
-                self.out.line(f"raise unencodable({value}, {where})")
+            self.out.when(f"not raw and {_operand(test)}", f"raise unencodable({value}, {where})")
 
 
 def _operand(test: str) -> str:

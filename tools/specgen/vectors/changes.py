@@ -104,8 +104,7 @@ class Changes:
 
     def _nested(self, item: Field) -> Iterator[Change]:
         """Yield a change for each bit of a structure of bit fields."""
-        assert isinstance(item.type, TypeReference)
-        for bits in self._model.type(item.type).fields:
+        for bits in self._model.inner(item).fields:
             if isinstance(bits.type, BitsType):
                 for number in (1 << bit for bit in range(bits.type.width)):
                     name = f"{item.id}.{bits.id}"
@@ -165,8 +164,7 @@ class Changes:
         yield self._change(item, "zero_in_two_bytes", why, Raw(b"\x80\0", 0), canonical=False)
 
     def _byte_scalar(self, item: Field) -> Iterator[Change]:
-        assert isinstance(item.type, TypeReference)
-        type_ = self._model.type(item.type)
+        type_ = self._model.inner(item)
         size = type_.fields[0]
         plus = size.derive.plus if size.derive else 0
         content = b"xyz"

@@ -320,8 +320,7 @@ class Builder:
             return b""
         if isinstance(item.type, IntegerType):
             return int(value).to_bytes(item.type.size, "big", signed=item.type.signed)
-        assert isinstance(item.type, TypeReference)
-        type_ = self._model.type(item.type)
+        type_ = self._model.inner(item)
         assert type_.scalar is not None
         if type_.scalar.is_integer:
             return varint(type_.scalar, value)
