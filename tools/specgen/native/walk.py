@@ -108,7 +108,7 @@ class Walk:
         for item in fields:
             if item.condition is not None or item.repeat is not None or item.is_guard:
                 break
-            if is_bytes(self.model, item) or fixed_size(self.model, item) is None:
+            if not self._is_numbers(item) or fixed_size(self.model, item) is None:
                 break
             if isinstance(item.type, TypeReference) and item.type.size is not None:
                 break
@@ -117,6 +117,11 @@ class Walk:
             if expression is not None and "_io" in names(expression):
                 break
         return run
+
+    def _is_numbers(self, item: Field) -> bool:
+        if isinstance(item.type, TypeReference):
+            return all(self._is_numbers(child) for child in self.model.inner(item).fields)
+        return isinstance(item.type, IntegerType | BitsType)
 
     def _leaves(self, owner: Type, item: Field, prefix: str, bit: int) -> Iterator[_Leaf]:
         path = prefix + item.id

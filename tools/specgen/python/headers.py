@@ -194,6 +194,8 @@ class _Module:
     def _tables(self, kind: _Kind, out: CodeWriter) -> list[str]:
         integers, bits = [], []
         for place, leaf in kind.leaves():
+            if leaf.is_bytes:
+                continue  # Their place and size are made.
             if not leaf.is_bits:
                 signed = leaf.code.islower()
                 integers.append(f'"{_path(leaf)}": HeaderInteger({place}, {leaf.size}, {signed}),')
@@ -230,6 +232,10 @@ class _Module:
         if kind.rest is not None:
             yield f"{kind.rest.id}.position", _sum(ex.Name("position"), kind.size), kind.type
             yield f"{kind.rest.id}.size", _sum(length, -kind.run.size), self.segment.entry
+        for place, leaf in kind.leaves():
+            if leaf.is_bytes:
+                yield f"{_path(leaf)}.position", _sum(ex.Name("position"), place), kind.type
+                yield f"{_path(leaf)}.size", ex.Int(leaf.size), kind.type
         known = {_path(leaf) for _, leaf in kind.leaves()}
         given = self.segment.arguments(kind.type)
         for member in members(self.model, kind.type):
@@ -248,7 +254,9 @@ class _Module:
         variables = ", ".join(names_.values())
         rows = f"zip({columns}, strict=True)" if len(used) > 1 else columns
         with out.block(f"def {name}(column: Column) -> Sequence[int]:"):
-            if value in names_:
+            if isinstance(value, ex.Int):
+                out.line(f'return array("q", [{value.value}]) * len(column("position"))')
+            elif value in names_:
                 out.line(f"return {columns}")
             elif _is_sum(value):
                 assert isinstance(value, ex.Binary)

@@ -48,9 +48,9 @@ class Leaf:
         return isinstance(self.fields[0].type, BitsType)
 
     @property
-    def path(self) -> str:
-        """Path of its first field in the data."""
-        return path_of(self.parents, self.fields[0])
+    def is_bytes(self) -> bool:
+        """A byte string."""
+        return isinstance(self.fields[0].type, BytesType)
 
     def shifted(self) -> Iterator[tuple[Field, int, int]]:
         """Bit fields with the right shift and the mask that give their values."""

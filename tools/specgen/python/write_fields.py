@@ -247,7 +247,7 @@ class FieldWriter(Statements):
                 self._check_classes(field, ())
         for leaf in run.leaves:
             self._check_leaf(leaf)
-        for is_bytes, leaves in groupby(run.leaves, lambda leaf: leaf.code.endswith("s")):
+        for is_bytes, leaves in groupby(run.leaves, lambda leaf: leaf.is_bytes):
             if is_bytes:
                 for leaf in leaves:
                     self.out.line(f"out += {self._stored(leaf.fields[0], leaf.parents)}")
