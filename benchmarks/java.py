@@ -50,7 +50,7 @@ def java_version() -> str:
 
 
 class Reader:
-    """A JVM that reads segments when it is asked to, and says what that took.
+    """A JVM that reads segments on request, and reports how long that took.
 
     Args:
         mode: ``file`` for ``FileRecords``, ``memory`` for ``MemoryRecords``.

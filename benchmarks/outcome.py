@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Settings:
-    """How much to measure.
+    """Settings of a run.
 
     Attributes:
         quick: tiny data and few rounds: that everything runs, not how fast.
@@ -97,5 +97,5 @@ def number(value: float) -> str:
 
 
 def times(value: float) -> str:
-    """How many times faster we are; where that is below one, who wins."""
+    """The ratio to a peer; where it is below one, the peer that wins."""
     return f"{number(value)} x" if value >= 1 else f"{number(value)} x (the peer wins)"

@@ -19,12 +19,12 @@ _PACKAGES = (
 
 
 def report(outcomes: Iterable[Outcome], command: str, limits: str = "") -> str:
-    """All of it.
+    """Return the whole report.
 
     Args:
         outcomes: of the cases that ran.
         command: that made it.
-        limits: what is known of the gates that are not reached, Markdown.
+        limits: notes on the gates that were missed, in Markdown.
     """
     found = list(outcomes)
     figures = [figure for outcome in found for figure in outcome.figures]
@@ -50,7 +50,7 @@ def report(outcomes: Iterable[Outcome], command: str, limits: str = "") -> str:
 
 
 def gates(figures: Sequence[Figure]) -> Table:
-    """The figures beside their gates."""
+    """Return the table of figures and their gates."""
     table = Table("Gates", ("case", "gate", "figure", "reached"))
     for figure in figures:
         sign = "≤" if figure.at_most else "≥"
@@ -64,7 +64,7 @@ def gates(figures: Sequence[Figure]) -> Table:
 
 
 def markdown(table: Table) -> str:
-    """A table without its title."""
+    """Return a table in Markdown, without its title."""
     lines = [table.columns, ("---", *["---:"] * (len(table.columns) - 1)), *table.rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

@@ -37,7 +37,7 @@ class Times:
         return median(self.rounds[name])
 
     def ratio(self, name: str, *others: str) -> float:
-        """How much longer it takes than all of ``others`` together.
+        """Return the ratio of its time to that of all of ``others`` together.
 
         The median of the ratios within each round: what slows a machine down for a while slows
         neighbours down alike.

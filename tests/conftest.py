@@ -41,7 +41,7 @@ LONG = (
     "tests/agreement/",
     "tests/test_benchmarks.py",
 )
-"""What takes a minute or so: it comes first, or one worker would be at it long after the others."""
+"""Tests of about a minute: they come first, or one worker would end long after the others."""
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""How much of the tests runs: all of it, or what ``make quick`` takes."""
+"""The extent of a test run: all tests, or those of ``make quick``."""
 
 from __future__ import annotations
 

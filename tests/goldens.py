@@ -47,7 +47,7 @@ class Golden:
 
     @property
     def dump(self) -> str:
-        """What that version's own dump tool says about the file."""
+        """The output of that version's own dump tool for the file."""
         return dumps(self.version)[self.relative.as_posix()]
 
     @property
@@ -91,7 +91,7 @@ class Directory:
 
 
 _ACKNOWLEDGES_APPEND_TIME = (0, 10, 2)
-"""The clients before tell what was sent, not what the broker made of it."""
+"""Earlier clients report what they sent, not what the broker made of it."""
 _APPEND_TIME = re.compile(r"^offset: (?P<offset>\d+) .*?LogAppendTime: (?P<time>\d+)", re.MULTILINE)
 
 FULL = [version for version in VERSIONS if by_name(version).full]
@@ -130,7 +130,7 @@ def label(path: Path) -> str:
 
 @cache
 def dumps(version: str) -> dict[str, str]:
-    """What that version's own dump tool says, by path below ``logs``."""
+    """The output of that version's own dump tool, by path below ``logs``."""
     return read_dumps(GOLDEN / version)
 
 
@@ -139,7 +139,7 @@ def produced(version: str) -> dict[str, list[dict[str, Any]]]:
     """Acknowledged records by partition directory; keys, values, headers as bytes.
 
     Without those that went with their segments when the log start offset was raised, and without
-    0.10.0's topic of append times: neither its client nor its dump tool tells them.
+    0.10.0's topic of append times: neither its client nor its dump tool shows them.
     """
     appended = _append_times(version) if release(version) < _ACKNOWLEDGES_APPEND_TIME else {}
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""What README and docs/ show is run: each command, each line of its output, each program.
+"""Run the blocks of README and docs/: each command, each line of its output, each program.
 
 The commands of a page run in one directory, one after the other; what a page calls ``/tmp/`` is
 that directory. The programs of a page share one process, so that Spark starts once, but no names:

@@ -25,7 +25,7 @@ _OBJECTS = {name: f"`Segment.batches()`, codec `{name}`" for name in ("native", 
 
 
 def write_segment(path: Path, size: int) -> tuple[int, list[bytes]]:
-    """A file of 16 KiB batches of ``size`` bytes: some entries again and again, at later offsets.
+    """A file of 16 KiB batches of ``size`` bytes: some entries repeated at later offsets.
 
     Returns:
         The number of batches, and the entries that are repeated.

@@ -19,7 +19,7 @@ KAFKA = by_name("4.3.1")
 
 @contextmanager
 def served(rows: Rows, work: Path, tasks: int) -> Iterator[Callable[[SparkSession], DataFrame]]:
-    """A broker that has the partition; gives what reads the topic.
+    """Start a broker that has the partition; yield a reader of the topic.
 
     Args:
         rows: whose log directory it gets.

@@ -22,7 +22,7 @@ _SECONDS = 1200
 
 
 def scaling(rows: Rows, rounds: int) -> dict[str, float]:
-    """How many times faster a scan is with two cores, by source; empty where there is one core.
+    """Return the speed of a scan on two cores over one, by source; empty where there is one core.
 
     Raises:
         RuntimeError: a measurement failed.

@@ -29,7 +29,7 @@ def noop(rows: DataFrame) -> None:
 
 
 def count(rows: DataFrame) -> int:
-    """How many."""
+    """Count rows."""
     return int(rows.count())
 
 

@@ -119,7 +119,7 @@ class PreparedSource(DataSource):
         return "prepared"
 
     def schema(self) -> StructType:
-        """That of the real source."""
+        """The schema of the real source."""
         return _real(self.options).schema()
 
     def reader(self, schema: StructType) -> DataSourceReader:

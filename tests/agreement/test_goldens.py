@@ -131,7 +131,7 @@ def compare(said: dict[str, str], ours: dict[str, Any]) -> None:
 
 
 def batch_values(batch: Batch) -> dict[str, Any]:
-    """What a line about a batch says, by name."""
+    """The values in a line about a batch, by name."""
     horizon = batch.delete_horizon
     return {
         "offset": batch.last_offset,
@@ -160,7 +160,7 @@ def batch_values(batch: Batch) -> dict[str, Any]:
 
 
 def record_values(batch: Batch, record: Record, message: Any, version: str) -> dict[str, Any]:
-    """What a line about a record says, by name."""
+    """The values in a line about a record, by name."""
     values = batch_values(batch)
     size = {
         "keysize": -1 if record.key is None else len(record.key),

@@ -157,8 +157,8 @@ def test_mutated_records_under_a_sound_header(data: st.DataObject) -> None:
 @MANY
 @given(inner=st.binary(max_size=80), offset=st.integers(-1, 5), magic=st.integers(0, 1))
 def test_random_bytes_in_a_wrapper(inner: bytes, offset: int, magic: int) -> None:
-    agree(forge.wrapper(offset, [forge.legacy(0, b"x", magic=magic)], magic=magic, behind=inner))
-    agree(forge.wrapper(offset, [], magic=magic, behind=inner))
+    agree(forge.wrapper(offset, [forge.legacy(0, b"x", magic=magic)], magic=magic, surplus=inner))
+    agree(forge.wrapper(offset, [], magic=magic, surplus=inner))
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from tools.golden import keep
 UNCLEAN = sorted((path.parent for path in GOLDEN.glob("*/unclean/logs")), key=str)
 TIERED = sorted((path.parent for path in GOLDEN.glob("*/tiered/logs")), key=str)
 CHECKPOINTS = {"unclean_stop", "checkpoint_beyond_log", "checkpoint_partition"}
-"""What is said of checkpoints then: high watermarks behind a torn end, topics that are not kept."""
+"""Findings about checkpoints then: high watermarks beyond a torn end, topics that are not kept."""
 TAILS = {"torn": "torn_tail", "torn-header": "short_tail", "zeros": "zero_tail"}
 unclean = pytest.mark.parametrize("folder", UNCLEAN, ids=lambda path: path.parent.name)
 tiered = pytest.mark.parametrize("folder", TIERED, ids=lambda path: path.parent.name)
@@ -85,7 +85,7 @@ def test_acknowledged_records_are_there_but_for_the_torn_batch(folder: Path, cod
 
 @unclean
 def test_preallocated_indexes_hold_no_more_than_rebuilt_ones(folder: Path, codec: Codec) -> None:
-    """Entries of the zeros behind the last one are none; positions lead to batches."""
+    """Zeros after the last entry are no entries; positions lead to batches."""
     padded = 0
     for path in sorted((folder / keep.LOGS).glob("*-0/*.index")):
         index = OffsetIndex(path, codec=codec)

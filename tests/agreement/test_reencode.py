@@ -1,4 +1,4 @@
-"""What is read from golden files and written again gives the same bytes, with every codec."""
+"""Golden files that are read and written again give the same bytes, with every codec."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_encode_of_the_records(version: str, codec: Codec) -> None:
 
 
 def options(batch: Batch) -> dict[str, Any]:
-    """What ``encode`` is told to write a batch again."""
+    """The arguments of ``encode`` that write a batch again."""
     if batch.magic < 2:
         append_time = batch.timestamp_type == "LogAppendTime"
         return {

@@ -63,12 +63,12 @@ def snapshot(
     entries: Iterable[tuple[int, int, int, int, int, int, int, int]],
     *,
     version: int = 1,
-    behind: bytes = b"",
+    surplus: bytes = b"",
     crc: int | None = None,
 ) -> bytes:
     """A producer snapshot: id, epoch, last sequence, last offset, delta, time, coordinator, txn."""
     packed = [struct.pack(">qhiqiqiq", *entry) for entry in entries]
-    body = struct.pack(">i", len(packed)) + b"".join(packed) + behind
+    body = struct.pack(">i", len(packed)) + b"".join(packed) + surplus
     return struct.pack(">hI", version, crc32c.crc32c(body) if crc is None else crc) + body
 
 
@@ -77,7 +77,7 @@ def marker(kind: int) -> tuple[bytes, bytes]:
     return struct.pack(">hh", 0, kind), struct.pack(">hi", 0, 0)
 
 
-def told(report: Report) -> list[tuple[str, str, str]]:
+def reported(report: Report) -> list[tuple[str, str, str]]:
     """Severity, area and reason of each finding."""
     return [shape(finding) for finding in report.findings]
 

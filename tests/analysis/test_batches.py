@@ -13,7 +13,7 @@ from tests.analysis.forge import (
     ABORT,
     COMMIT,
     DELETE_HORIZON,
-    told,
+    reported,
     verify_log,
     write_segment,
 )
@@ -105,7 +105,7 @@ from tests.loops import each
     ],
 )
 def test_legal_logs_have_no_findings(tmp_path: Path, log: bytes) -> None:
-    assert told(verify_log(tmp_path, log)) == []
+    assert reported(verify_log(tmp_path, log)) == []
 
 
 def test_a_finding_says_where(tmp_path: Path) -> None:
@@ -120,13 +120,13 @@ def test_a_finding_says_where(tmp_path: Path) -> None:
 
 def test_an_offset_below_the_file_name(tmp_path: Path) -> None:
     report = verify_log(tmp_path, GOOD, base=5)
-    assert told(report) == [("error", "batch", "offset_below_base")]
+    assert reported(report) == [("error", "batch", "offset_below_base")]
     assert report.findings[0].action is BrokerAction.REFUSES_LOG
 
 
 def test_a_batch_that_begins_below_the_file_name_is_legal(tmp_path: Path) -> None:
     report = verify_log(tmp_path, GOOD, base=1)
-    assert told(report) == [("info", "files", "file_name")]
+    assert reported(report) == [("info", "files", "file_name")]
 
 
 def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_reading_goes_on_behind_a_broken_batch(tmp_path: Path) -> None:
 def test_a_cut_segment_in_front_of_others_is_an_error(tmp_path: Path) -> None:
     write_segment(tmp_path / "t-0", GOOD + NEXT[:-1])
     write_segment(tmp_path / "t-0", batch(3, [record(0, b"x")]), base=3)
-    assert told(verify(tmp_path / "t-0")) == [("error", "batch", "torn_tail")]
+    assert reported(verify(tmp_path / "t-0")) == [("error", "batch", "torn_tail")]
 
 
 def test_a_bomb_is_a_finding_at_the_bound(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_bomb_is_a_finding_at_the_bound(tmp_path: Path) -> None:
     bomb = batch(0, gzip.compress(bytes(50_000_000)), count=1, attributes=GZIP)
     path = write_segment(tmp_path / "t-0", bomb)
     report = verify(path, max_output=1_000_000)
-    assert told(report) == [("error", "records", "decompressed_too_large")]
+    assert reported(report) == [("error", "records", "decompressed_too_large")]
 
 
 LEADER_EPOCH = range(12, 16)  # which the checksum does not cover

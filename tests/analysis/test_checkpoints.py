@@ -15,7 +15,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
-from tests.analysis.forge import told, write_segment
+from tests.analysis.forge import reported, write_segment
 from tests.extent import examples
 from tests.goldens import GOLDEN, named
 from tests.log.forge import batch, legacy, record
@@ -81,8 +81,8 @@ def test_leader_epochs(tmp_path: Path, entries: list[tuple[int, int]], expected:
         "invalid": ("error", "invalid_value"),
     }
     wanted = [(reasons[name][0], "leader_epoch_checkpoint", reasons[name][1]) for name in expected]
-    assert told(verify(place)) == wanted
-    assert told(verify(tmp_path / "logs")) == wanted
+    assert reported(verify(place)) == wanted
+    assert reported(verify(tmp_path / "logs")) == wanted
 
 
 def test_a_finding_lies_on_its_entry(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_two_partitions_of_a_topic_with_different_ids(logs: Path) -> None:
     path = logs / "transactions-1" / names.PARTITION_METADATA
     path.write_bytes(partition_metadata.serialize(UUID(int=7)))
     report = verify(logs)
-    assert told(report) == [("error", "partition_metadata", "topic_id")]
+    assert reported(report) == [("error", "partition_metadata", "topic_id")]
     assert report.findings[0].file == str(path)
     assert [item.clean for item in report.files if item.file == str(path)] == [False]
 
@@ -233,7 +233,7 @@ def test_files_that_are_broken(
 ) -> None:
     (logs / name).write_bytes(data)
     report = verify(logs)
-    assert told(report) == ([expected] if expected else [])
+    assert reported(report) == ([expected] if expected else [])
     for finding in report.findings:
         assert finding.file == str(logs / name)
 
@@ -241,7 +241,7 @@ def test_files_that_are_broken(
 def test_a_log_directory_that_was_not_stopped_cleanly(logs: Path) -> None:
     (logs / names.CLEAN_SHUTDOWN).unlink()
     report = verify(logs)
-    assert told(report) == [("info", "clean_shutdown", "unclean_stop")]
+    assert reported(report) == [("info", "clean_shutdown", "unclean_stop")]
     assert report.clean
     assert str(report.findings[0].action) == "recovers_log"
 
@@ -249,9 +249,9 @@ def test_a_log_directory_that_was_not_stopped_cleanly(logs: Path) -> None:
 def test_log_directories_of_one_broker(logs: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(logs, other)
-    assert told(verify(logs, beside=[other])) == [("error", "meta_properties", "directory_id")]
+    assert reported(verify(logs, beside=[other])) == [("error", "meta_properties", "directory_id")]
     (other / names.META_PROPERTIES).write_bytes(b"version=1\nnode.id=1\ncluster.id=x\n")
-    assert told(verify(logs, beside=[other])) == [
+    assert reported(verify(logs, beside=[other])) == [
         ("error", "meta_properties", "other_cluster"),
         ("error", "meta_properties", "other_node"),
     ]

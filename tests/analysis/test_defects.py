@@ -13,7 +13,7 @@ from tests.analysis.forge import (
     CONTROL,
     ZSTD,
     marker,
-    told,
+    reported,
     verify_log,
 )
 from tests.log.forge import GZIP, batch, framed, legacy, record, wrapper
@@ -282,7 +282,7 @@ CASES = [
         "nothing",
     ),
     (
-        "bytes behind a value",
+        "bytes after a value",
         legacy(0, b"x", slack=b"abc"),
         "warning",
         "batch",
@@ -290,8 +290,8 @@ CASES = [
         "nothing",
     ),
     (
-        "a few bytes behind the inner messages",
-        wrapper(0, [legacy(0, b"x", timestamp=2000)], behind=b"1234567"),
+        "a few bytes after the inner messages",
+        wrapper(0, [legacy(0, b"x", timestamp=2000)], surplus=b"1234567"),
         "warning",
         "wrapper",
         "trailing_bytes",
@@ -325,7 +325,7 @@ def test_each_defect_is_one_finding(
     tmp_path: Path, log: bytes, severity: str, area: str, reason: str, action: str
 ) -> None:
     report = verify_log(tmp_path, log)
-    assert told(report) == [(severity, area, reason)]
+    assert reported(report) == [(severity, area, reason)]
     (finding,) = report.findings
     assert finding.action == BrokerAction(action)
     assert finding.reader

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.analysis import BrokerAction, verify
-from tests.analysis.forge import told, write_segment
+from tests.analysis.forge import reported, write_segment
 from tests.log.forge import batch, legacy, record, wrapper
 
 # Three batches of two records: offsets 0 1, 2 3, 4 5; the last record lacks in the third.
@@ -48,7 +48,7 @@ WRAPPER = WRAPPED.index(legacy(4, b"y", timestamp=20))
 def test_entries_that_some_version_writes(
     tmp_path: Path, log: bytes, index: list[tuple[int, int]]
 ) -> None:
-    assert told(verify(write_segment(tmp_path, log, index=index))) == []
+    assert reported(verify(write_segment(tmp_path, log, index=index))) == []
 
 
 @pytest.mark.parametrize("slots", [1, 2, 1000])
@@ -56,7 +56,7 @@ def test_padding_is_counted_and_no_finding(tmp_path: Path, slots: int) -> None:
     index = struct.pack(">ii", 3, SECOND) + bytes(8 * slots)
     timeindex = struct.pack(">qi", 1040, 5) + bytes(12 * slots)
     report = verify(write_segment(tmp_path, LOG, index=index, timeindex=timeindex))
-    assert told(report) == []
+    assert reported(report) == []
     assert [(result.entries, result.padding) for result in report.files[1:]] == [
         (1, 8 * slots),
         (1, 12 * slots),
@@ -68,9 +68,9 @@ def test_padding_is_counted_and_no_finding(tmp_path: Path, slots: int) -> None:
     [
         pytest.param([(3, SECOND + 1)], ["index_position"], id="inside of a batch"),
         pytest.param([(5, len(LOG))], ["index_beyond_log"], id="end of the log"),
-        pytest.param([(5, 10**6)], ["index_beyond_log"], id="behind the log"),
+        pytest.param([(5, 10**6)], ["index_beyond_log"], id="beyond the log"),
         pytest.param([(1, SECOND)], ["index_offset"], id="offset of the batch before"),
-        pytest.param([(900, THIRD)], ["index_offset"], id="offset behind the log"),
+        pytest.param([(900, THIRD)], ["index_offset"], id="offset beyond the log"),
         pytest.param(
             [(3, SECOND), (3, THIRD)], ["index_order", "index_offset"], id="offset repeats"
         ),
@@ -94,19 +94,19 @@ def test_wrong_offset_entries(
 def test_an_offset_that_no_version_would_choose(tmp_path: Path) -> None:
     three = batch(0, [record(i, b"x") for i in range(3)])
     report = verify(write_segment(tmp_path, three, index=[(1, 0)]))
-    assert told(report) == [("warning", "offset_index", "index_key")]
+    assert reported(report) == [("warning", "offset_index", "index_key")]
 
 
 def test_entries_behind_a_hole_of_zeros(tmp_path: Path) -> None:
     index = struct.pack(">iiiiii", 3, SECOND, 0, 0, 5, THIRD)
     report = verify(write_segment(tmp_path, LOG, index=index))
-    assert told(report) == [("error", "offset_index", "index_order")]
+    assert reported(report) == [("error", "offset_index", "index_order")]
 
 
 def test_a_part_of_an_entry(tmp_path: Path) -> None:
     index = struct.pack(">ii", 3, SECOND) + b"\0\0\1"
     report = verify(write_segment(tmp_path, LOG, index=index))
-    assert told(report) == [("warning", "offset_index", "index_size")]
+    assert reported(report) == [("warning", "offset_index", "index_size")]
 
 
 @pytest.mark.parametrize(
@@ -120,17 +120,17 @@ def test_a_part_of_an_entry(tmp_path: Path) -> None:
 def test_time_entries_that_some_version_writes(
     tmp_path: Path, timeindex: list[tuple[int, int]]
 ) -> None:
-    assert told(verify(write_segment(tmp_path, LOG, timeindex=timeindex))) == []
+    assert reported(verify(write_segment(tmp_path, LOG, timeindex=timeindex))) == []
 
 
 def test_a_time_entry_goes_by_the_wrapper(tmp_path: Path) -> None:
     path = write_segment(tmp_path, WRAPPED, timeindex=[(9, 3), (20, 4)])
-    assert told(verify(path)) == []
+    assert reported(verify(path)) == []
 
 
 def test_time_entries_of_magic_0_know_of_times_that_are_gone(tmp_path: Path) -> None:
     log = legacy(0, b"x", magic=0)
-    assert told(verify(write_segment(tmp_path, log, timeindex=[(77, 0)]))) == []
+    assert reported(verify(write_segment(tmp_path, log, timeindex=[(77, 0)]))) == []
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_time_entries_of_magic_0_know_of_times_that_are_gone(tmp_path: Path) -> 
         pytest.param([(1001, 1), (1001, 3)], ["index_order"], id="time repeats"),
         pytest.param([(1021, 3), (1040, 2)], ["index_order"], id="offset descends"),
         pytest.param([(9999, 3)], ["time_index_timestamp"], id="time that is not there"),
-        pytest.param([(1040, 9)], ["index_beyond_log"], id="offset behind the log"),
+        pytest.param([(1040, 9)], ["index_beyond_log"], id="offset beyond the log"),
     ],
 )
 def test_wrong_time_entries(
@@ -155,11 +155,11 @@ def test_wrong_time_entries(
 def test_a_single_index_is_checked_against_the_log_beside_it(tmp_path: Path) -> None:
     path = write_segment(tmp_path, LOG, index=[(3, SECOND + 1)])
     report = verify(path.with_suffix(".index"))
-    assert told(report) == [("error", "offset_index", "index_position")]
+    assert reported(report) == [("error", "offset_index", "index_position")]
     assert [result.file for result in report.files] == [str(path.with_suffix(".index"))]
 
 
 def test_a_segment_without_index_is_a_note(tmp_path: Path) -> None:
     report = verify(write_segment(tmp_path, LOG, index=None))
-    assert told(report) == [("info", "offset_index", "missing_index")]
+    assert reported(report) == [("info", "offset_index", "missing_index")]
     assert report.clean

@@ -16,8 +16,8 @@ from tests.analysis.forge import (
     CONTROL,
     TRANSACTIONAL,
     marker,
+    reported,
     snapshot,
-    told,
     write_segment,
 )
 from tests.log.forge import batch, record
@@ -61,7 +61,7 @@ ENTRY = (7, 0, 1, 2)
 def test_legal_transaction_indexes(
     tmp_path: Path, log: bytes, txnindex: list[tuple[int, int, int, int]] | None
 ) -> None:
-    assert told(verify(write_segment(tmp_path, log, txnindex=txnindex))) == []
+    assert reported(verify(write_segment(tmp_path, log, txnindex=txnindex))) == []
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_legal_transaction_indexes(
         ),
         pytest.param(ABORTED, [ENTRY, ENTRY], "transaction_order", "hides_records", id="repeated"),
         pytest.param(
-            ABORTED, [(7, 5, 1, 2)], "transaction_range", "hides_records", id="begins behind"
+            ABORTED, [(7, 5, 1, 2)], "transaction_range", "hides_records", id="begins after it"
         ),
         pytest.param(
             ABORTED, [(7, 0, 1, 99)], "transaction_range", "hides_records", id="stable offset"
@@ -125,14 +125,14 @@ def test_wrong_transaction_indexes(
 def test_a_transaction_over_two_segments(tmp_path: Path) -> None:
     write_segment(tmp_path, data(0))
     write_segment(tmp_path, end(1, ABORT), base=1, txnindex=[ENTRY])
-    assert told(verify(tmp_path)) == []
+    assert reported(verify(tmp_path)) == []
     (tmp_path / f"{1:020}.txnindex").unlink()
-    assert told(verify(tmp_path)) == [("error", "transaction_index", "transaction_missing")]
+    assert reported(verify(tmp_path)) == [("error", "transaction_index", "transaction_missing")]
 
 
 def test_a_segment_copied_alone_gives_no_alarm_about_its_transactions(tmp_path: Path) -> None:
     report = verify(write_segment(tmp_path, ABORTED, index=None))
-    assert told(report) == [("info", "offset_index", "missing_index")]
+    assert reported(report) == [("info", "offset_index", "missing_index")]
 
 
 PRODUCER = (7, 0, 4, 9, 4, 1000, 0, -1)
@@ -156,7 +156,7 @@ def write_snapshot(directory: Path, content: bytes, offset: int = 10) -> Path:
 )
 def test_legal_snapshots(tmp_path: Path, content: bytes) -> None:
     report = verify(write_snapshot(tmp_path, content))
-    assert told(report) == []
+    assert reported(report) == []
     assert report.files[0].kind is FileKind.PRODUCER_SNAPSHOT
 
 
@@ -167,7 +167,7 @@ def test_legal_snapshots(tmp_path: Path, content: bytes) -> None:
         (snapshot([PRODUCER])[:-1], "error", "invalid_value", "forgets_producers"),
         (snapshot([PRODUCER], crc=1), "error", "checksum_mismatch", "forgets_producers"),
         (snapshot([PRODUCER], version=2), "error", "invalid_value", "forgets_producers"),
-        (snapshot([PRODUCER], behind=b"xyz"), "warning", "trailing_bytes", "nothing"),
+        (snapshot([PRODUCER], surplus=b"xyz"), "warning", "trailing_bytes", "nothing"),
         (snapshot([PRODUCER, PRODUCER]), "warning", "snapshot_content", "nothing"),
         (snapshot([(7, 0, 4, 10, 4, 0, 0, -1)]), "warning", "snapshot_content", "nothing"),
         (snapshot([(7, 0, 4, 9, 4, 0, 0, 10)]), "warning", "snapshot_content", "nothing"),
@@ -178,7 +178,7 @@ def test_wrong_snapshots(
     tmp_path: Path, content: bytes, severity: str, reason: str, action: str
 ) -> None:
     report = verify(write_snapshot(tmp_path, content))
-    assert told(report) == [(severity, "producer_snapshot", reason)]
+    assert reported(report) == [(severity, "producer_snapshot", reason)]
     assert report.findings[0].action == BrokerAction(action)
 
 
@@ -188,7 +188,7 @@ ONE = batch(0, [record(0, b"x"), record(1, b"y")])
 def test_segments_that_overlap(tmp_path: Path) -> None:
     write_segment(tmp_path, ONE)
     write_segment(tmp_path, batch(1, [record(0, b"z")]), base=1)
-    assert told(verify(tmp_path)) == [
+    assert reported(verify(tmp_path)) == [
         ("error", "files", "segment_overlap"),
         ("error", "batch", "offset_order"),
     ]
@@ -197,7 +197,7 @@ def test_segments_that_overlap(tmp_path: Path) -> None:
 def test_segments_with_a_hole_between_them_are_legal(tmp_path: Path) -> None:
     write_segment(tmp_path, ONE)
     write_segment(tmp_path, batch(900, [record(0, b"z")]), base=500)
-    assert told(verify(tmp_path)) == []
+    assert reported(verify(tmp_path)) == []
 
 
 def test_every_other_file_is_named(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_a_log_directory(tmp_path: Path) -> None:
     (tmp_path / "not a partition").mkdir()
     (tmp_path / "meta.properties").write_text("version=0\n")
     report = verify(tmp_path)
-    assert told(report) == [("info", "files", "unknown_file")]
+    assert reported(report) == [("info", "files", "unknown_file")]
     assert {os.path.basename(result.partition) for result in report.files} == {
         "",
         "a.b-c-0",
@@ -254,7 +254,7 @@ def test_a_partition_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(os, "scandir", refuse)
     report = verify(tmp_path)
-    assert told(report) == [("error", "files", "unreadable")]
+    assert reported(report) == [("error", "files", "unreadable")]
     assert report.findings[0].file == str(tmp_path / "t-0")
     assert report.totals.batches == 1
 
@@ -264,9 +264,9 @@ def test_a_snapshot_of_kraft_without_footer(tmp_path: Path) -> None:
     footer = batch(1, [record(0, b"\0\0\0", key=b"\0\0\0\4")], attributes=CONTROL)
     path = tmp_path / f"{5:020}-{1:010}.checkpoint"
     path.write_bytes(header + footer)
-    assert told(verify(path)) == []
+    assert reported(verify(path)) == []
     path.write_bytes(header)
-    assert told(verify(path)) == [("error", "kraft_snapshot", "snapshot_incomplete")]
+    assert reported(verify(path)) == [("error", "kraft_snapshot", "snapshot_incomplete")]
 
 
 @pytest.mark.parametrize("name", ["missing", "missing.log", "nothing here"])

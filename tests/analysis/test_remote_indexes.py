@@ -11,7 +11,7 @@ from kafkaspec.analysis import verify
 from kafkaspec.analysis.report import FileKind
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex
-from tests.analysis.forge import told, write_segment
+from tests.analysis.forge import reported, write_segment
 from tests.goldens import GOLDEN
 from tests.log.forge import batch, record
 
@@ -37,7 +37,7 @@ def test_sound_copies_have_no_findings(tmp_path: Path) -> None:
     directory = cache(tmp_path)
     for path in (tmp_path, directory, *directory.iterdir()):
         report = verify(path, codec="all")
-        assert told(report) == []
+        assert reported(report) == []
     kinds = {result.kind: result.entries for result in verify(directory).files}
     assert kinds == {
         FileKind.OFFSET_INDEX: 1,
@@ -63,7 +63,7 @@ def test_what_is_wrong_with_one_is_found(
     tmp_path: Path, files: dict[str, object], expected: tuple[str, str, str]
 ) -> None:
     cache(tmp_path, **files)
-    assert expected in told(verify(tmp_path))
+    assert expected in reported(verify(tmp_path))
 
 
 def test_a_broker_deletes_what_is_not_complete(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_leftovers_are_named(tmp_path: Path) -> None:
     for suffix in (".index.tmp", ".txnindex.deleted"):
         (directory / (STEM + suffix)).write_bytes(b"")
     for path in (tmp_path, directory / f"{STEM}.index.tmp"):
-        assert set(told(verify(path))) == {("info", "files", "leftover")}
+        assert set(reported(verify(path))) == {("info", "files", "leftover")}
 
 
 def test_indexes_of_real_brokers_under_such_names(tmp_path: Path) -> None:
@@ -96,5 +96,5 @@ def test_indexes_of_real_brokers_under_such_names(tmp_path: Path) -> None:
             copied += 1
     report = verify(tmp_path)
     assert copied > 2
-    assert told(report) == []
+    assert reported(report) == []
     assert sum(result.entries or 0 for result in report.files) > 0

@@ -46,7 +46,7 @@ def records(table: Any) -> list[ks.Record]:
 
 
 def rows_of(segment: ks.Segment, control: bool) -> Iterator[dict[str, Any]]:
-    """What every column must say, from batches and records."""
+    """The values of every column, from batches and records."""
     for batch in segment.batches():
         if batch.is_control and not control:
             continue

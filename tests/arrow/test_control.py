@@ -21,7 +21,7 @@ LARGEST = (1 << 63) - 1
 
 
 def outcome(data: bytes, codec: str, layout: Layout) -> tuple[list[dict[str, Any]], Any]:
-    """Rows in front of an error, and what it says."""
+    """Rows before an error, and its message."""
     segment = ks.Segment(data, codec=codec, crc="ignore")
     reader = segment.to_batches(COLUMNS, include_control=True, layout=layout)
     batches = []

@@ -1,4 +1,4 @@
-"""Damaged, changing and shared files: the errors of ``records``, behind the same records."""
+"""Damaged, changing and shared files: the errors of ``records``, after the same records."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_odd_bytes(tmp_path: Path, to: Format) -> None:
 
 
 def test_formats_are_plain(tmp_path: Path) -> None:
-    """What any reader of the formats takes: no views, one dictionary a column."""
+    """Any reader of the formats takes them: no views, one dictionary for a column."""
     output = tmp_path / "log.arrow"
     with ks.open(goldens.GOLDEN / "4.3.1/logs") as directory:
         rows = export(directory, output, "arrow", include_control=True, max_bytes=2000)

@@ -1,4 +1,4 @@
-"""Segments behind URLs are read in ranges, on fsspec's file system in memory and PyArrow's."""
+"""Segments are read from URLs in ranges, on fsspec's file system in memory and PyArrow's."""
 
 from __future__ import annotations
 

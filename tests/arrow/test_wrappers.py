@@ -29,7 +29,7 @@ Outcome = tuple[list[dict[str, Any]], tuple[Any, ...] | None]
 
 
 def columns_of(segment: ks.Segment, **options: Any) -> Outcome:
-    """Rows, and the error behind them."""
+    """Rows, and the error after them."""
     rows: list[dict[str, Any]] = []
     reader = segment.to_batches(**options)
     try:
@@ -43,7 +43,7 @@ def columns_of(segment: ks.Segment, **options: Any) -> Outcome:
 
 
 def objects_of(segment: ks.Segment) -> Outcome:
-    """What records say, and the error behind them."""
+    """The same from records: rows, and the error after them."""
     rows = []
     try:
         for row in rows_of(segment, control=True):
@@ -114,7 +114,7 @@ REGULAR = {
 }
 ODD = {
     "cut": forge.wrapper(116, inner(9), cut=3),
-    "junk behind": forge.wrapper(116, inner(9), behind=b"\0\0\0\1"),
+    "junk at the end": forge.wrapper(116, inner(9), surplus=b"\0\0\0\1"),
     "appended, both inside": forge.wrapper(
         116, inner(4, magic=0) + inner(5, 8), attributes=APPENDED
     ),

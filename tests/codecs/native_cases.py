@@ -1,4 +1,4 @@
-"""What the tests of the native codec share: columns back to values, batches of golden files."""
+"""Helpers for tests of the native codec: columns back to values, batches of golden files."""
 
 from __future__ import annotations
 

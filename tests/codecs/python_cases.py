@@ -96,7 +96,7 @@ def make_batch(**changes: Any) -> RecordBatch:
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """What a call returns, or all that its error says."""
+    """The result of a call, or all attributes of its error."""
     try:
         return call()
     except KafkaSpecError as error:

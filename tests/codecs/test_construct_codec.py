@@ -129,7 +129,7 @@ def test_every_truncation_of_other_structures_is_refused_or_whole(
 _BODY = "/records/0/body"
 RECORDS = {
     "surplus in a record": ("0e 00 00 00 01 01 00 ff", Reason.TRAILING_BYTES, f"{_BODY}/end", 7),
-    "surplus behind": ("0c 00 00 00 01 01 00 ff", Reason.TRAILING_BYTES, "/end", 7),
+    "surplus at the end": ("0c 00 00 00 01 01 00 ff", Reason.TRAILING_BYTES, "/end", 7),
     "negative size": ("01", Reason.INVALID_VALUE, "/records/0/len_body", 0),
     "long varint": ("8080808080", Reason.VARINT_TOO_LONG, "/records/0/len_body", 0),
     "long timestamp": (

@@ -1,4 +1,4 @@
-"""What the codec on Construct definitions writes and refuses, and what any bytes give."""
+"""The codec on Construct definitions: writing, refusals, and arbitrary bytes."""
 
 from __future__ import annotations
 

@@ -333,14 +333,14 @@ NUMBERS: dict[str, Entry | RecordSet | VotersRecord] = {
     "/records/0/body/headers/1/key": record_with(headers=[Header(key=b""), NO_KEY]),
     "/body/voters/0/tagged_fields/fields/0/tag": tagged_with(tag=2**32, data=b""),
 }
-"""What cannot be written at all, by the path that the error must name."""
+"""Values that cannot be written at all, by the path that the error must name."""
 
 RULES: dict[str, Entry | RecordSet | VotersRecord] = {
     "/message/content/num_records": batch_with(num_records=-1),
     "/body/voters/0/voter_directory_id": voter_with(voter_directory_id=bytes(15)),
     "/body/voters/0/endpoints/0/name": endpoint_with(bytes(32768)),
 }
-"""What only a forger writes."""
+"""Structures that only a forger writes."""
 
 
 def written(value: Entry | RecordSet | VotersRecord, *, raw: bool) -> bytes:

@@ -59,7 +59,7 @@ print(ks.decode(ks.encode([ks.Record(0, 1, None, b"v")]))[0].value)
 
 
 def _run(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
-    """Python with the unpacked wheel in front of everything else."""
+    """Python with the unpacked wheel before everything else on its path."""
     environment = {key: value for key, value in os.environ.items() if key != "KAFKASPEC_CODEC"}
     environment["PYTHONPATH"] = str(tmp_path / "installed")
     command = [sys.executable, "-c", _FORGET_THE_PROJECT + code]

@@ -116,7 +116,7 @@ def test_header_keys_that_are_no_text_keep_their_bytes() -> None:
 def test_whether_keys_are_ascii(keys: list[bytes]) -> None:
     headers = tuple((key.decode("utf-8", "surrogateescape"), b"\xff") for key in keys)
     entry = CODEC.encode_records(_batch(), [Record(100, 0, b"\xff", b"\xff", headers)], whole=True)
-    for data in (entry, entry + bytes(32)):  # with and without room behind the last key
+    for data in (entry, entry + bytes(32)):  # with and without room after the last key
         for layout in Layout:
             item = [0, 0, len(entry), -1, 0, 0, 1, native.VERIFY]
             _, columns = decode(CORE, (data,), [item], layout)

@@ -23,7 +23,7 @@ LAYOUTS = list(Layout)
 
 
 def _batches(golden: goldens.Golden) -> list[tuple[Any, tuple[Any, ...], list[int], list[Any]]]:
-    """Each batch: itself, its buffers, how the core is told of it, its records by Python."""
+    """Each batch, its buffers, its description for the core, and its records by Python."""
     found: list[tuple[Any, tuple[Any, ...], list[int], list[Any]]] = []
     for batch in Segment(golden.path, codec=PythonCodec()).batches():
         expected = batch.records()

@@ -1,4 +1,4 @@
-"""What the native core accepts, the Python codec's checked parser accepts with the same values;
+"""The Python codec's checked parser accepts what the native core accepts, with the same values;
 what the core refuses, the parser refuses. On bytes of brokers, broken in many ways, and on made
 ones."""
 
@@ -226,7 +226,7 @@ def test_every_cut_of_a_payload() -> None:
 
 
 def _as_columns(entry: Any) -> dict[str, int]:
-    """What a scan must say of a parsed entry."""
+    """The row of a scan for a parsed entry."""
     found = {"base_offset": entry.base_offset, "len_message": entry.len_message}
     message = entry.message
     key = "recordbatch.record_batch" if message.magic == 2 else "recordbatch.legacy_message"

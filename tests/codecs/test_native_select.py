@@ -1,4 +1,4 @@
-"""Which entries ``select`` chooses, against the same rules told entry by entry in Python."""
+"""The entries that ``select`` chooses, against the same rules applied one by one in Python."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Rules:
 def expected(
     table: list[Entry], first: int, rules: Rules
 ) -> tuple[int, list[tuple[int, int, int]], int]:
-    """Where it ended; entry, payload and rows of what was chosen; facts."""
+    """The end; entry, payload and rows of the chosen entries; facts."""
     chosen: list[tuple[int, int, int]] = []
     facts = 0
     for number in range(first, len(table)):
@@ -146,9 +146,11 @@ def test_as_the_rules_say(table: list[Entry], first: int, spare: int, rules: Rul
     options = (native.CONTROL if rules.control else 0) | (
         0 if rules.high is None else native.BOUNDED
     )
-    told = (UNTIMED, rules.low, rules.high or 0, rules.earliest, options, 1)
+    arguments = (UNTIMED, rules.low, rules.high or 0, rules.earliest, options, 1)
     room = array("q", [7]) * (native.BATCH_FIELDS * (len(table) - first))
-    end, count, rows, facts = native.select(values, capacity, first, len(table), roles, told, room)
+    end, count, rows, facts = native.select(
+        values, capacity, first, len(table), roles, arguments, room
+    )
     where, chosen, said = expected(table, first, rules)
     assert (end, count, facts) == (where, len(chosen), said)
     assert rows == sum(1 if row < 0 else row for _, _, row in chosen)

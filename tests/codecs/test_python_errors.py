@@ -1,4 +1,4 @@
-"""What the codec in plain Python says of bytes and values that it cannot take."""
+"""The errors of the codec in plain Python for bytes and values that it refuses."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def wrong_sometimes(right: int, *wrong: int) -> st.SearchStrategy[int]:
 
 @st.composite
 def sized(draw: st.DrawFn, content: bytes) -> bytes:
-    """Bytes behind their size, which may be wrong, negative, or negative and of that amount."""
+    """Bytes after their size, which may be wrong, negative, or negative and of that amount."""
     size = len(content)
     numbers = wrong_sometimes(size, -1, size + 1, max(0, size - 1), -size - 1)
     return draw(codes(numbers)) + content

@@ -28,7 +28,7 @@ MAKERS: list[Callable[[], ReferenceCodec]] = [ConstructCodec, KaitaiCodec]
 
 @pytest.fixture(params=MAKERS, ids=["construct", "kaitai"])
 def alone(request: pytest.FixtureRequest) -> ReferenceCodec:
-    """Nobody tells this codec what to refuse."""
+    """This codec decides by itself what to refuse."""
     codec: ReferenceCodec = request.param()
     codec.reference = Mute()
     return codec

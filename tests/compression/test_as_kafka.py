@@ -14,7 +14,7 @@ TEXT = b"hello hello hello hello hello "
 
 @dataclass(frozen=True)
 class Written:
-    """What Kafka wrote for ``data`` with its default level."""
+    """The bytes that Kafka wrote for ``data`` with its default level."""
 
     codec: CompressionType
     magic: int

@@ -1,4 +1,4 @@
-"""What holds for every codec: round trips, bounds, errors, buffers, threads, cheap import."""
+"""Laws of every codec: round trips, bounds, errors, buffers, threads, cheap import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which gzip data Kafka's reader, Java's ``GZIPInputStream``, takes: each quirk by name.
+"""The gzip data that Kafka's reader, Java's ``GZIPInputStream``, accepts: each quirk by name.
 
 Every verdict here was seen with Kafka 4.3.1 on Java 17.
 """

@@ -143,6 +143,6 @@ def test_a_bomb_ends_at_its_bound_and_not_in_memory(bomb: str) -> None:
     ],
 )
 def test_a_million_empty_pieces_take_linear_time(codec: int, payload: bytes) -> None:
-    """Were what lies behind each piece copied, this would copy terabytes and never end."""
+    """Copying the bytes after each piece would copy terabytes and never end."""
     header = bytes.fromhex("82534e4150505900") + bytes(8) if codec == SNAPPY else b""
     assert decompress(codec, header + payload * 200_000, magic=2) == b""

@@ -28,7 +28,7 @@ def _text(size: int, seed: int = 1) -> bytes:
 
 
 def _into(codec: int, payload: bytes, room: int, magic: int = 2) -> bytes | None:
-    """What came out; None for -1. What lies around the memory must not change."""
+    """The output; None for -1. The bytes around the memory must not change."""
     memory = bytearray([CANARY]) * (room + 2 * GUARD)
     with memoryview(memory) as view:
         written = compression.into(codec, magic)(memoryview(payload), view[GUARD : GUARD + room])

@@ -1,4 +1,4 @@
-"""Which LZ4 frames Kafka's reader, ``Lz4BlockInputStream``, takes: each quirk by name.
+"""The LZ4 frames that Kafka's reader, ``Lz4BlockInputStream``, accepts: each quirk by name.
 
 Every verdict here was seen with Kafka 4.3.1 (lz4-java 1.10.2).
 """

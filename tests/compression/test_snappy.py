@@ -1,4 +1,4 @@
-"""Which snappy data Kafka's reader, xerial's ``SnappyInputStream``, takes: each quirk by name.
+"""The snappy data that Kafka's reader, xerial's ``SnappyInputStream``, accepts: each quirk by name.
 
 Every verdict here was seen with Kafka 4.3.1 (snappy-java 1.1.10.7).
 """

@@ -1,4 +1,4 @@
-"""Which Zstandard data Kafka's reader, ``ZstdInputStreamNoFinalizer``, takes: each quirk by name.
+"""The Zstandard data that Kafka's ``ZstdInputStreamNoFinalizer`` accepts: each quirk by name.
 
 Every verdict here was seen with Kafka 4.3.1 (zstd-jni 1.5.6-10).
 """
@@ -107,7 +107,7 @@ def test_the_first_frame_must_be_whole() -> None:
 
 
 def test_a_further_frame_that_is_cut_is_overlooked() -> None:
-    """What came out of it stays, and no error: here from a stored block that begins at byte 9."""
+    """Its output stays, without an error: here from a stored block that begins at byte 9."""
     further = frame(b"more", checksum=True)
     assert further[9:13] == b"more"
     for end in range(1, len(further)):

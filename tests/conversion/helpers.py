@@ -16,7 +16,7 @@ from kafkaspec.model import Record
 def converted(
     data: bytes, *, codec: str | None = None, log_start_offset: int | None = None, **choices: Any
 ) -> tuple[bytes, EntryConverter]:
-    """What entries become, and the converter with its counts."""
+    """The converted entries, and the converter with its counts."""
     segment = Segment(data, codec=codec, tail="error")
     converter = EntryConverter(
         Choices(**choices),
@@ -48,7 +48,7 @@ def all_records(data: bytes) -> list[Record]:
 
 
 def as_magic(record: Record, magic: int) -> Record:
-    """What is left of a record in an older format."""
+    """The parts of a record that an older format keeps."""
     if magic == 2:
         return record
     return Record(record.offset, record.timestamp if magic else -1, record.key, record.value)

@@ -93,7 +93,7 @@ def test_a_bomb_is_refused() -> None:
 
 
 ENTRIES = {
-    "batch behind the last offset": forge.batch(
+    "batch after the last offset": forge.batch(
         2**63 - 1, [forge.record(0, b"a"), forge.record(1, b"b")]
     ),
     "batch before its base offset": forge.batch(0, [forge.record(-5, b"a")], last_offset_delta=-9),
@@ -124,7 +124,7 @@ def test_offsets_at_the_ends_of_what_there_is(entry: bytes, codec: str | None) -
 
 @pytest.mark.parametrize("codec", ["python", None])
 @pytest.mark.parametrize("offsets", [(3, 3), (4, 3), (2**63 - 1, 3)])
-def test_records_whose_offsets_do_not_rise_are_not_written_anew(
+def test_records_whose_offsets_do_not_rise_are_not_rewritten(
     offsets: tuple[int, int], codec: str | None
 ) -> None:
     """Kafka: ``MemoryRecordsBuilder.appendWithOffset`` refuses them."""

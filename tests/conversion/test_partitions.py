@@ -46,7 +46,7 @@ def records_of(directory: Path, **options: Any) -> list[Record]:
 
 
 def _log_start_offset(directory: Path) -> int:
-    """What the broker has written down: 0 where records were not deleted."""
+    """The log start offset that the broker stored: 0 where no records were deleted."""
     text = directory.parent / "log-start-offset-checkpoint"
     for line in text.read_text().splitlines()[2:] if text.exists() else ():
         topic, partition, offset = line.split()

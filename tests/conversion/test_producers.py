@@ -1,4 +1,4 @@
-"""Producers whose batches are gone, so that only a snapshot in front of the log knows them."""
+"""Producers whose batches are gone, so that only a snapshot before the log knows them."""
 
 from __future__ import annotations
 

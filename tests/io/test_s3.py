@@ -33,7 +33,7 @@ BATCHES, RECORDS, VALUE = 20, 40, 8000
 
 @dataclass
 class Request:
-    """What was asked for, and how many bytes were sent back."""
+    """The requests, and how many bytes were sent back."""
 
     method: str
     path: str

@@ -37,9 +37,9 @@ def broken() -> tuple[Case, ...]:
     batches = damage.kinds([case.data for case in golden_logs()])
     found = []
     for number, batch in enumerate(batches):
-        behind = bytes(batches[(number + 1) % len(batches)].data)
+        surplus = bytes(batches[(number + 1) % len(batches)].data)
         count = _BROKEN // len(batches) + 1
-        for at, data in enumerate(damage.damaged(batch, behind, chance, count)):
+        for at, data in enumerate(damage.damaged(batch, surplus, chance, count)):
             name = f"broken {number}.{at}, magic {batch.magic}, {batch.compression_name}"
             found.append(Case(name, data))
     return tuple(found)
@@ -47,7 +47,7 @@ def broken() -> tuple[Case, ...]:
 
 @cache
 def written() -> tuple[Case, ...]:
-    """What ``encode`` writes: a judge that refuses any of it has found a defect."""
+    """The output of ``encode``: a judge that refuses any of it has found a defect."""
     return tuple(Case(*item) for item in made.written(7, 600))
 
 

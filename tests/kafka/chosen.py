@@ -1,4 +1,4 @@
-"""Which releases the tests in this folder run with."""
+"""Choose the releases that the tests in this folder run with."""
 
 from __future__ import annotations
 

@@ -98,13 +98,13 @@ def with_payload(batch: Batch, payload: bytes) -> bytes:
         payload = compression.compress(kind, payload, magic=batch.magic)
     start = batch.payload_position - batch.position
     head = bytes(batch.data[:start])
-    if batch.magic < 2:  # the size of the value stands in front of it
+    if batch.magic < 2:  # the size of the value precedes it
         head = head[:-4] + struct.pack(">i", len(payload))
     return signed(sized(head + payload), batch.magic)
 
 
-def damaged(batch: Batch, behind: bytes, chance: random.Random, count: int) -> Iterator[bytes]:
-    """``count`` logs that begin with this batch, broken, and go on with ``behind``."""
+def damaged(batch: Batch, surplus: bytes, chance: random.Random, count: int) -> Iterator[bytes]:
+    """``count`` logs that begin with this batch, broken, and go on with ``surplus``."""
     entry, magic = bytes(batch.data), batch.magic
     inner = bytes(batch.decompressed()) if batch.is_compressed or magic >= 2 else None
     for number in range(count):
@@ -120,18 +120,18 @@ def damaged(batch: Batch, behind: bytes, chance: random.Random, count: int) -> I
                 data = signed(sized(entry[:at] + broken(chance, entry[at:])), magic)
             case 6:
                 data, size = length_lie(entry, chance)
-                data = signed(data + behind, magic, size)
+                data = signed(data + surplus, magic, size)
             case 7 if magic >= 2:
                 data = signed(fields(entry, chance), magic)
             case 8:
-                whole = entry + behind
+                whole = entry + surplus
                 yield whole[: chance.randrange(len(whole))]
                 continue
             case _ if inner is not None:
                 data = with_payload(batch, broken(chance, inner))
             case _:
                 data = signed(broken(chance, entry, 1), magic)
-        yield data + behind
+        yield data + surplus
 
 
 def is_small(batch: Batch, most: int = 2000) -> bool:
@@ -140,7 +140,7 @@ def is_small(batch: Batch, most: int = 2000) -> bool:
 
 
 def kind_of(batch: Batch) -> tuple[object, ...]:
-    """What makes a batch another kind than one before it."""
+    """The properties by which kinds of batches differ."""
     count = batch.num_records
     return (
         batch.magic, batch.compression, batch.is_control, batch.is_transactional,

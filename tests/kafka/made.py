@@ -124,8 +124,8 @@ def special() -> Iterator[tuple[str, bytes]]:
     cut = gzip.compress(forge.record(0, b"v") + forge.sized(b"\0" * 3) + b"x" * 999)[:-6]
     yield "cut gzip", forge.batch(0, cut, count=2, attributes=1)
     one = ks.encode([ks.Record(0, 1000, b"k", b"v" * 99)], compression="zstd")
-    for behind in (b"\0" * 4, b"garbage", b"\xff" * 40):
-        yield f"zstd and {len(behind)}", signed(sized(one + behind), 2)
+    for surplus in (b"\0" * 4, b"garbage", b"\xff" * 40):
+        yield f"zstd and {len(surplus)}", signed(sized(one + surplus), 2)
 
 
 def odd_records(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
@@ -190,6 +190,6 @@ def wrappers(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
             chance.choice((0, 2, 100, 2**40)), inner, magic=magic,
             attributes=chance.choice((0, 0, 0, 8, 0x70)), key=chance.choice((None, b"k")),
             cut=chance.choice((0,) * 6 + (1, 11, 12, 20)),
-            behind=chance.choice((b"",) * 6 + (b"\0" * 11, b"\0" * 12, b"\xff" * 30, b"\0" * 17)),
+            surplus=chance.choice((b"",) * 6 + (b"\0" * 11, b"\0" * 12, b"\xff" * 30, b"\0" * 17)),
         )  # fmt: skip
         yield f"wrapper {number}", data + forge.legacy(2**41, b"behind", magic=magic)

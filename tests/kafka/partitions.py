@@ -96,12 +96,12 @@ class Log:
 
     @property
     def uncommitted(self) -> list[ks.Record]:
-        """What a consumer gets that reads all."""
+        """The records for a consumer that reads all."""
         return list(self.records)
 
     @property
     def committed(self) -> list[ks.Record]:
-        """What a consumer gets that reads committed records only."""
+        """The records for a consumer that reads committed ones only."""
         end = self.end if self.stable is None else self.stable
         return [
             record
@@ -193,7 +193,7 @@ class Conversion:
         return target
 
     def result(self, log: Log) -> Log:
-        """What a consumer gets of it."""
+        """The records that a consumer gets of it."""
         records = [
             record._replace(
                 timestamp=record.timestamp if self.times else -1,
@@ -205,7 +205,7 @@ class Conversion:
 
 
 def conversions(version: Version) -> list[Conversion]:
-    """What is converted for this release: up, down, and to another compression."""
+    """The conversions for this release: up, down, and to another compression."""
     newest = version.native_magic
     best = "zstd" if "zstd" in version.codecs else "lz4"
     found = [Conversion("magic-0-gzip", newest, "snappy")]

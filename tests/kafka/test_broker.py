@@ -152,7 +152,7 @@ def _run(
 
 
 def _compare_indexes(run: Run, directory: Path, placed: Path) -> None:
-    """What a broker made when it recovered a partition is what we make of the same log.
+    """A broker that recovers a partition makes the files that we make of the same log.
 
     What it does not recover stays as it was placed. The checkpoint of leader epochs is for
     ``test_loader``: here the broker has become the leader, and lists its own epoch.

@@ -60,7 +60,7 @@ def cases() -> Iterator[Case]:
             accepted = vector["verdict"] == "accept"
             if kind.endswith("entry") or kind in WHOLE:
                 if vector["name"] == "trailing_byte" or "cut" in name or name[-4:] == "last":
-                    continue  # in a file there is always something behind an entry, or nothing
+                    continue  # in a file an entry is followed by something, or by nothing
                 if vector["name"] == "nothing":
                     continue
             if kind == "producer_entry":
@@ -82,7 +82,7 @@ def _signed(data: bytes) -> bytes:
 
 
 def _numbers(case: Case) -> str:
-    """What our codec reads, in the form that the judge prints."""
+    """The result of our codec, in the form that the judge prints."""
     value: Any
     match case.kind:
         case "varint32" | "varint64" | "unsigned_varint32":

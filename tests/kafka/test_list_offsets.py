@@ -1,6 +1,6 @@
 """Brokers answer for golden partitions as ``find`` does: the largest timestamp, read_committed.
 
-And a broker does with a log start offset behind the end of a log what ``verify`` says of it.
+A broker handles a log start offset beyond the end of a log as ``verify`` says.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def test_answers_and_a_log_that_is_deleted(version: Version, tmp_path: Path) -> 
     template.place([*partitions.items(), (DELETED, plain)], clean=True)
     checkpoint = template.logs / names.LOG_START_OFFSETS
     checkpoint.write_text(f"0\n1\n{DELETED} 0 {BEYOND}\n")
-    told = [item for item in verify(template.logs).findings if item.file == str(checkpoint)]
-    assert [str(item.action) for item in told] == ["deletes_log"]
+    found = [item for item in verify(template.logs).findings if item.file == str(checkpoint)]
+    assert [str(item.action) for item in found] == ["deletes_log"]
     questions = _questions(partitions)
     with template.running():
         answers = _answers(template, questions)

@@ -56,7 +56,7 @@ def _rebuilt(version: Version, work: Path, data: bytes) -> tuple[RebuiltSegment,
 
 
 def _equal(theirs: dict[str, bytes], mine: dict[str, bytes]) -> bool:
-    """Byte for byte, but for zeros behind them: from 4.4 on closing a log does not trim indexes.
+    """Byte for byte, except for zeros at the end: from 4.4 on, closing a log does not trim indexes.
 
     A loader makes an empty checkpoint of leader epochs where there is no epoch.
     """
@@ -69,7 +69,7 @@ def _equal(theirs: dict[str, bytes], mine: dict[str, bytes]) -> bool:
 
 
 def _recovery(data: bytes, theirs: Loaded) -> Recovery:
-    """What the loader did."""
+    """The result of the loader."""
     if theirs.error:
         return Recovery.REFUSES
     if theirs.bases != (0,):
@@ -125,7 +125,7 @@ def test_without_an_index_offsets_that_go_back_refuse_the_log(
 
 
 def _gone_back() -> Iterator[bytes]:
-    """Logs whose offsets go back, by one to ``MOST_BACK``, far enough behind to be indexed."""
+    """Logs whose offsets go back, by one to ``MOST_BACK``, far enough apart to be indexed."""
     for back in range(1, MOST_BACK + 1):
         yield b"".join(
             ks.encode([ks.Record(offset, 7, None, b"v" * INDEX_INTERVAL_BYTES)])

@@ -50,7 +50,7 @@ def verdicts(
 def _differences(
     version: Version, codec: str, verdicts: list[tuple[Verdict, Verdict]]
 ) -> tuple[list[str], Counter[str]]:
-    """What no quirk explains, and how often each quirk explains something."""
+    """The differences that no quirk explains, and how often each quirk explains one."""
     unexplained = []
     seen: Counter[str] = Counter()
     for case, mine, theirs in zip(cases.all_cases(), our_verdicts(codec), verdicts, strict=True):

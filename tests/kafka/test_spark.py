@@ -32,7 +32,7 @@ def given(first: int, last: int, magic: int, *, step: int = 1) -> pa.RecordBatch
 
 
 def wanted(offsets: range, magic: int, *, moved: int = 0) -> list[ks.Record]:
-    """What a consumer gets of ``rows``."""
+    """The records that a consumer gets of ``rows``."""
     return [
         ks.Record(at + moved, at if magic else -1, b"%d" % at if at % 3 else None, b"%40d" % at, ())
         for at in offsets

@@ -22,7 +22,7 @@ _PIECES = (
     *(b"\\", b"\\u0041", b"\\n", b"\\:", b"null", b"true", b'"', b"{", b"}", b"[", b"]", b","),
     b"AAAAAAAAAAAAAAAAAAAAAA",
 )
-"""What is put into files: line ends, blanks, digits, limits of numbers, escapes, no UTF-8."""
+"""Pieces for files: line ends, blanks, digits, limits of numbers, escapes, invalid UTF-8."""
 
 
 _NUMBERS = (0, 1, -1, 7, 2**31 - 1, -(2**31))

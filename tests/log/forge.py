@@ -51,11 +51,11 @@ def wrapper(
     timestamp: int = 2000,
     key: bytes | None = None,
     cut: int = 0,
-    behind: bytes = b"",
+    surplus: bytes = b"",
 ) -> bytes:
-    """A gzip wrapper; ``cut`` bytes of its inner entries are missing, ``behind`` follows them."""
+    """A gzip wrapper; ``cut`` bytes of its inner entries are missing, ``surplus`` follows them."""
     data = b"".join(inner)
-    data = data[: len(data) - cut] + behind
+    data = data[: len(data) - cut] + surplus
     return legacy(
         offset,
         gzip.compress(data),

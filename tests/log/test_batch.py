@@ -45,7 +45,7 @@ def test_every_field_of_the_header(codec: Codec) -> None:
     assert (batch.base_timestamp, batch.max_timestamp, batch.delete_horizon) == (500, 600, 500)
     assert batch.timestamp_type == "CreateTime"
     assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (77, 3, 2**31 - 3)
-    # Sequence numbers start again at 0 behind 2^31 - 1 (KAFKA-5283).
+    # Sequence numbers start again at 0 after 2^31 - 1 (KAFKA-5283).
     assert batch.last_sequence == 6
     assert [batch.sequence(offset) for offset in (1000, 1002, 1003)] == [2**31 - 3, 2**31 - 1, 0]
     assert batch.partition_leader_epoch == 12

@@ -334,7 +334,7 @@ def test_found_says_what_the_index_answered() -> None:
 def test_an_index_entry_that_cannot_be_right_is_not_followed(
     position: int | None, tmp_path: Path
 ) -> None:
-    """A broker would follow it and hide the records in front of it."""
+    """A broker would follow it and hide the records before it."""
     place = tmp_path / "segments-0"
     shutil.copytree(GOLDEN / "4.3.1" / "logs" / "segments-0", place)
     path = place / f"{0:020d}.log"

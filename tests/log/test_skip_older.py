@@ -30,7 +30,7 @@ def test_the_first_entry_that_is_young_enough(codec: str) -> None:
                 young = (n for n, batch in enumerate(entries) if batch.max_timestamp >= wanted)
                 first = next(young, len(entries))
                 position, passed = skip_older(segment, 0, wanted)
-                # It may stop early, in front of an entry that the codec does not scan.
+                # It may stop early, before an entry that the codec does not scan.
                 assert passed <= first
                 assert position == (
                     entries[passed].position if passed < len(entries) else segment.size

@@ -1,4 +1,4 @@
-"""Where a log ends: the rules of Kafka's reader of files (``FileLogInputStream.nextBatch``)."""
+"""The end of a log: the rules of Kafka's reader of files (``FileLogInputStream.nextBatch``)."""
 
 from __future__ import annotations
 

@@ -209,15 +209,15 @@ def test_slack_inside_of_inner_entries_is_ignored(only: Open) -> None:
     assert [record.value for record in only(wrapper(4, inner)).records()] == [b"x", b"y"]
 
 
-@pytest.mark.parametrize("behind", [b"\0", bytes(11), b"\xff" * 11])
-def test_fewer_than_12_bytes_behind_the_entries_are_ignored(only: Open, behind: bytes) -> None:
-    batch = only(wrapper(4, [legacy(0, b"x")], behind=behind))
+@pytest.mark.parametrize("surplus", [b"\0", bytes(11), b"\xff" * 11])
+def test_fewer_than_12_bytes_after_the_entries_are_ignored(only: Open, surplus: bytes) -> None:
+    batch = only(wrapper(4, [legacy(0, b"x")], surplus=surplus))
     assert shown(batch) == [(4, 1000, b"x")]
 
 
-@pytest.mark.parametrize("behind", [bytes(12), b"\xff" * 12, bytes(40)])
-def test_12_zero_or_ff_bytes_behind_the_entries_are_an_error(only: Open, behind: bytes) -> None:
-    error = failure(only(wrapper(4, [legacy(0, b"x")], behind=behind)))
+@pytest.mark.parametrize("surplus", [bytes(12), b"\xff" * 12, bytes(40)])
+def test_12_zero_or_ff_bytes_after_the_entries_are_an_error(only: Open, surplus: bytes) -> None:
+    error = failure(only(wrapper(4, [legacy(0, b"x")], surplus=surplus)))
     assert error.reason is Reason.INVALID_VALUE
     assert error.path == "/message/content/value/len_message"
     assert error.inner_offset == len(legacy(0, b"x")) + 8
@@ -242,8 +242,8 @@ def test_a_cut_last_entry_is_dropped_and_magic_0_offsets_stay(only: Open) -> Non
 
 
 def test_an_over_long_last_entry_is_dropped_without_allocating_its_size(only: Open) -> None:
-    behind = struct.pack(">qi", 2, 2**31 - 1) + b"few"
-    assert shown(only(wrapper(4, [legacy(0, b"x")], behind=behind))) == [(4, 1000, b"x")]
+    surplus = struct.pack(">qi", 2, 2**31 - 1) + b"few"
+    assert shown(only(wrapper(4, [legacy(0, b"x")], surplus=surplus))) == [(4, 1000, b"x")]
 
 
 def test_nested_compression_is_an_error(only: Open) -> None:

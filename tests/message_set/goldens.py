@@ -20,7 +20,7 @@ def _json(name: str) -> Any:
 
 
 def said(path: Path) -> dict[str, Any]:
-    """What Kafka 0.7 says of a golden file."""
+    """The contents of a golden file, by Kafka 0.7."""
     found: dict[str, Any] = _json("said")[path.relative_to(LOGS).as_posix()]
     return found
 

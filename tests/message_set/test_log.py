@@ -91,7 +91,7 @@ def test_damage_ends_or_fails_where_kafka_does() -> None:
 
 
 def test_recovery_cuts_before_the_first_message_that_does_not_hold() -> None:
-    """What recovery leaves is what can be read and has the right checksums, to the byte."""
+    """Recovery keeps exactly the bytes that can be read and have the right checksums."""
     for case in damaged():
         data = bytes.fromhex(case["hex"])
         end = 0

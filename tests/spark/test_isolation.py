@@ -1,4 +1,4 @@
-"""``read_committed`` against what producers were told to commit, abort and leave open."""
+"""``read_committed`` against the transactions that producers committed, aborted and left open."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def transactional() -> list[Any]:
 
 
 def committed(version: str, name: str) -> list[tuple[int, bytes | None, bytes | None]]:
-    """What a consumer is given: up to the first open transaction, nothing that was aborted."""
+    """The records of a consumer: up to the first open transaction, none that was aborted."""
     records = sorted(produced(version)[name], key=lambda record: record["offset"])
     opened = [record["offset"] for record in records if record["transaction"] == "open"]
     end = min(opened, default=1 << 62)

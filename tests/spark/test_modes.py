@@ -79,10 +79,10 @@ def test_permissive_has_a_row_for_each(orders: Path) -> None:
     places.sort()
     found = table(orders, mode="PERMISSIVE", includeBatch=True).to_pylist()
     assert [row["offset"] for row in found if row["_corrupt_record"] is None] == rest(4, 5, 6)
-    told = [row for row in found if row["_corrupt_record"] is not None]
-    assert [row["position"] for row in told] == places
-    assert [row["offset"] for row in told] == [20, None, 30]
-    for row in told:
+    refused = [row for row in found if row["_corrupt_record"] is not None]
+    assert [row["position"] for row in refused] == places
+    assert [row["offset"] for row in refused] == [20, None, 30]
+    for row in refused:
         assert row["file"] == str(logs.segment(orders))
         assert (row["topic"], row["partition"], row["value"]) == ("orders", 0, None)
         assert row["file"] in row["_corrupt_record"]

@@ -1,4 +1,4 @@
-"""What the data source reads, against the library's own reader and against Spark's words."""
+"""The data source, against the library's own reader and against Spark's documentation."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _memory(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     time.sleep(0.5)  # so that no worker gets two of these tasks
     status = Path("/proc/self/status").read_text()
     peak, now = (int(re.search(rf"{name}:\s+(\d+)", status)[1]) for name in ("VmHWM", "VmRSS"))  # type: ignore[index]
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     yield pa.record_batch({"pid": [os.getpid()], "peak": [peak << 10], "now": [now << 10]})
 
 
@@ -99,9 +99,9 @@ def memory(spark: SparkSession) -> dict[int, tuple[int, int]]:
 
 @pytest.fixture
 def grown(spark: SparkSession) -> Callable[[], list[float]]:
-    """How much more memory workers took at most than before, in MiB."""
+    """The growth of the workers' peak memory, in MiB."""
     if not Path("/proc/self/clear_refs").exists():
-        pytest.skip("only Linux tells how much memory a process took")
+        pytest.skip("only Linux reports how much memory a process took")
     memory(spark)
     before = memory(spark)
 

@@ -98,8 +98,8 @@ def test_exactly_once_over_a_kill(spark: SparkSession, tmp_path: Path) -> None:
     assert sorted((row.partition, row.offset) for row in found) == expected
     assert all(bytes(row.value) == logs.record(row.offset).value for row in found)
     last = sorted((checkpoint / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))[-1]
-    told = json.loads(last.read_text().splitlines()[-1])
-    assert told == {"orders": {"0": 205, "1": 200}}
+    stored = json.loads(last.read_text().splitlines()[-1])
+    assert stored == {"orders": {"0": 205, "1": 200}}
 
 
 def test_a_golden_log_as_a_stream(spark: SparkSession) -> None:

@@ -27,7 +27,7 @@ def reader(path: Path, **options: Any) -> Any:
 
 
 def offsets(found: Any, start: dict[str, Any], end: dict[str, Any], column: str = "offset") -> Any:
-    """What the tasks of a micro-batch read, through a second reader as in Spark."""
+    """The rows of the tasks of a micro-batch, through a second reader as in Spark."""
     sent = pickle.dumps(found)
     planned = pickle.loads(pickle.dumps(found.partitions(start, end)))
     return [

@@ -32,7 +32,7 @@ def records(path: Path) -> list[tuple[Any, ...]]:
 
 
 def expected(first: int, last: int, *, size: int = 10) -> list[tuple[Any, ...]]:
-    """What ``rows`` made."""
+    """The files that ``rows`` made."""
     return [
         (at, at, b"%d" % at if at % 3 else None, b"%*d" % (size, at), ())
         for at in range(first, last)
@@ -81,7 +81,7 @@ def test_one_task_makes_the_files_that_the_writer_of_segments_makes(
 
 
 @pytest.mark.parametrize("profile", ["4.3", "3.0", "2.3.1"])
-def test_tasks_make_what_one_makes_with_segments_begun_anew(tmp_path: Path, profile: str) -> None:
+def test_tasks_make_what_one_makes_with_new_segments(tmp_path: Path, profile: str) -> None:
     """Logs and indexes; but a leader has more batches where a task ends within one."""
     parts = [rows("a", 0, range(at, at + 100)) for at in range(0, 1000, 100)]
     write(tmp_path / "tasks", [[part] for part in parts], profile=profile)
@@ -110,7 +110,7 @@ def test_tasks_make_what_one_makes_with_segments_begun_anew(tmp_path: Path, prof
 @pytest.mark.parametrize("profile", ["4.3", "0.10.2"])
 @pytest.mark.parametrize("compression", ["none", "lz4"])
 def test_offsets_are_assigned(tmp_path: Path, profile: str, compression: str) -> None:
-    """In the order of the tasks, behind what is there."""
+    """In the order of the tasks, after the offsets that are there."""
     options = {
         "profile": profile, "compression": compression, "batchSize": 300, "segmentBytes": 4000,
     }  # fmt: skip

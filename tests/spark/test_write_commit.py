@@ -40,7 +40,7 @@ def test_nothing_has_a_final_name_before_the_commit(tmp_path: Path) -> None:
 
 
 def test_of_two_attempts_of_a_task_one_counts(tmp_path: Path) -> None:
-    """The first died behind its last row, or its message was lost: speculation."""
+    """The first died after its last row, or its message was lost: speculation."""
     writer = writer_for(tmp_path, NAMES)
     writer.write(iter([rows("a", 0, range(9))]))
     message = writer.write(iter([rows("a", 0, range(9))]))
@@ -155,7 +155,7 @@ def prepared(path: Path) -> tuple[Any, list[Any]]:
 
 
 def renames(tmp_path: Path) -> int:
-    """How many a commit of this kind does."""
+    """Return the number of renames in a commit of this kind."""
     writer, messages = prepared(tmp_path / "count")
     with pytest.MonkeyPatch.context() as patch:
         count = 0

@@ -21,7 +21,7 @@ QUERY = str(uuid.UUID(int=5))
 
 
 class Context:
-    """What a task knows of its query."""
+    """The query as a task knows it."""
 
     def __init__(self, query: str, batch: int) -> None:
         self._properties = {
@@ -40,7 +40,7 @@ class Context:
 
 
 class Query:
-    """A streaming query, as Spark runs one: a sink made anew for each commit."""
+    """A streaming query, as Spark runs one: with a new sink for each commit."""
 
     def __init__(self, path: Path, query: str = QUERY) -> None:
         self.path = path
@@ -115,7 +115,7 @@ def test_an_aborted_micro_batch_leaves_nothing(tmp_path: Path) -> None:
     query.sink(["topic", "value"]).abort([*messages[:1], None], 1)
     assert contents(tmp_path) == before
     query.run(1, part(10, 20))
-    query.sink(["topic", "value"]).abort([None, None], 1)  # no task has told where it wrote
+    query.sink(["topic", "value"]).abort([None, None], 1)  # no task has reported where it wrote
     assert len(partitions(tmp_path)) == 4
     query.commit(1, part(10, 20))
     assert values(tmp_path / "a-1") == list(range(20))

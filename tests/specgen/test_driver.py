@@ -19,7 +19,7 @@ TARGETS = tuple(target for target in driver.TARGETS if target != "kaitai")
 
 @pytest.fixture
 def trees(tmp_path: Path) -> tuple[dict[str, Path], Path]:
-    """What the sample gives, fresh and checked in."""
+    """The output for the sample, fresh and checked in."""
     fresh = driver.generate(GOOD, tmp_path / "fresh", TARGETS)
     driver.write(fresh, tmp_path / "checked_in", TARGETS)
     return fresh, tmp_path / "checked_in"

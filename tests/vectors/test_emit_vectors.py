@@ -1,4 +1,4 @@
-"""How vectors are made: known encodings, a verdict for every rule, the same file every time."""
+"""Vectors: known encodings, a verdict for every rule, the same file every time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the brokers of the golden partitions were told."""
+"""The settings of the brokers of the golden partitions."""
 
 from __future__ import annotations
 

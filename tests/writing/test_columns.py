@@ -30,7 +30,7 @@ NAMES = ["offset", "timestamp", "key", "value", "headers"]
 
 
 def table_of(records: list[Record], codec: str | None = None) -> pa.Table:
-    """What readers give for records that ``encode`` wrote."""
+    """The records of readers for records that ``encode`` wrote."""
     entries = b"".join(ks.encode([record]) for record in records)
     return ks.Segment(entries, codec=codec).to_arrow(NAMES, header_keys="binary")
 

@@ -1,4 +1,4 @@
-"""What is true of everything that is written, whatever it is and by whichever rules."""
+"""Laws of everything that is written, by any rules."""
 
 from __future__ import annotations
 

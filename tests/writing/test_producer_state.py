@@ -22,7 +22,7 @@ TIME = 1_700_000_000_000
 
 
 class Log:
-    """Batches one behind the other."""
+    """Batches one after another."""
 
     def __init__(self) -> None:
         self.data = b""

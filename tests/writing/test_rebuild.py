@@ -1,4 +1,4 @@
-"""Indexes made anew from logs of real brokers, against the indexes of those brokers."""
+"""Indexes rebuilt from logs of real brokers, against the indexes of those brokers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.loops import each
 from tests.writing.golden_settings import index_interval, is_modern, numbers, partitions
 
 PER_BATCH = (3, 9, 1)
-"""From this version on indexes that are made anew are those of the broker."""
+"""From this version on, rebuilt indexes equal those of the broker."""
 
 MODERN = [path for path in partitions() if is_modern(path)]
 CLEANED = "compacted"
@@ -174,7 +174,7 @@ def test_a_rule_or_version_that_is_none(tmp_path: Path) -> None:
 
 
 def test_a_restart_while_the_segment_was_open_is_recognized(tmp_path: Path) -> None:
-    """A broker that is stopped makes a time entry, and counts the interval anew afterwards."""
+    """A broker that is stopped makes a time entry, and then starts the interval again."""
     with ks.SegmentWriter(tmp_path / "a-0", index_interval_bytes=200, sync=False) as writer:
         for offset in range(12):
             record = ks.Record(offset, offset, None, b"v" * 30)

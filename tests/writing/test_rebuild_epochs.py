@@ -1,4 +1,4 @@
-"""Leader epoch checkpoints made anew, against those of brokers."""
+"""Rebuilt leader epoch checkpoints, against those of brokers."""
 
 from __future__ import annotations
 

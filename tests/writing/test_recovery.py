@@ -1,4 +1,4 @@
-"""What a broker does with a log that kafkaspec refuses, or that it would not load; each outcome by
+"""Recovery of a log that kafkaspec refuses, or that a broker would not load; each outcome by
 a log made for it. ``tests/kafka/test_loader.py`` asks Kafka's own loader about the same."""
 
 from __future__ import annotations

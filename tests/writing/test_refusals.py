@@ -1,4 +1,4 @@
-"""What cannot be appended is refused with its place, and what was appended before it stays."""
+"""A batch that cannot be appended is refused with its place; the batches before it stay."""
 
 from __future__ import annotations
 

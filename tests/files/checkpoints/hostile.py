@@ -1,4 +1,4 @@
-"""What every parser owes to bytes that nobody wrote."""
+"""The duties of every parser for bytes that nobody wrote."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def parsed(parse: Callable[[bytes], T], data: bytes) -> T | None:
-    """What ``parse`` makes of it; None for an error of ours that lies in the data."""
+    """The result of ``parse``; None for one of our errors whose place is in the data."""
     try:
         return parse(data)
     except KafkaSpecError as raised:

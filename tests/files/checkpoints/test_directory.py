@@ -1,4 +1,4 @@
-"""What partitions and log directories say of their checkpoints."""
+"""The checkpoints of partitions and log directories."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_over_a_url(log_directory: Path) -> None:
         memory.rm("/checkpoints", recursive=True)
 
 
-def test_entries_can_be_written_anew() -> None:
+def test_entries_can_be_rewritten() -> None:
     assert leader_epoch_checkpoint.serialize([EpochEntry(0, 0), EpochEntry(2, 9)]) == (
         b"0\n2\n0 0\n2 9\n"
     )

@@ -45,7 +45,7 @@ def test_lines_lie_where_they_say(data: bytes) -> None:
         ("a b c", ["a", "b", "c"]),
         ("a \t\x0b\f  b", ["a", "b"]),
         (" a b", ["", "a", "b"]),  # Java keeps an empty field in front
-        ("a b  ", ["a", "b"]),  # and none behind
+        ("a b  ", ["a", "b"]),  # and none after them
         ("", [""]),
         ("  ", []),
         ("a\u00a0b\u2003c", ["a\u00a0b\u2003c"]),  # Java's \s is ASCII

@@ -24,7 +24,7 @@ from kafkaspec.layout.kinds import KINDS, MAGICS
 
 CODECS = codec_names()
 OWN = ast.literal_eval(sys.argv[1]) if len(sys.argv) > 1 else {}
-"""What the header of a batch and its records need beside what ``encode`` has options for."""
+"""Fields of the header of a batch and of its records that ``encode`` has no options for."""
 NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 BATCHES = tuple(magic for magic in MAGICS if KINDS[magic].has_record_sets)
 TIME = 1_700_000_000_000
@@ -54,7 +54,7 @@ def encode(items: list[ks.Record], magic: int, **options: Any) -> bytes:
 
 
 def command(*arguments: object, codes: tuple[int, ...] = (0,)) -> str:
-    """What the command prints."""
+    """The output of the command."""
     done = CliRunner().invoke(main, [str(item) for item in arguments])
     if done.exception and not isinstance(done.exception, SystemExit):
         traceback.print_exception(done.exception, file=sys.stdout)

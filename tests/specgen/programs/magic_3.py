@@ -46,7 +46,7 @@ def batch(offset: int, magic: int = 3, **options: Any) -> bytes:
 
 
 def command(*arguments: object, code: int | None = 0) -> str:
-    """What the command prints."""
+    """The output of the command."""
     done = CliRunner().invoke(main, [str(item) for item in arguments])
     shown = done.output + (str(done.exception) if done.exception else "")
     if done.exception and not isinstance(done.exception, SystemExit):
