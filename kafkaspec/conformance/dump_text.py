@@ -37,18 +37,12 @@ class Line:
     text: str
 
 
-def has_bars(dump: str) -> bool:
-    """Return whether the version prints lines about batches, and a bar before those of records."""
-    return "\n| " in dump
-
-
-def batch_lines(dump: str, *, bars: bool) -> list[Line]:
+def batch_lines(dump: str) -> list[Line]:
     """Return the lines about batches and records in the dump of a segment.
 
-    Args:
-        dump: the text.
-        bars: whether this version prints lines about batches (2.2 and later).
+    From 2.2 on there are lines about batches, and a bar before those about records.
     """
+    bars = "\n| " in dump or "\nbaseOffset: " in dump
     blocks: list[str] = []
     for line in dump.split("\n"):
         if _COMPLAINT.match(line):

@@ -287,9 +287,8 @@ def _has_items(case: Case) -> bool:
 def _record_lines(text: str) -> list[_Line]:
     """Return the records in the dump of a segment."""
     found = []
-    bars = dump_text.has_bars(text)
     control = False
-    for line in dump_text.batch_lines(text, bars=bars):
+    for line in dump_text.batch_lines(text):
         values = line.values
         if line.batch:  # a message of magic 0 or 1 has a line of its own, and no marker
             control = values.get("isControl") == "true"
@@ -303,7 +302,7 @@ def _record_lines(text: str) -> list[_Line]:
                 absent if name is None else int(values[name]),
                 name == LOG_APPEND_TIME,
                 # Versions that print no line about batches know no other control records.
-                control if bars else marker is not None,
+                control or marker is not None,
                 None if marker is None else (marker, int(values["coordinatorEpoch"])),
             )
         )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from kafkaspec.conformance.protocol import (
     HELLO,
@@ -162,6 +162,11 @@ class _Conversation:
             stderr=subprocess.PIPE,
             start_new_session=os.name == "posix",  # so that its own children end with it
         )
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin is not None
+        assert stdout is not None
+        assert stderr is not None
+        self._pipes = stdin, stdout, stderr
         self._max_answer = max_answer
         self._requests: SimpleQueue[bytes | None] = SimpleQueue()
         self._answers: SimpleQueue[bytes] = SimpleQueue()
@@ -196,7 +201,7 @@ class _Conversation:
             thread.join(timeout=1)
         # A pipe that a thread still reads, since some grandchild holds its other end, stays open.
         if not any(thread.is_alive() for thread in self._threads):
-            for pipe in self._pipes():
+            for pipe in self._pipes:
                 with suppress(OSError):  # unsent bytes that nobody wants any more
                     pipe.close()
 
@@ -208,7 +213,7 @@ class _Conversation:
                 self._process.kill()
 
     def _pump(self) -> None:
-        stdin, stdout, _ = self._pipes()
+        stdin, stdout, _ = self._pipes
         while (request := self._requests.get()) is not None:
             try:
                 stdin.write(request)
@@ -220,16 +225,9 @@ class _Conversation:
 
     def _drain(self) -> None:
         """Keep the last words, so that no testee waits for a reader of its complaints."""
-        stderr = self._pipes()[2]
+        stderr = self._pipes[2]
         while data := os.read(stderr.fileno(), 1 << 16):
             self._stderr = (self._stderr + data)[-_LAST_WORDS:]
-
-    def _pipes(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        return process.stdin, process.stdout, process.stderr
 
     def _obituary(self) -> str:
         try:

@@ -99,7 +99,7 @@ def test_the_dump_tool_says_the_same(version: str, codec: Codec) -> None:
 def compare_with_dump(golden: Golden, codec: Codec) -> None:
     """Line by line."""
     bars = has_batch_lines(golden.version)
-    lines = iter(dump_text.batch_lines(golden.dump, bars=bars))
+    lines = iter(dump_text.batch_lines(golden.dump))
     for batch, records in read(golden.path, codec):
         if bars:
             line = next(lines)

@@ -108,7 +108,7 @@ def test_kraft_control_records(golden: Golden, codec: Codec) -> None:
     """Every field of every body, as JSON."""
     said = [
         line.text
-        for line in dump_text.batch_lines(golden.dump, bars=True)
+        for line in dump_text.batch_lines(golden.dump)
         if not line.batch and line.text and not line.text.startswith("payload: ")
     ]
     found = [

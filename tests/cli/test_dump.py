@@ -96,7 +96,7 @@ def test_records_are_those_that_producers_sent(version: str, form: str) -> None:
 def test_batches_are_those_of_the_dump_tool(log: Any) -> None:
     result = run("dump", "--batches", "--format", "json", log.path)
     assert result.exit_code == 0
-    theirs = [line.values for line in dump_text.batch_lines(log.dump, bars=True) if line.batch]
+    theirs = [line.values for line in dump_text.batch_lines(log.dump) if line.batch]
     ours = lines(result)
     assert len(ours) == len(theirs)
     for mine, its in zip(ours, theirs, strict=True):

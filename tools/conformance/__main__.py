@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
+from kafkaspec.cli.conform_text import print_run
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.expected import read_expected
 from kafkaspec.conformance.goldens import golden_cases
 from kafkaspec.conformance.process import Testee
-from kafkaspec.conformance.runner import Outcome, Run
+from kafkaspec.conformance.runner import Run
 from kafkaspec.conformance.vectors import vector_cases
 from tools.brokers.maven import ToolError
 from tools.conformance import page
@@ -46,7 +47,9 @@ def main(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
             run = run_adapter(adapter, cases)
         except (ToolError, CompilerMissing) as error:
             raise click.ClickException(f"{adapter.name}: {error}") from None
-        bad |= not _told(adapter, run)
+        click.echo(f"{adapter.name}:")
+        print_run(run)
+        bad |= not run.as_expected
         result = result_of(adapter, run)
         if check and _counts(result) != _counts(stored.get(adapter.name)):
             click.echo(f"{adapter.name}: the stored results are others; run make conformance")
@@ -101,20 +104,6 @@ def result_of(adapter: Adapter, run: Run) -> dict[str, Any]:
 def _counts(result: dict[str, Any] | None) -> Any:
     """Return the values that must be the same: versions of packages may differ."""
     return result and (result["categories"], result["expected"])
-
-
-def _told(adapter: Adapter, run: Run) -> bool:
-    counts = ", ".join(
-        f"{sum(result.outcome is outcome for result in run.results):,} {outcome.value}"
-        for outcome in Outcome
-    )
-    click.echo(f"{adapter.name}: {counts}")
-    for result in run.results:
-        if result.outcome is Outcome.FAILED:
-            click.echo(f"  {result.case.id}  {result.failure}  {result.detail}")
-    for item, problem in run.stale:
-        click.echo(f"  stale, line {item.line}: {item.pattern}: {problem}")
-    return run.as_expected
 
 
 def _write(results: list[dict[str, Any]]) -> None:

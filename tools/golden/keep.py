@@ -83,10 +83,10 @@ def write_manifest(target: Path, facts: dict[str, Any]) -> None:
         for path in files_below(target)
         if path.as_posix() != MANIFEST
     }
-    (target / MANIFEST).write_text(_in_lines({**facts, "files": files}), encoding="utf-8")
+    (target / MANIFEST).write_text(in_lines({**facts, "files": files}), encoding="utf-8")
 
 
-def _in_lines(facts: dict[str, Any]) -> str:
+def in_lines(facts: Mapping[str, Any]) -> str:
     """Return JSON with one line for each member, and for each element of a long member."""
 
     def compact(value: Any) -> str:

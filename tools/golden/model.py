@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from tools.brokers.client import Record
@@ -13,8 +13,12 @@ FORMAT = "message.format.version"
 DEFAULT_PRODUCER = "p"
 
 
+class Step:
+    """Something that happens to the topic of a scenario."""
+
+
 @dataclass(frozen=True)
-class Send:
+class Send(Step):
     """Send records and wait for all acknowledgements: one batch on disk where batches exist."""
 
     records: tuple[Record, ...]
@@ -23,14 +27,14 @@ class Send:
 
 
 @dataclass(frozen=True)
-class Begin:
+class Begin(Step):
     """Begin a transaction."""
 
     producer: str = DEFAULT_PRODUCER
 
 
 @dataclass(frozen=True)
-class End:
+class End(Step):
     """End a transaction, or leave it open (nothing is sent then)."""
 
     outcome: str
@@ -39,31 +43,31 @@ class End:
 
 
 @dataclass(frozen=True)
-class Alter:
+class Alter(Step):
     """Give the topic these settings in addition to its own, and wait until the broker uses them."""
 
     settings: Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Reopen:
+class Reopen(Step):
     """Close a producer and open it again: a new producer id, or a new epoch if transactional."""
 
     producer: str = DEFAULT_PRODUCER
 
 
 @dataclass(frozen=True)
-class AwaitCleaned:
+class AwaitCleaned(Step):
     """Wait until the cleaner has finished everything below the active segment."""
 
 
 @dataclass(frozen=True)
-class Restart:
+class Restart(Step):
     """Close the producers, stop the broker cleanly, start it again: a new leader epoch."""
 
 
 @dataclass(frozen=True)
-class Fence:
+class Fence(Step):
     """Open a producer with the ``transactional.id`` of one that is in a transaction.
 
     The broker aborts that transaction; the first producer tries to commit and must be refused.
@@ -74,7 +78,7 @@ class Fence:
 
 
 @dataclass(frozen=True)
-class DeleteRecords:
+class DeleteRecords(Step):
     """Raise the log start offset; wait until the segments that lie below it are gone."""
 
     before: int
@@ -82,7 +86,7 @@ class DeleteRecords:
 
 
 @dataclass(frozen=True)
-class Consume:
+class Consume(Step):
     """A consumer of a group reads records and commits, with metadata, the offset after the last."""
 
     group: str
@@ -92,7 +96,7 @@ class Consume:
 
 
 @dataclass(frozen=True)
-class ConsumeShared:
+class ConsumeShared(Step):
     """A member of a share group accepts, rejects and releases records in turn."""
 
     group: str
@@ -100,7 +104,7 @@ class ConsumeShared:
 
 
 @dataclass(frozen=True)
-class SendOffsets:
+class SendOffsets(Step):
     """Commit an offset of the topic's partition 0 for a group inside a transaction."""
 
     group: str
@@ -109,25 +113,8 @@ class SendOffsets:
 
 
 @dataclass(frozen=True)
-class AwaitTiered:
+class AwaitTiered(Step):
     """Wait until all but the active segment is in remote storage, and some only there."""
-
-
-Step = (
-    Send
-    | Begin
-    | End
-    | Alter
-    | Reopen
-    | AwaitCleaned
-    | Restart
-    | Fence
-    | DeleteRecords
-    | Consume
-    | ConsumeShared
-    | SendOffsets
-    | AwaitTiered
-)
 
 
 class Occasion(enum.StrEnum):
@@ -164,12 +151,12 @@ class Scenario:
         default_factory=lambda: {DEFAULT_PRODUCER: {}}
     )
     partitions: int = 1
-    needs: frozenset[Feature] = frozenset()
+    needs: Collection[Feature] = ()
     occasion: Occasion = Occasion.CLEAN
     damage: Damage | None = None
-    late: frozenset[str] = frozenset()
+    late: Collection[str] = ()
     """Producers that a step opens, not the beginning."""
-    only: frozenset[str] | None = None
+    only: Collection[str] | None = None
     """Names of the versions that run it; ``None`` for all that can."""
 
     @property

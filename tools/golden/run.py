@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kafkaspec.conformance.protocol import encode_bytes
 from tools.brokers.broker import Broker
 from tools.brokers.client import Acknowledged, Client, Record
 from tools.brokers.maven import ToolError
@@ -55,16 +55,12 @@ class Produced:
             "partition": self.acknowledged.partition,
             "offset": self.acknowledged.offset,
             "timestamp": self.timestamp,
-            "key": _base64(self.record.key),
-            "value": _base64(self.record.value),
-            "headers": [[name, _base64(value)] for name, value in self.record.headers],
+            "key": encode_bytes(self.record.key),
+            "value": encode_bytes(self.record.value),
+            "headers": [[name, encode_bytes(value)] for name, value in self.record.headers],
             "transaction": self.transaction,
             "compression": self.compression,
         }
-
-
-def _base64(data: bytes | None) -> str | None:
-    return None if data is None else base64.b64encode(data).decode("ascii")
 
 
 def producer_settings(version: Version, scenario: Scenario, producer: str) -> dict[str, str]:

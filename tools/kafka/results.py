@@ -9,6 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tools.brokers.versions import VERSIONS
+from tools.golden.keep import in_lines
+
 PATH = Path(__file__).with_name("results.json")
 Results = dict[str, dict[str, dict[str, Any]]]
 """By release, then by topic: how many records were served, of how many bytes."""
@@ -24,15 +27,6 @@ def load() -> Results:
 
 def record(version: str, topics: dict[str, dict[str, Any]]) -> None:
     """Keep the results of one release; the others stay."""
-    results = load()
-    results[version] = topics
-    ordered = {name: results[name] for name in sorted(results, key=_release)}
-    lines = []
-    for name, found in ordered.items():
-        rows = [f"  {json.dumps(topic)}: {json.dumps(found[topic])}" for topic in sorted(found)]
-        lines.append(f" {json.dumps(name)}: {{\n" + ",\n".join(rows) + "\n }")
-    PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-
-
-def _release(name: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in name.split("."))
+    results = load() | {version: dict(sorted(topics.items()))}
+    ordered = {each.name: results[each.name] for each in VERSIONS if each.name in results}
+    PATH.write_text(in_lines(ordered), encoding="utf-8")

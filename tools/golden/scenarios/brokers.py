@@ -21,7 +21,7 @@ from tools.golden.model import (
     Send,
     SendOffsets,
 )
-from tools.golden.scenarios.parts import SMALL_SEGMENTS, needs, sends, transaction, with_codec
+from tools.golden.scenarios.parts import SMALL_SEGMENTS, sends, transaction, with_codec
 
 # It takes a broker of its own: some releases stand for all of them.
 _TIERED_VERSIONS = frozenset({"3.6.2", "3.9.2", "4.1.2", "4.3.1"})
@@ -49,7 +49,7 @@ def deletion() -> Iterable[Scenario]:
         "the log start offset raised into a later segment, not to its first record",
         (*sends(payloads.words("deleted", 45, 100), 3), DeleteRecords(25)),
         topic={**SMALL_SEGMENTS, "file.delete.delay.ms": "500"},
-        needs=needs(Feature.DELETE_RECORDS),
+        needs=(Feature.DELETE_RECORDS,),
     )
 
 
@@ -65,7 +65,7 @@ def groups() -> Iterable[Scenario]:
             Consume("group-a", 3),
             Consume("group-b", 12, "metadata of the commit"),
         ),
-        needs=needs(Feature.GROUPS),
+        needs=(Feature.GROUPS,),
     )
     yield Scenario(
         "groups-transactional",
@@ -81,7 +81,7 @@ def groups() -> Iterable[Scenario]:
             End("aborted"),
         ),
         producers={DEFAULT_PRODUCER: {"transactional.id": "offsets"}},
-        needs=needs(Feature.TRANSACTIONS, Feature.GROUPS),
+        needs=(Feature.TRANSACTIONS, Feature.GROUPS),
     )
     yield Scenario(
         "groups-consumer",
@@ -90,13 +90,13 @@ def groups() -> Iterable[Scenario]:
             *sends(payloads.words("kip-848", 9, 40), 3),
             Consume("group-c", 9, settings={"group.protocol": "consumer"}),
         ),
-        needs=needs(Feature.CONSUMER_GROUPS),
+        needs=(Feature.CONSUMER_GROUPS,),
     )
     yield Scenario(
         "groups-share",
         "a share group that accepts, rejects and releases records in turn",
         (*sends(payloads.words("share", 9, 40), 3), ConsumeShared("group-s", 9)),
-        needs=needs(Feature.SHARE_GROUPS),
+        needs=(Feature.SHARE_GROUPS,),
     )
 
 
@@ -126,7 +126,7 @@ def unclean() -> Iterable[Scenario]:
         ),
         producers={"o": {"transactional.id": "unclean", "transaction.timeout.ms": "900000"}},
         occasion=Occasion.UNCLEAN,
-        needs=needs(Feature.TRANSACTIONS),
+        needs=(Feature.TRANSACTIONS,),
     )
     for kind, what in (
         (Damage.TORN, "the last batch is cut in its records"),
@@ -155,6 +155,6 @@ def tiered() -> Iterable[Scenario]:
             "file.delete.delay.ms": "500",
         },
         occasion=Occasion.TIERED,
-        needs=needs(Feature.TIERED),
+        needs=(Feature.TIERED,),
         only=_TIERED_VERSIONS,
     )

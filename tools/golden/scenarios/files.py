@@ -14,7 +14,6 @@ from tools.golden.scenarios.parts import (
     COMPACT,
     SMALL_SEGMENTS,
     UPDATES,
-    needs,
     sends,
     with_codec,
 )
@@ -31,7 +30,7 @@ def _updates_in_transactions(producer: str, outcomes: tuple[str, ...]) -> Iterab
 def compaction() -> Iterable[Scenario]:
     """Compacted logs."""
     for codec in ("none", "gzip", "lz4"):
-        features = needs() if codec == "none" else needs(Feature.COMPACT_COMPRESSED)
+        features = () if codec == "none" else (Feature.COMPACT_COMPRESSED,)
         yield Scenario(
             "compacted" if codec == "none" else f"compacted-{codec}",
             "updates and tombstones of 24 keys, compacted; retained tombstones",
@@ -46,7 +45,7 @@ def compaction() -> Iterable[Scenario]:
         (*sends(UPDATES[:20], 5), Reopen(), *sends(UPDATES, 5), *CLEAN),
         topic=COMPACT,
         producers={_P: {"enable.idempotence": "true"}},
-        needs=needs(Feature.IDEMPOTENCE),
+        needs=(Feature.IDEMPOTENCE,),
     )
     outcomes = ("committed", "aborted", "committed", "committed", "aborted")
     yield Scenario(
@@ -65,7 +64,7 @@ def compaction() -> Iterable[Scenario]:
             "c": {"transactional.id": "compacted-c"},
             "d": {"transactional.id": "compacted-d"},
         },
-        needs=needs(Feature.TRANSACTIONS),
+        needs=(Feature.TRANSACTIONS,),
     )
 
 
@@ -85,14 +84,14 @@ def segments() -> Iterable[Scenario]:
         "several small segments, CreateTime jumping back and forth by up to a minute",
         sends(payloads.shuffled_times("order", records, 60_000), 3),
         topic=SMALL_SEGMENTS,
-        needs=needs(Feature.TIMESTAMPS),
+        needs=(Feature.TIMESTAMPS,),
     )
     yield Scenario(
         "segments-log-append-time",
         "several small segments with LogAppendTime",
         sends(records[:30], 3),
         topic={**SMALL_SEGMENTS, "message.timestamp.type": "LogAppendTime"},
-        needs=needs(Feature.TIMESTAMPS),
+        needs=(Feature.TIMESTAMPS,),
     )
 
 

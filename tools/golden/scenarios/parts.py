@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tools.brokers.client import Record
-from tools.brokers.versions import SEGMENT_BYTES, Feature
+from tools.brokers.versions import SEGMENT_BYTES
 from tools.golden import payloads
 from tools.golden.model import DEFAULT_PRODUCER, Alter, AwaitCleaned, Begin, End, Send, Step
 
@@ -31,11 +31,6 @@ def with_codec(codec: str) -> dict[str, dict[str, str]]:
 def sends(records: tuple[Record, ...], size: int) -> tuple[Step, ...]:
     """Return the records in batches of ``size``."""
     return tuple(Send(batch) for batch in payloads.batches(records, size))
-
-
-def needs(*features: Feature) -> frozenset[Feature]:
-    """Return the features that a scenario needs."""
-    return frozenset(features)
 
 
 def transaction(

@@ -10,7 +10,6 @@ from tools.golden import payloads
 from tools.golden.model import DEFAULT_PRODUCER as _P
 from tools.golden.model import Alter, Reopen, Scenario, Send
 from tools.golden.scenarios.parts import (
-    needs,
     sends,
     with_codec,
 )
@@ -98,7 +97,7 @@ def codecs() -> Iterable[Scenario]:
         sends(payloads.words("recompressed", 20, 80), 10),
         topic={"compression.type": "gzip"},
         producers=with_codec("lz4"),
-        needs=needs(Feature.TOPIC_COMPRESSION),
+        needs=(Feature.TOPIC_COMPRESSION,),
     )
 
 
@@ -118,7 +117,7 @@ def levels() -> Iterable[Scenario]:
         "each codec that has levels at its lowest and its highest",
         tuple(Send(payloads.words("levels", 12, 80), producer) for producer in producers),
         producers=producers,
-        needs=needs(Feature.LEVELS),
+        needs=(Feature.LEVELS,),
     )
 
 
@@ -130,7 +129,7 @@ def headers() -> Iterable[Scenario]:
             "no headers, null and empty values, empty and repeated keys, Unicode, 70 headers",
             (*sends(payloads.with_headers(), 1), Send(payloads.with_headers())),
             producers=with_codec(codec),
-            needs=needs(Feature.HEADERS),
+            needs=(Feature.HEADERS,),
         )
 
 
@@ -147,7 +146,7 @@ def times() -> Iterable[Scenario]:
                 (Send(records), *sends(records, 1), Send(payloads.words("times", 6, 30))),
                 topic={"message.timestamp.type": setting},
                 producers=with_codec(codec),
-                needs=needs(Feature.TIMESTAMPS),
+                needs=(Feature.TIMESTAMPS,),
             )
     kind = "message.timestamp.type"
     yield Scenario(
@@ -161,7 +160,7 @@ def times() -> Iterable[Scenario]:
             *sends(payloads.words("again", 4, 40), 2),
         ),
         topic={kind: "CreateTime", "index.interval.bytes": "100"},
-        needs=needs(Feature.TIMESTAMPS),
+        needs=(Feature.TIMESTAMPS,),
     )
 
 
@@ -177,5 +176,5 @@ def idempotent() -> Iterable[Scenario]:
                 *sends(payloads.words("second", 10, 40), 5),
             ),
             producers={_P: {"enable.idempotence": "true", "compression.type": codec}},
-            needs=needs(Feature.IDEMPOTENCE),
+            needs=(Feature.IDEMPOTENCE,),
         )

@@ -8,7 +8,6 @@ from tools.brokers.versions import SEGMENT_BYTES, Feature
 from tools.golden import payloads
 from tools.golden.model import Begin, End, Fence, Reopen, Scenario, Send, Step
 from tools.golden.scenarios.parts import (
-    needs,
     transaction,
 )
 
@@ -53,7 +52,7 @@ def transactions() -> Iterable[Scenario]:
             tuple(_transaction_steps()),
             producers=_transactional(codec),
             partitions=2,
-            needs=needs(Feature.TRANSACTIONS),
+            needs=(Feature.TRANSACTIONS,),
         )
     outcomes = ("aborted", "committed", "aborted", "aborted", "committed") * 2
     yield Scenario(
@@ -66,7 +65,7 @@ def transactions() -> Iterable[Scenario]:
         ),
         topic={SEGMENT_BYTES: "1500", "index.interval.bytes": "200"},
         producers={"s": {"transactional.id": "segments"}},
-        needs=needs(Feature.TRANSACTIONS),
+        needs=(Feature.TRANSACTIONS,),
     )
     yield Scenario(
         "transactions-open",
@@ -81,7 +80,7 @@ def transactions() -> Iterable[Scenario]:
             "o": {"transactional.id": "open", "transaction.timeout.ms": "900000"},
             "free": {},
         },
-        needs=needs(Feature.TRANSACTIONS),
+        needs=(Feature.TRANSACTIONS,),
     )
 
 
@@ -104,7 +103,7 @@ def fenced() -> Iterable[Scenario]:
         ),
         producers={name: {"transactional.id": "fenced"} for name in "abc"},
         late=frozenset("bc"),
-        needs=needs(Feature.TRANSACTIONS),
+        needs=(Feature.TRANSACTIONS,),
     )
 
 
@@ -119,5 +118,5 @@ def version_2() -> Iterable[Scenario]:
             *transaction("three", "committed", "v", ((0, 1),)),
         ),
         producers={"v": {"transactional.id": "version-2"}},
-        needs=needs(Feature.TRANSACTION_V2),
+        needs=(Feature.TRANSACTION_V2,),
     )
