@@ -1,4 +1,4 @@
-"""A case of the conformance kit: bytes, what they are, and what a decoder has to make of them."""
+"""A case of the conformance kit: bytes, what they are, and what a decoder must make of them."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ CATEGORIES: Final = {
 """Categories of cases by the first part of their ids."""
 
 _SHORT: Final = frozenset({Reason.TRUNCATED, Reason.OVERRUN})
-"""The difference between these two is where the input ends, which moves when a case is wrapped."""
+"""These two differ in where the input ends, which moves when a case is wrapped."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """The bytes have to be refused.
+    """The bytes must be refused.
 
     Attributes:
-        reasons: any of these, where the testee says one; empty for all.
-        path: of the failing field, where the testee says one; "" for any.
+        reasons: any of these, if the testee gives one; empty for all.
+        path: of the failing field, if the testee gives one; "" for any.
         position: byte offset of the failing field, likewise; None for any.
     """
 
@@ -66,11 +66,11 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Items:
-    """The bytes have to be decoded to so many records or entries.
+    """The bytes must be decoded to these records or entries.
 
     Attributes:
-        items: what is known of each, by the names of the protocol; None if only that it is to be
-            accepted is known.
+        items: what is known of each, by the names of the protocol; None if it is only known that
+            they are accepted.
     """
 
     items: Sequence[dict[str, Any]] | None
@@ -95,10 +95,10 @@ class Items:
 
 @dataclass(frozen=True)
 class Value:
-    """The bytes have to be decoded to one value of a type.
+    """The bytes must be decoded to one value of a type.
 
     Attributes:
-        end: bytes that it takes up.
+        end: the number of bytes that it takes.
         members: what is known of it: value by dotted name, "" for the value itself.
     """
 
@@ -131,10 +131,10 @@ class Case:
         id: ``category/...``, unique.
         kind: what the bytes are.
         data: the bytes.
-        expected: what has to come out.
-        why: what it is about, for people.
+        expected: the expected answer.
+        why: what it tests, for people.
         extra: further members of the request.
-        checksum: only who verifies checksums can pass.
+        checksum: only a decoder that verifies checksums can pass.
     """
 
     id: str
@@ -173,21 +173,21 @@ def decompressed(data: bytes, codecs: frozenset[str]) -> list[str | None]:
         for batch in Segment(data, crc="ignore").batches():
             needed = batch.is_compressed and batch.compression_name not in codecs
             given.append(encode_bytes(batch.decompressed()) if needed else None)
-    except KafkaSpecError:  # a case that is to be refused anyway
+    except KafkaSpecError:  # a case that must be refused anyway
         pass
     return given
 
 
 def reasons_of(reason: str) -> frozenset[str]:
-    """Return the reasons that are also right for this one if its bytes are inside others."""
+    """Return all reasons that are right when the bytes lie inside of others."""
     return frozenset(_SHORT) if reason in _SHORT else frozenset({reason})
 
 
 def same(name: str, found: Any, wanted: Any) -> bool:
     """Return whether a value is the expected one.
 
-    No timestamp is -1 or null. A header key may be the bytes, or the text that a Java consumer
-    shows for bytes that are no UTF-8.
+    A missing timestamp is -1 or null. A header key may be the bytes, or the text that a Java
+    consumer shows for bytes that are not UTF-8.
     """
     if name == "timestamp" and wanted == -1:
         return found in (None, -1) and not isinstance(found, bool)
@@ -211,8 +211,8 @@ def _same_header(found: Any, wanted: Sequence[str | None]) -> bool:
 
 
 def shown(key: bytes) -> str:
-    """As text; how many replacement characters stand for bytes that are none is not the same
-    everywhere."""
+    """Return a key as text, with one replacement character for each run of bytes that are not
+    UTF-8, since decoders differ in how many they put."""
     parts = key.decode("utf-8", "replace").split("\ufffd")
     return "\ufffd".join(
         part for index, part in enumerate(parts) if part or index in (0, len(parts) - 1)

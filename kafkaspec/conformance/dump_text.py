@@ -1,4 +1,4 @@
-"""The text of Kafka's dump tool, of all golden versions, as lines of named values."""
+"""Parse the output of Kafka's dump tool, of all golden versions, to lines of named values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 # A record's line starts with its offset, since 2.2 after a bar; a batch's line has no bar.
 _START = re.compile(r"(\| )?(baseOffset|offset): -?\d+ ")
-# What the tool complains about comes last.
+# Complaints of the tool come last.
 _COMPLAINT = re.compile(
     r"Non-(con)?secutive offsets in|Mismatches in|The following indexed offsets"
     r"|Found (timestamp mismatch|out of order|\d+ invalid)"
@@ -26,8 +26,8 @@ class Line:
 
     Attributes:
         batch: whether it is about a batch.
-        values: the values by name; the last one of a name.
-        header_keys: text between the brackets, None where no header keys are printed.
+        values: by name; the last one, if a name repeats.
+        header_keys: the text between the brackets, None if no header keys are printed.
         text: what follows: key and payload.
     """
 
@@ -51,14 +51,14 @@ def batch_lines(dump: str) -> list[Line]:
             blocks.append(line)
         elif blocks:
             blocks[-1] += "\n" + line
-    # What the last line of the text ends with is no part of a payload.
+    # The end of the last line is not part of a payload.
     if blocks:
         blocks[-1] = blocks[-1].removesuffix("\n")
     return [_line(block, bars) for block in blocks]
 
 
 def index_lines(dump: str) -> list[dict[str, int]]:
-    """Return the entries in the dump of an index, a transaction index: numbers by name."""
+    """Return the entries in the dump of an index or transaction index: numbers by name."""
     found = []
     for line in dump.split("\n"):
         if _COMPLAINT.match(line):
@@ -80,7 +80,7 @@ def shown(data: bytes) -> str:
 
 
 def unify(text: str) -> str:
-    """Join replacement characters, since Java and Python make different numbers of them."""
+    """Join replacement characters: Java and Python put different numbers of them."""
     return _REPLACED.sub("\ufffd", text)
 
 
@@ -98,7 +98,7 @@ def _line(block: str, bars: bool) -> Line:
     if rest.startswith("headerKeys", position):
         headers = _HEADER_KEYS.match(rest, position)
         if headers is None:
-            raise ValueError(f"header keys not understood: {rest}")
+            raise ValueError(f"cannot parse the header keys of: {rest}")
         header_keys = headers[1]
         position = headers.end()
         if rest[position:].startswith(" endTxnMarker"):

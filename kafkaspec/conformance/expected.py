@@ -1,11 +1,11 @@
-"""Lists of failures that are known, which cannot go stale.
+"""Lists of known failures, which cannot go stale.
 
 A line is a pattern of case ids, how those cases fail, and why::
 
     record/recordbatch.record/attributes.minimum  wrong  reads the attributes as a varint
 
-A pattern may hold ``*``, ``?`` and ``[...]``. Every case that it matches has to fail just so: one
-that passes, fails otherwise or is skipped is an error, and so is a pattern that matches no case.
+A pattern may hold ``*``, ``?`` and ``[...]``. Every case that it matches must fail in this way:
+one that passes, fails otherwise or is skipped is an error, and so is a pattern that matches none.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ class ExpectedFailure:
     line: int = 0
 
     def matches(self, case_id: str) -> bool:
-        """Return whether the case is one of those."""
+        """Return whether the pattern matches the case."""
         return fnmatchcase(case_id, self.pattern)
 
 
 class ExpectedFailuresError(Exception):
-    """The list cannot be understood; the text says which line and why."""
+    """The list is not valid; the text says which line and why."""
 
 
 def parse_expected(lines: Iterable[str]) -> list[ExpectedFailure]:
-    """Return the lines of a list; empty ones and those with ``#`` in front are comments.
+    """Return the lines of a list, without empty ones and comments, which begin with ``#``.
 
     Raises:
-        ExpectedFailuresError: a line is none of a list.
+        ExpectedFailuresError: a line is not valid.
     """
     found = []
     for number, text in enumerate(lines, 1):
@@ -58,7 +58,9 @@ def parse_expected(lines: Iterable[str]) -> list[ExpectedFailure]:
             raise ExpectedFailuresError(f"line {number} needs a pattern, a failure and a reason")
         pattern, failure, why = parts
         if failure not in set(Failure):
-            raise ExpectedFailuresError(f"line {number}: {failure} is none of {', '.join(Failure)}")
+            raise ExpectedFailuresError(
+                f"line {number}: {failure} is none of {', '.join(Failure)}"
+            )
         found.append(ExpectedFailure(pattern, Failure(failure), why.strip(), number))
     return found
 
@@ -67,12 +69,12 @@ def read_expected(path: Path) -> list[ExpectedFailure]:
     """Return the list in a file.
 
     Raises:
-        ExpectedFailuresError: a line is none of a list, or it is no text.
-        OSError: it cannot be read.
+        ExpectedFailuresError: a line is not valid, or it is not text.
+        OSError: the file cannot be read.
     """
     try:
         return parse_expected(path.read_text(encoding="utf-8").splitlines())
     except UnicodeDecodeError as error:
-        raise ExpectedFailuresError(f"{path} is no text: {error}") from None
+        raise ExpectedFailuresError(f"{path} is not text: {error}") from None
     except ExpectedFailuresError as error:
         raise ExpectedFailuresError(f"{path}, {error}") from None

@@ -1,7 +1,7 @@
 """Cases from log directories that real brokers wrote, laid out as ``tests/golden/README.md`` says.
 
-What has to come out is what the broker acknowledged to the producer, and what the dump tool of that
-version prints about the file. No codec of ours is asked.
+Expected is what the broker acknowledged to the producer, and what the dump tool of that version
+prints about the file. No codec of ours is involved.
 """
 
 from __future__ import annotations
@@ -55,21 +55,21 @@ _ABSENT: Final = frozenset({"None", "OptionalLong.empty"})
 
 
 MAX_EVIDENCE: Final = 1 << 28
-"""Bytes that the texts of one version may decompress to; the largest has a hundredth of that."""
+"""Limit for the decompressed texts of a version in bytes; the largest has a hundredth of that."""
 
 DUMP: Final = "dump.tar.xz"
 PRODUCED: Final = "produced.jsonl.xz"
 
 
 class GoldenError(Exception):
-    """A folder does not hold what it should; the text says what is missing."""
+    """A folder is not complete, or not valid; the text says why."""
 
 
 def read_dumps(folder: Path) -> dict[str, str]:
     """Return the output of the dump tool by path of the file below ``logs``.
 
     Raises:
-        GoldenError: it cannot be read, or is too large.
+        GoldenError: the file cannot be read, or is too large.
     """
     path = folder / DUMP
     found: dict[str, str] = {}
@@ -89,10 +89,10 @@ def read_dumps(folder: Path) -> dict[str, str]:
 
 
 def read_produced(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield what the producers were acknowledged, in order.
+    """Yield the acknowledged records, in order.
 
     Raises:
-        GoldenError: it cannot be read, is too large or no JSON.
+        GoldenError: the file cannot be read, is too large or is not JSON.
     """
     path = folder / PRODUCED
     try:
@@ -105,7 +105,7 @@ def read_produced(folder: Path) -> Iterator[dict[str, Any]]:
     try:
         yield from map(json.loads, data.splitlines())
     except ValueError as error:
-        raise GoldenError(f"{path} is not what it should be: {error!r}") from None
+        raise GoldenError(f"{path} is not valid: {error!r}") from None
 
 
 @dataclass(frozen=True)
@@ -159,11 +159,11 @@ class _Version:
         damaged: set[tuple[Path, str]] = set()
         for path in sorted(self._logs.rglob("*")):
             maker = self._makers.get(path.suffix)
-            if maker is None or not path.is_file() or self._is_untold(path):
+            if maker is None or not path.is_file() or self._has_no_text(path):
                 continue
             try:
                 made = list(maker(path))
-            except (ValueError, KeyError) as error:  # of the text; the file is not looked at
+            except (ValueError, KeyError) as error:  # from the text; the file itself is not parsed
                 name = self._below_logs(path)
                 raise GoldenError(f"{self._folder / DUMP}: {name}.txt: {error!r}") from None
             for case in made:
@@ -171,8 +171,8 @@ class _Version:
                 if case.kind in _CHECKED and _has_items(case) and self._is_first(path, damaged):
                     yield self._damaged(case, path)
 
-    def _is_untold(self, path: Path) -> bool:
-        """Return whether it is a KRaft snapshot of a release whose dump tool does not read them."""
+    def _has_no_text(self, path: Path) -> bool:
+        """Return whether it is a KRaft snapshot of a release whose dump tool cannot read it."""
         return path.suffix == ".checkpoint" and self._below_logs(path) not in self._texts
 
     def _is_first(self, path: Path, damaged: set[tuple[Path, str]]) -> bool:
@@ -185,7 +185,7 @@ class _Version:
     def _damaged(self, case: Case, path: Path) -> Case:
         data = case.data[:-1] + bytes([case.data[-1] ^ 1])
         refusal = Refusal(frozenset({Reason.CHECKSUM_MISMATCH}))
-        why = "The last bit is another."
+        why = "The last bit is flipped."
         return Case(f"checksum/{self._name(path)}", case.kind, data, refusal, why, checksum=True)
 
     def _name(self, path: Path) -> str:
@@ -208,7 +208,7 @@ class _Version:
 
     @cached_property
     def _acknowledged(self) -> dict[str, dict[int, dict[str, Any]]]:
-        """Records by partition directory and offset, as the protocol has them."""
+        """Records by partition directory and offset, in the form of an answer."""
         found: dict[str, dict[int, dict[str, Any]]] = {}
         try:
             for item in read_produced(self._folder):
@@ -216,7 +216,7 @@ class _Version:
                 found.setdefault(directory, {})[item["offset"]] = _sent(item)
         except (ValueError, TypeError, KeyError, AttributeError, ProtocolError) as error:
             path = self._folder / PRODUCED
-            raise GoldenError(f"{path} is not what it should be: {error!r}") from None
+            raise GoldenError(f"{path} is not valid: {error!r}") from None
         return found
 
     def _log(self, path: Path) -> Iterator[Case]:
@@ -234,7 +234,7 @@ class _Version:
 
     def _index(self, path: Path) -> Iterator[Case]:
         data = path.read_bytes()
-        # For an empty file the tool prints what its own look-up of nothing gives.
+        # For an empty file the tool prints the entry that it gets from an empty index.
         items = list(map(_entry, dump_text.index_lines(self._text(path)))) if data else []
         segment = names.parse_segment(path.name)
         base = {} if segment is None else {"base_offset": segment.base_offset}
@@ -259,7 +259,7 @@ _CHECKED: Final = frozenset({Kind.LOG, Kind.PRODUCER_SNAPSHOT})
 
 
 def _sent(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an acknowledged record as an answer holds it."""
+    """Return an acknowledged record in the form of an answer."""
     timestamp = item["timestamp"]
     return record(
         item["offset"],
@@ -273,9 +273,9 @@ def _sent(item: dict[str, Any]) -> dict[str, Any]:
 def _expected(line: _Line, sent: dict[str, Any] | None) -> dict[str, Any]:
     """Return the known values of a record; for internal topics there are few."""
     known: dict[str, Any] = {"offset": line.offset} if sent is None else dict(sent)
-    if line.timestamp is None:  # 0.10.0 prints none, and its client does not tell append times
+    if line.timestamp is None:  # 0.10.0 prints none, and its client does not report append times
         known.pop("timestamp", None)
-    elif sent is None or line.appended:  # clients before 0.10.2 do not tell append times
+    elif sent is None or line.appended:  # clients before 0.10.2 do not report append times
         known["timestamp"] = line.timestamp
     return known
 

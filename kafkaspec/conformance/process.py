@@ -1,4 +1,4 @@
-"""A testee as a child process: asked one line at a time, never waited for without a limit."""
+"""Run a testee as a child process, ask it one line at a time, and limit every wait."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ DEFAULT_TIMEOUT: Final = 10.0
 """Seconds that a testee may take for one answer."""
 
 START_TIMEOUT: Final = 60.0
-"""Seconds that it may take for its first one, which includes the start of its runtime."""
+"""Seconds that it may take for its first answer, which includes the start of its runtime."""
 
 MAX_ANSWER: Final = 64 << 20
-"""Bytes that an answer may have; the largest golden segment needs a fraction of that."""
+"""Largest answer in bytes; the largest golden segment needs a fraction of that."""
 
-_LAST_WORDS = 400  # bytes of stderr that an error shows
+_LAST_WORDS = 400  # bytes of standard error that a message shows
 
 
 class BreakdownError(Exception):
-    """The testee gave no answer that can be used.
+    """The testee gave no usable answer.
 
     Attributes:
         failure: how it failed.
@@ -49,14 +49,14 @@ class BreakdownError(Exception):
 
 
 class StartError(Exception):
-    """The testee cannot be started, or does not say hello."""
+    """The testee does not start, or does not answer the first request."""
 
 
 class Testee:
-    """A command that speaks the protocol. It is started when it is first asked, and after each
-    breakdown again. Leaving the context ends it."""
+    """A command that speaks the protocol. It starts when it is first asked, and again after each
+    breakdown. Leaving the context ends it."""
 
-    __test__ = False  # its name is no invitation to pytest
+    __test__ = False  # pytest would take it for a test
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Testee:
         Args:
             command: program and arguments; no shell is involved.
             timeout: seconds for one answer.
-            max_answer: bytes that one answer may have.
+            max_answer: the largest answer in bytes.
         """
         self._command = list(command)
         self._timeout = timeout
@@ -79,10 +79,10 @@ class Testee:
 
     @property
     def hello(self) -> Hello:
-        """The description that it gave at its first start.
+        """The description of itself that it gave at its first start.
 
         Raises:
-            StartError: it does not start, or says nothing that can be understood.
+            StartError: it does not start, or its answer is not usable.
         """
         if self._hello is None:
             self._start()
@@ -93,7 +93,7 @@ class Testee:
         """Return the answer to a request.
 
         Raises:
-            BreakdownError: there is none, or none that can be used. The testee has been ended.
+            BreakdownError: there is no usable answer. The testee has been ended.
             StartError: it does not start.
         """
         if self._conversation is None:
@@ -114,7 +114,7 @@ class Testee:
         try:
             self._conversation = _Conversation(self._command, self._max_answer)
         except OSError as error:
-            raise StartError(f"{self._command[0]} cannot be started: {error.strerror}") from None
+            raise StartError(f"cannot start {self._command[0]}: {error.strerror}") from None
         request = {"id": HELLO, "kind": HELLO, "protocol": PROTOCOL}
         try:
             self._hello = parse_hello(self._exchange(request, max(START_TIMEOUT, self._timeout)))
@@ -148,10 +148,10 @@ class Testee:
 
 
 class _Conversation:
-    """One life of the process.
+    """One run of the process.
 
-    A thread writes and reads, since a testee that does neither would block whoever does it; when
-    the process is ended both come back with an error or an end of file.
+    A thread writes and reads, since a testee that does neither would block its caller. When the
+    process ends, both return with an error or the end of the file.
     """
 
     def __init__(self, command: list[str], max_answer: int) -> None:
@@ -160,7 +160,7 @@ class _Conversation:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=os.name == "posix",  # so that its own children end with it
+            start_new_session=os.name == "posix",  # its own children end with it
         )
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None
@@ -199,10 +199,10 @@ class _Conversation:
         self._requests.put(None)
         for thread in self._threads:
             thread.join(timeout=1)
-        # A pipe that a thread still reads, since some grandchild holds its other end, stays open.
+        # A thread may still read a pipe whose other end a grandchild holds: it stays open.
         if not any(thread.is_alive() for thread in self._threads):
             for pipe in self._pipes:
-                with suppress(OSError):  # unsent bytes that nobody wants any more
+                with suppress(OSError):  # bytes that were not sent
                     pipe.close()
 
     def _kill(self) -> None:
@@ -224,7 +224,7 @@ class _Conversation:
             self._answers.put(answer)
 
     def _drain(self) -> None:
-        """Keep the last words, so that no testee waits for a reader of its complaints."""
+        """Keep the end of standard error, so that no testee waits for a reader."""
         stderr = self._pipes[2]
         while data := os.read(stderr.fileno(), 1 << 16):
             self._stderr = (self._stderr + data)[-_LAST_WORDS:]

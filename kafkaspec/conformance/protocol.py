@@ -1,5 +1,5 @@
-"""The messages between runner and testee: one JSON object in each line, described in
-``docs/conformance-protocol.md``. Bytes are base64, everywhere."""
+"""The messages between runner and testee: one JSON object a line, as described in
+``docs/conformance-protocol.md``. Bytes are always in base64."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ PROTOCOL: Final = 1
 """Version of the protocol."""
 
 HELLO: Final = "hello"
-"""Kind and id of the first request, which asks who the testee is and what it can do."""
+"""Kind and id of the first request, which asks for the testee's name and abilities."""
 
 
 class Kind(StrEnum):
     """The kind of the bytes of a request."""
 
     LOG = "log"
-    """Log entries: a segment, or a part of one. The answer has the records of data."""
+    """Log entries: a segment, or a part of one. The answer has its data records."""
     CONTROL_RECORDS = "control_records"
-    """The same; the answer has the control records."""
+    """Log entries too; the answer has their control records."""
     OFFSET_INDEX = "offset_index"
     TIME_INDEX = "time_index"
     TRANSACTION_INDEX = "transaction_index"
@@ -46,38 +46,38 @@ ANSWERS: Final = {
 
 
 class Failure(StrEnum):
-    """How a case failed. The list is closed: expected failures are told apart by it."""
+    """How a case failed. The list is closed: an expected failure names one of them."""
 
     ACCEPTED = "accepted"
-    """The testee decoded bytes that it had to refuse."""
+    """The testee decoded bytes that it must refuse."""
     REFUSED = "refused"
-    """The testee refused bytes that it had to decode."""
+    """The testee refused bytes that it must decode."""
     WRONG = "wrong"
-    """Decoded, and something else came out."""
+    """The testee decoded the bytes to something else."""
     WRONG_REASON = "wrong_reason"
-    """Refused as it had to be, and the reason that was given is another."""
+    """The testee refused the bytes, as it must, but for another reason."""
     CRASHED = "crashed"
     """The testee ended."""
     TIMED_OUT = "timed_out"
     """No answer in time."""
     GARBAGE = "garbage"
-    """The answer is none of this protocol."""
+    """The answer does not follow the protocol."""
     OVERSIZED = "oversized"
     """The answer is longer than the runner accepts."""
     NOT_RUN = "not_run"
-    """The testee had broken down too often before."""
+    """The testee had broken down too often."""
 
 
 @dataclass(frozen=True)
 class Hello:
-    """The description that a testee gives of itself.
+    """A testee's description of itself.
 
     Attributes:
         name: of the decoder.
         version: its version, "" if it does not say.
         kinds: what it decodes; cases of other kinds are skipped.
-        compression: codecs that it decompresses, ``none`` included; the runner gives the
-            decompressed payload of all others along.
+        compression: codecs that it decompresses, ``none`` included; the runner adds the
+            decompressed payload for all others.
         checksums: whether it verifies checksums; if not, those cases are skipped.
     """
 
@@ -89,7 +89,7 @@ class Hello:
 
 
 class ProtocolError(Exception):
-    """A line that is none of this protocol; the text says what is wrong with it."""
+    """A line does not follow the protocol; the text says why."""
 
 
 def encode_bytes(data: bytes | bytearray | memoryview | None) -> str | None:
@@ -106,15 +106,15 @@ def decode_bytes(text: object) -> bytes | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise ProtocolError(f"{text!r:.80} is no base64 text")
+        raise ProtocolError(f"{text!r:.80} is not base64")
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise ProtocolError(f"{text!r:.80} is no base64 text") from None
+        raise ProtocolError(f"{text!r:.80} is not base64") from None
 
 
 def line(message: dict[str, Any]) -> bytes:
-    """Return a message as it is sent."""
+    """Return a message as a line to send."""
     return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
 
 
@@ -122,14 +122,14 @@ def parse_line(data: bytes) -> dict[str, Any]:
     """Return a line as a message.
 
     Raises:
-        ProtocolError: it is no JSON object.
+        ProtocolError: it is not a JSON object.
     """
     try:
         message = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"no JSON: {type(error).__name__}: {data[:80]!r}") from None
+        raise ProtocolError(f"not JSON: {type(error).__name__}: {data[:80]!r}") from None
     if not isinstance(message, dict):
-        raise ProtocolError(f"no JSON object: {data[:80]!r}")
+        raise ProtocolError(f"not a JSON object: {data[:80]!r}")
     return message
 
 
@@ -137,7 +137,7 @@ def parse_hello(message: dict[str, Any]) -> Hello:
     """Return the answer to the first request.
 
     Raises:
-        ProtocolError: it is no such answer, or speaks another version.
+        ProtocolError: it is not such an answer, or of another version of the protocol.
     """
     if message.get("protocol") != PROTOCOL:
         raise ProtocolError(f"protocol is {message.get('protocol')!r:.40}, not {PROTOCOL}")
@@ -159,26 +159,26 @@ def parse_hello(message: dict[str, Any]) -> Hello:
 def _texts(message: dict[str, Any], member: str) -> frozenset[str]:
     found = message.get(member, [])
     if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
-        raise ProtocolError(f"{member} is no list of texts")
+        raise ProtocolError(f"{member} is not a list of strings")
     return frozenset(found)
 
 
 def check_answer(message: dict[str, Any], kind: Kind) -> None:
-    """See to it that an answer is one to a request of that kind.
+    """Check that an answer fits a request of that kind.
 
     Raises:
-        ProtocolError: it is not; the text says why.
+        ProtocolError: it does not; the text says why.
     """
     members = [name for name in ("error", "skipped", ANSWERS[kind]) if name in message]
     if len(members) != 1:
         wanted = f"one of error, skipped, {ANSWERS[kind]}"
-        raise ProtocolError(f"{wanted} was wanted, there is {', '.join(members) or 'none'}")
+        raise ProtocolError(f"expected {wanted}, found {', '.join(members) or 'none'}")
     if members[0] in ("error", "skipped"):
         if not isinstance(message[members[0]], str):
-            raise ProtocolError(f"{members[0]} is no text")
+            raise ProtocolError(f"{members[0]} is not a string")
         return
     if kind is not Kind.TYPE and not _objects(message[ANSWERS[kind]]):
-        raise ProtocolError(f"{ANSWERS[kind]} is no list of objects")
+        raise ProtocolError(f"{ANSWERS[kind]} is not a list of objects")
 
 
 def _objects(found: object) -> bool:
@@ -192,7 +192,7 @@ def record(
     value: bytes | None,
     headers: Iterable[tuple[bytes, bytes | None]] = (),
 ) -> dict[str, Any]:
-    """Return a record as an answer holds it."""
+    """Return a record in the form of an answer."""
     return {
         "offset": offset,
         "timestamp": timestamp,

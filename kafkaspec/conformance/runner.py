@@ -1,4 +1,4 @@
-"""Puts all cases to a testee and compares the failures with those that are expected."""
+"""Put all cases to a testee, and compare the failures with the expected ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafkaspec.conformance.process import BreakdownError, StartError, Testee
 from kafkaspec.conformance.protocol import Failure, Hello
 
 MAX_BREAKDOWNS: Final = 100
-"""Restarts after which the rest is not run: each may take the whole time that an answer has."""
+"""Restarts after which the rest is not run: each may take the whole time-out of an answer."""
 
 
 class Outcome(StrEnum):
@@ -23,9 +23,9 @@ class Outcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     EXPECTED_FAILURE = "expected_failure"
-    """It failed as the list says."""
+    """It failed as the list of expected failures says."""
     SKIPPED = "skipped"
-    """The testee does not do this, and says so."""
+    """The testee does not support it, and says so."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Result:
 
     Attributes:
         case: the case.
-        outcome: what became of it.
+        outcome: how it ended.
         failure: how it failed, expected or not; None if it did not.
-        detail: what came instead, or why it was skipped.
+        detail: the answer instead, or why it was skipped.
         expected: the line of the list that expects it.
     """
 
@@ -52,8 +52,8 @@ class Run:
     """One run of a testee over cases.
 
     Attributes:
-        partial: not all cases are put: a line of the list that matches none of them is no error.
-        hello: what the testee says of itself; None before it was started.
+        partial: some cases are left out: a line of the list that matches none is not an error.
+        hello: the testee's description of itself; None before it was started.
         results: of all cases so far.
         breakdowns: how often it had to be ended.
     """
@@ -67,10 +67,10 @@ class Run:
     breakdowns: int = 0
 
     def all(self, cases: Iterable[Case]) -> Iterator[Result]:
-        """Put the cases, one after the other.
+        """Put the cases, one after the other, and yield the results.
 
         Raises:
-            StartError: the testee cannot be started at all.
+            StartError: the testee does not start at all.
         """
         self.hello = self.testee.hello
         for case in cases:
@@ -108,7 +108,7 @@ class Run:
 
     @property
     def stale(self) -> list[tuple[ExpectedFailure, str]]:
-        """Lines of the list that are not, or no longer, true, and what is wrong with each."""
+        """Lines of the list that are not true, or no longer, and what is wrong with each."""
         found = []
         for item in self.expected:
             matched = [result for result in self.results if item.matches(result.case.id)]
@@ -124,7 +124,7 @@ class Run:
 
     @property
     def as_expected(self) -> bool:
-        """Whether nothing failed that was not to, and the list is true."""
+        """Whether there is no unexpected failure, and no stale line in the list."""
         return not self.stale and not any(
             result.outcome is Outcome.FAILED for result in self.results
         )

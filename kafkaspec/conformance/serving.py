@@ -1,4 +1,4 @@
-"""The other side of the protocol, for testees in Python."""
+"""Serve the protocol, for testees in Python."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kafkaspec.conformance.protocol import (
 )
 
 Handler = Callable[[bytes, dict[str, Any]], Any]
-"""Takes the bytes and the whole request. Gives what was decoded, or raises."""
+"""Takes the bytes and the whole request; returns what it decoded, or raises."""
 
 
 class SkippedError(Exception):
-    """A handler does not do this; the text says why."""
+    """A handler does not support the request; the text says why."""
 
 
 def serve(
@@ -34,9 +34,9 @@ def serve(
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
 ) -> None:
-    """Answer requests until the input ends. Whatever a handler raises means that it refuses.
+    """Answer requests until the input ends. Any exception of a handler means that it refuses.
 
-    A handler of kind ``type`` gives a pair of value and end, all others a list.
+    A handler of kind ``type`` returns a pair of value and end, all others a list.
 
     Args:
         name: of the decoder.
@@ -81,7 +81,7 @@ def _answer(request: dict[str, Any], handlers: Mapping[Kind, Handler]) -> dict[s
 
 
 def _refusal(error: Exception) -> dict[str, Any]:
-    """Return the error, with reason and place where it is one of ours."""
+    """Return the error; one of ours has a reason and a place."""
     found: dict[str, Any] = {"error": f"{type(error).__name__}: {error}"}
     for member, attribute in (("reason", "reason"), ("path", "path"), ("position", "offset")):
         value = getattr(error, attribute, None)

@@ -28,7 +28,7 @@ _INDEXES = {
 
 
 def main() -> None:
-    """Serve with the codec that the argument names, else the default one."""
+    """Serve with the codec that the argument names, or the default one."""
     codec = get_codec(sys.argv[1] if len(sys.argv) > 1 else None)
     try:
         number = version("kafkaspec")
@@ -55,7 +55,7 @@ def _log(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, A
     found = []
     for batch in Segment(data, codec=codec).batches():
         records = batch.records()
-        if not batch.is_control:  # those were read and verified too, as a consumer does
+        if not batch.is_control:  # a consumer reads and verifies those too
             found += [_record(item) for item in records]
     return found
 
@@ -120,7 +120,7 @@ def _parameter(codec: Codec, item: Any) -> Any:
 
 
 def _tree(value: Any) -> Any:
-    """Return a value as JSON has it: structures as objects, by the names of the specification."""
+    """Return a value for JSON: structures as objects, with the names of the specification."""
     if isinstance(value, bytes | bytearray | memoryview):
         return encode_bytes(value)
     if isinstance(value, list | tuple):

@@ -1,8 +1,8 @@
 """Cases from the vectors that are generated from the specification, which every wheel holds.
 
 Each vector is a case of its own, for testees that parse types of the specification. Vectors of
-records and of legacy messages are put into a log besides, with a sound header around them, for
-those that only read logs. Verdicts and values come from the vectors, never from a codec.
+records and of legacy messages are also put into a log, with a valid header around them, for testees
+that only read logs. Verdicts and values come from the vectors, never from a codec.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _HEADER: Final = "recordbatch.header"
 _VARINT: Final = "varint.varint32"
 
 _OFFSET: Final = 100
-"""Of the legacy messages. Where a record lies follows from the header that its vector names."""
+"""Of the legacy messages. The offset of a record follows from the header that its vector names."""
 
 _CODEC: Final = get_codec("python")
-"""Writes what stands around a vector; any would do."""
+"""Writes the bytes around a vector; any codec would do."""
 
 
 def vector_cases() -> Iterator[Case]:
-    """Yield all cases that the vectors give, in their order."""
+    """Yield the cases of all vectors, in order."""
     vectors = _vectors()
     for vector in vectors:
         yield _structure(vector)
@@ -105,10 +105,10 @@ def _parameter(item: Any) -> Any:
 
 
 def _wrapped(vector: dict[str, Any], header: dict[str, Any]) -> Case | None:
-    """Return the vector in a log, None where it says nothing about logs."""
+    """Return the vector in a log, None if it says nothing about logs."""
     data = bytes.fromhex(vector["hex"])
     if vector["verdict"] == "accept" and vector["end"] not in (len(data), 0):
-        return None  # what follows is part of the same log, and would be refused there
+        return None  # in a log, what follows would be refused
     items: list[dict[str, Any]] = [{}]
     match vector["type"]:
         case "recordbatch.legacy_message":
@@ -150,7 +150,7 @@ def _sound(vector: dict[str, Any], data: bytes) -> bool:
     """Return whether all readers accept a legacy message: not compressed, right checksum."""
     if len(data) < MINIMUM_MESSAGE or "compression" in vector["name"]:
         return False
-    if vector["path"] == "/magic":  # then it is another layout
+    if vector["path"] == "/magic":  # it would be another layout
         return False
     checksum = LAYOUTS[LEGACY_MESSAGE].checksum
     assert checksum is not None
@@ -179,14 +179,14 @@ def _batch(parameter: dict[str, Any]) -> RecordBatch:
 
 
 def _log(batch: RecordBatch, records: bytes) -> bytes:
-    """Return a log of one batch with these records, checksum and sizes as they should be."""
+    """Return a log of one batch with these records, and with the right checksum and sizes."""
     batch.records = records
     entry = Entry(base_offset=batch.base_offset, message=batch)
     return _CODEC.serialize(ENTRY, entry)
 
 
 def _record_up_to_headers(header: dict[str, Any]) -> bytes:
-    """Return a record without the number of its headers and all that follows."""
+    """Return a record up to, but without, the number of its headers."""
     batch = _batch(header)
     record = RecordStructure(batch=batch, timestamp_delta=0, offset_delta=0)
     return _CODEC.serialize(_RECORD, record, parameters=(batch,))[: -len(_varint(0))]
