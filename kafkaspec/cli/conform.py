@@ -25,8 +25,8 @@ Protocol of a testee: docs/conformance-protocol.md. Ids of cases begin with
   structure  types of the specification, by its vectors
   record     the vectors of records and messages, each in a log of its own
   segment, control, index, snapshot
-             files that brokers wrote: what the producer's acknowledgements and
-             the dump tool say is in them (with --cases)
+             files that brokers wrote, compared with the producer's
+             acknowledgements and the dump tool (with --cases)
   checksum   such files with one bit changed (with --cases)
 
 \b

@@ -58,9 +58,7 @@ def parse_expected(lines: Iterable[str]) -> list[ExpectedFailure]:
             raise ExpectedFailuresError(f"line {number} needs a pattern, a failure and a reason")
         pattern, failure, why = parts
         if failure not in set(Failure):
-            raise ExpectedFailuresError(
-                f"line {number}: {failure} is none of {', '.join(Failure)}"
-            )
+            raise ExpectedFailuresError(f"line {number}: {failure} is none of {', '.join(Failure)}")
         found.append(ExpectedFailure(pattern, Failure(failure), why.strip(), number))
     return found
 

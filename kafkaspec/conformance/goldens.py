@@ -11,7 +11,6 @@ import lzma
 import re
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -106,17 +105,6 @@ def read_produced(folder: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, data.splitlines())
     except ValueError as error:
         raise GoldenError(f"{path} is not valid: {error!r}") from None
-
-
-@dataclass(frozen=True)
-class _Line:
-    """A record in the output of the dump tool."""
-
-    offset: int
-    timestamp: int | None
-    appended: bool
-    control: bool
-    marker: tuple[str, int] | None
 
 
 def golden_cases(folder: Path) -> Iterator[Case]:
@@ -221,12 +209,10 @@ class _Version:
 
     def _log(self, path: Path) -> Iterator[Case]:
         data = path.read_bytes()
-        lines = _record_lines(self._text(path))
         sent = self._acknowledged.get(path.parent.name, {})
-        items = [_expected(line, sent.get(line.offset)) for line in lines if not line.control]
+        items, controls = _records(self._text(path), sent)
         name = self._name(path)
         yield Case(f"segment/{name}", Kind.LOG, data, Items(items))
-        controls = [_control(line) for line in lines if line.control]
         if controls:
             yield Case(f"control/{name}", Kind.CONTROL_RECORDS, data, Items(controls))
 
@@ -270,51 +256,46 @@ def _sent(item: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _expected(line: _Line, sent: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the known values of a record; for internal topics there are few."""
-    known: dict[str, Any] = {"offset": line.offset} if sent is None else dict(sent)
-    if line.timestamp is None:  # 0.10.0 prints none, and its client does not report append times
-        known.pop("timestamp", None)
-    elif sent is None or line.appended:  # clients before 0.10.2 do not report append times
-        known["timestamp"] = line.timestamp
-    return known
-
-
 def _has_items(case: Case) -> bool:
     return isinstance(case.expected, Items) and bool(case.expected.items)
 
 
-def _record_lines(text: str) -> list[_Line]:
-    """Return the records in the dump of a segment."""
-    found = []
+def _records(
+    text: str, sent: Mapping[int, dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the known values of the records, and of the control records, in the dump of a segment.
+
+    Args:
+        text: the dump.
+        sent: the acknowledged records by offset; for internal topics there are none.
+    """
+    items: list[dict[str, Any]] = []
+    controls: list[dict[str, Any]] = []
     control = False
     for line in dump_text.batch_lines(text):
         values = line.values
         if line.batch:  # a message of magic 0 or 1 has a line of its own, and no marker
             control = values.get("isControl") == "true"
             continue
+        offset, marker = int(values["offset"]), values.get("endTxnMarker")
+        item: dict[str, Any] = {"offset": offset}
+        if marker is not None:
+            kind, epoch = ControlRecordType[marker], int(values["coordinatorEpoch"])
+            controls.append(item | {"type": int(kind), "coordinator_epoch": epoch})
+            continue
+        if control:  # one of KRaft's, whose text differs by version
+            controls.append(item)
+            continue
+        item = dict(sent.get(offset, item))
         name = next((name for name in _TIMESTAMPS if name in values), None)
-        absent = None if values.get("magic") == "1" else NO_TIMESTAMP
-        marker = values.get("endTxnMarker")
-        found.append(
-            _Line(
-                int(values["offset"]),
-                absent if name is None else int(values[name]),
-                name == LOG_APPEND_TIME,
-                # Versions that print no line about batches know no other control records.
-                control or marker is not None,
-                None if marker is None else (marker, int(values["coordinatorEpoch"])),
-            )
-        )
-    return found
-
-
-def _control(line: _Line) -> dict[str, Any]:
-    if line.marker is None:  # one of KRaft's, whose text differs by version
-        return {"offset": line.offset}
-    name, epoch = line.marker
-    kind = ControlRecordType[name]
-    return {"offset": line.offset, "type": int(kind), "coordinator_epoch": epoch}
+        if name is None and values.get("magic") == "1":
+            # 0.10.0 prints no timestamp, and its client does not report append times.
+            item.pop("timestamp", None)
+        elif offset not in sent or name == LOG_APPEND_TIME:
+            # Clients before 0.10.2 do not report append times.
+            item["timestamp"] = NO_TIMESTAMP if name is None else int(values[name])
+        items.append(item)
+    return items, controls
 
 
 def _entry(values: Mapping[str, int | str]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Bytes that nobody wrote: all codecs say the same about them, and only errors of ours escape.
+"""All codecs agree on invalid bytes, and raise no errors but ours.
 
-The same means: equal records, or an error with the same reason, offset and path.
+They agree when they give equal records, or an error with the same reason, offset and path.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def test_random_bytes_in_a_wrapper(inner: bytes, offset: int, magic: int) -> Non
 
 @pytest.mark.slow
 def test_every_single_bit_of_a_batch() -> None:
-    """Each flip gives the same answer everywhere; so small a batch can be tried completely."""
+    """All codecs agree on each flipped bit; so small a batch can be tried completely."""
     whole = forge.batch(1, [forge.record(0, b"v", key=b"k", headers=[(b"h", b"x")])])
     for position in range(len(whole)):
         for bit in range(8):

@@ -49,8 +49,8 @@ def test_ids_are_unique_and_begin_with_a_category() -> None:
 @pytest.mark.slow
 def test_every_golden_file_is_a_case() -> None:
     found = Counter(case.category for case in golden_cases(GOLDEN))
-    untold = [file for file in files(".checkpoint") if release(file.version) < _DUMPS_SNAPSHOTS]
-    assert found["segment"] == len(files(".log", ".checkpoint")) - len(untold)
+    unread = [file for file in files(".checkpoint") if release(file.version) < _DUMPS_SNAPSHOTS]
+    assert found["segment"] == len(files(".log", ".checkpoint")) - len(unread)
     assert found["index"] == len(files(".index", ".timeindex", ".txnindex"))
     assert found["snapshot"] == len(files(".snapshot"))
 

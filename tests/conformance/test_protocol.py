@@ -126,7 +126,7 @@ VECTORS = list(vector_cases())
     case=st.sampled_from(VECTORS),
 )
 def test_whatever_a_testee_answers_is_judged(answer: dict[str, Any], case: Case) -> None:
-    """It is none of the protocol, or it passes, or it fails in a way of the list."""
+    """It does not follow the protocol, it passes, or it fails in a listed way."""
     try:
         check_answer(answer, case.kind)
     except ProtocolError:

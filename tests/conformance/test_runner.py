@@ -78,7 +78,7 @@ def test_one_bad_answer_is_one_failure(mode: str, failure: Failure, detail: str)
 
 
 def test_a_testee_that_hangs_is_not_waited_for() -> None:
-    """The limit is generous for the others, which have to start Python, and none sleeps so long."""
+    """The limit is generous for the others, which must start Python; none sleeps so long."""
     done = run("hangs", timeout=3.0)
     assert outcomes(done) == [Outcome.PASSED, Outcome.FAILED, Outcome.PASSED, Outcome.PASSED]
     assert done.results[1].failure is Failure.TIMED_OUT

@@ -1,4 +1,4 @@
-"""Logs that nobody broke: what ``encode`` writes, and the vectors put where they belong."""
+"""Logs that are not damaged: from ``encode``, and the vectors, each in its place."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def made(chance: random.Random) -> list[bytes]:
 
 
 def shape(batch: Batch) -> tuple[Any, ...]:
-    """All of an entry but what a compressor made of it; all bytes if there is none."""
+    """An entry without its compressed bytes; all bytes if it is not compressed."""
     if not batch.is_compressed:
         return (bytes(batch.data),)
     frame = bytes(batch.payload or b"")[:7] if batch.compression_name == "lz4" else b""

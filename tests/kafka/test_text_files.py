@@ -1,4 +1,4 @@
-"""Kafka's readers of text files and ours about the same 4,500 files: what they say, or that not."""
+"""Kafka's readers of text files and ours agree on 4,500 files: content, or refusal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.brokers.versions import Version
 from tools.kafka.checkpoints import TextVerdict, judge_text, our_text
 
 JUDGES = [version for version in VERSIONS if version.release >= (4, 3)]
-"""Those that have all of these readers in Java, with today's signatures."""
+"""The releases that have all of these readers in Java, with today's signatures."""
 
 pytestmark = [
     pytest.mark.kafka,

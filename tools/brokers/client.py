@@ -40,7 +40,7 @@ class Acknowledged(NamedTuple):
 
 
 class Consumed(NamedTuple):
-    """All that a consumer got of a partition, and the borders it was told."""
+    """The records that a consumer got from a partition, and the offsets that the broker named."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Fetch the jars of a release with Maven, and compile Java of ours against them."""
+"""Fetch the jars of a release with Maven, and compile our Java against them."""
 
 from __future__ import annotations
 

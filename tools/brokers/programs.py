@@ -1,4 +1,4 @@
-"""Ask Java of ours that is compiled against the jars of a release: see ``java/Commands.java``."""
+"""Run our Java, compiled against the jars of a release: see ``java/Commands.java``."""
 
 from __future__ import annotations
 

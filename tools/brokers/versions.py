@@ -83,7 +83,7 @@ _FEATURES: dict[Feature, tuple[tuple[int, ...], tuple[int, ...]]] = {
     Feature.CONSUMER_GROUPS: ((4, 0), NEVER),  # KIP-848
     Feature.LEVELS: ((3, 8), NEVER),  # KIP-390
     Feature.TRANSACTION_V2: ((4, 0), NEVER),  # KIP-890
-    Feature.SHARE_GROUPS: ((4, 0), NEVER),  # KIP-932; 4.0 and 4.1 must be told to have them
+    Feature.SHARE_GROUPS: ((4, 0), NEVER),  # KIP-932; 4.0 and 4.1 need settings for it
 }
 
 

@@ -1,4 +1,4 @@
-"""``python -m tools.conformance``: all decoders over all cases, and the page about it."""
+"""``python -m tools.conformance``: run all decoders over all cases, and write the page about it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tools.specgen.kaitai.emit import CompilerMissing
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[DECODER]...")
-@click.option("--check", is_flag=True, help="Write nothing; fail if the stored results are others.")
+@click.option("--check", is_flag=True, help="Write nothing; fail if the stored results differ.")
 @click.pass_context
 def main(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
     """Run the conformance kit on the decoders of this project, by default on all that CI runs, and
@@ -52,7 +52,7 @@ def main(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
         bad |= not run.as_expected
         result = result_of(adapter, run)
         if check and _counts(result) != _counts(stored.get(adapter.name)):
-            click.echo(f"{adapter.name}: the stored results are others; run make conformance")
+            click.echo(f"{adapter.name}: the stored results differ; run make conformance")
             bad = True
         stored[adapter.name] = result
     if not check and not bad:
@@ -61,7 +61,7 @@ def main(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
 
 
 def all_cases() -> list[Case]:
-    """Return the vectors, and what the brokers of ``VERSIONS`` wrote."""
+    """Return the cases of the vectors, and of the brokers of ``VERSIONS``."""
     golden = [case for version in VERSIONS for case in golden_cases(GOLDEN / version)]
     return [*vector_cases(), *golden]
 
@@ -102,7 +102,7 @@ def result_of(adapter: Adapter, run: Run) -> dict[str, Any]:
 
 
 def _counts(result: dict[str, Any] | None) -> Any:
-    """Return the values that must be the same: versions of packages may differ."""
+    """Return the values that must be equal: versions of packages may differ."""
     return result and (result["categories"], result["expected"])
 
 

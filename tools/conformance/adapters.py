@@ -1,4 +1,4 @@
-"""The decoders that the conformance kit is run on here."""
+"""The decoders that the conformance kit tests here."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Adapter:
     Attributes:
         name: for the command line.
         title: for the page.
-        command: builds what is needed and gives the command of the testee.
-        folder: where its list of expected failures is, None for none.
-        always: whether it is run when no decoder is named; CI does not have the tools of others.
+        command: builds the testee and returns its command.
+        folder: of its list of expected failures, None if there is none.
+        always: whether it runs when no decoder is named; CI lacks the tools of the others.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Common code of the testees of kafka-python and aiokafka, which read logs by the same classes."""
+"""Serve with kafka-python or aiokafka, which read logs with the same classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 class CorruptBatchError(Exception):
-    """The client says that the checksum is not that of the bytes."""
+    """The client reports a wrong checksum."""
 
 
 def serve_client(package: str, memory_records: Callable[[bytes], Any]) -> None:

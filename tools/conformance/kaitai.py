@@ -1,6 +1,6 @@
-"""The specification as the official compiler makes it for other languages, built to be run.
+"""Build testees from the specification, compiled for other languages by the official compiler.
 
-Nothing of it is checked in: it is made below ``build/conformance`` when it is needed.
+Nothing of it is checked in: it is made below ``build/conformance``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GSON = "com.google.code.gson:gson:2.11.0"
 
 
 def java() -> list[str]:
-    """Build the Java testee and give its command. Needs a JDK and Maven."""
+    """Build the Java testee and return its command. Needs a JDK and Maven."""
     build, source = _folder("kaitai_java"), _HERE / "kaitai_java" / "Testee.java"
     compile_specs(_SPEC, build, ("-t", "java", "--java-package", "spec"))
     runtime = f"io.kaitai:kaitai-struct-runtime:{_RUNTIME}"
@@ -34,7 +34,7 @@ def java() -> list[str]:
         java_tool("javac"), "-nowarn", "-cp", path, "-d", str(classes),
         str(source), *map(str, (build / "spec").glob("*.java")),
     )  # fmt: skip
-    # A testee lives shortly: the second compiler of the JVM would only take the processor away.
+    # A testee runs for a short time: the second compiler of the JVM would only cost time.
     return [
         java_tool("java"), "-XX:TieredStopAtLevel=1", f"-Dkaitai.version={_RUNTIME}",
         "-cp", os.pathsep.join((str(classes), path)), "Testee", str(build / "types.json"),
@@ -42,7 +42,7 @@ def java() -> list[str]:
 
 
 def javascript() -> list[str]:
-    """Build the JavaScript testee and give its command. Needs Node.js and npm."""
+    """Build the JavaScript testee and return its command. Needs Node.js and npm."""
     build, source = _folder("kaitai_javascript"), _HERE / "kaitai_javascript"
     compile_specs(_SPEC, build, ("-t", "javascript"))
     shutil.copy(source / "package.json", build)
@@ -51,7 +51,7 @@ def javascript() -> list[str]:
 
 
 def ruby() -> list[str]:
-    """Build the Ruby testee and give its command. Needs Ruby with gem."""
+    """Build the Ruby testee and return its command. Needs Ruby with gem."""
     build, source = _folder("kaitai_ruby"), _HERE / "kaitai_ruby"
     compile_specs(_SPEC, build, ("-t", "ruby"))
     gems = build / "gems"
@@ -68,7 +68,7 @@ def ruby() -> list[str]:
 
 
 def _folder(name: str) -> Path:
-    """Return an empty folder to build in, with a table of the types that testees walk by."""
+    """Return an empty folder to build in, with a table of the types for the testees."""
     folder = BUILD / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

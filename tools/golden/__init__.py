@@ -1,5 +1,5 @@
-"""Golden segments: real brokers of many Kafka versions write small logs, which are kept as tests.
+"""Make the golden segments: small logs that real brokers of many Kafka versions wrote, for tests.
 
 Run as ``python -m tools.golden list | make [VERSION...] | verify``.  Needs Maven and a JDK 17 for
-``make``; ``list`` and ``verify`` need nothing but Python.
+``make``; ``list`` and ``verify`` need only Python.
 """

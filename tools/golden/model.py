@@ -123,7 +123,7 @@ class Occasion(enum.StrEnum):
     CLEAN = "clean"
     """Stopped cleanly."""
     UNCLEAN = "unclean"
-    """Killed; then started on what was left, some of it damaged as a power failure would."""
+    """Killed, then started again on its files, some of them damaged as by a power failure."""
     TIERED = "tiered"
     """With remote storage."""
 
@@ -136,7 +136,7 @@ class Damage(enum.StrEnum):
     TORN_HEADER = "torn-header"
     """Less is left of the last batch than its offset and size."""
     ZEROS = "zeros"
-    """The file system had made the file longer than what it wrote."""
+    """The file system made the file longer than its content."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Scenario:
     occasion: Occasion = Occasion.CLEAN
     damage: Damage | None = None
     late: Collection[str] = ()
-    """Producers that a step opens, not the beginning."""
+    """Producers that a step opens, not the start of the scenario."""
     only: Collection[str] | None = None
     """Names of the versions that run it; ``None`` for all that can."""
 
@@ -172,7 +172,7 @@ class Scenario:
 
     @property
     def log_start_offset(self) -> int:
-        """The last settings of the broker."""
+        """The log start offset after the last deletion of records."""
         deleted = [step.before for step in self.steps if isinstance(step, DeleteRecords)]
         return max(deleted, default=0)
 

@@ -1,6 +1,6 @@
-"""Kafka's own code as the judge of what kafkaspec reads and writes.
+"""Let Kafka's own code judge what kafkaspec reads and writes.
 
-Small Java programs are compiled against the jars of one release (``tools.brokers.maven`` fetches
-them) and asked about bytes; whole brokers are given directories that kafkaspec wrote.  The tests
-are in ``tests/kafka`` and run with ``make test-kafka``.
+Classes of each release read bytes and say what is in them; whole brokers get directories that
+kafkaspec wrote. ``tools.brokers`` runs both. The tests are in ``tests/kafka`` and run with
+``make test-kafka``.
 """

@@ -1,4 +1,4 @@
-"""Which release has which feature, and what was done with it: ``docs/compatibility.md``.
+"""Make ``docs/compatibility.md``: which release has which feature, and what was tried with it.
 
 From three places: the table of versions, the manifests of the golden segments (read), and
 ``results.json`` (written, and served by a broker of that release).
@@ -29,7 +29,7 @@ class Feature:
         scenarios: names of the golden scenarios that show it, a regular expression.
         topics: names of the partitions that we write with it, a regular expression, after
             ``plain-`` and ``whole-``.
-        produced: topics that batches of ours were sent to with it, a regular expression.
+        produced: topics that our batches were sent to with it, a regular expression.
     """
 
     name: str
@@ -61,7 +61,7 @@ FEATURES: tuple[Feature, ...] = (
 
 @dataclass(frozen=True)
 class Absent:
-    """Marks that no cell of these releases and features has.
+    """Marks that are missing in the cells of these releases and features.
 
     Attributes:
         marks: which ones.

@@ -1,7 +1,7 @@
 """Every difference between Kafka's readers and kafkaspec, with the quirk that explains it.
 
-A difference that is in no entry is a defect of ours, and an entry that no case shows any more is
-one too: ``tests/kafka/test_reader.py`` checks both. ``docs/kafka-quirks.md`` is made from this, and
+A difference without an entry is a defect of ours, and so is an entry that no case shows any more:
+``tests/kafka/test_reader.py`` checks both. ``docs/kafka-quirks.md`` is made from this, and
 ``docs/quirks.md`` says what each quirk is.
 """
 
@@ -18,7 +18,7 @@ from tools.quirks import link
 
 
 class Reader(StrEnum):
-    """Which of Kafka's readers."""
+    """One of Kafka's readers."""
 
     FILE = "FileRecords"
     BUFFER = "MemoryRecords"

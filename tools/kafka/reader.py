@@ -29,7 +29,8 @@ class Verdict:
         end: byte offset after the last of these batches.
         digest: over offsets, timestamps, keys, values and headers of these records.
         error: class of the error, or our reason; "" if the case was read to its end.
-        message: what it says; for Kafka's errors its last cause is given in ``cause``.
+        message: of the error.
+        cause: class and message of the root cause of an error of Kafka's.
     """
 
     batches: int

@@ -1,4 +1,4 @@
-"""Compiles the extension: that of the checkout again, or that of another generated tree.
+"""Compile the extension, of the checkout or of another generated tree.
 
     python -m tools.native.build                                    the checkout's, in its place
     python -m tools.native.build DIRECTORY [-- COMPILER OPTIONS]
@@ -43,7 +43,7 @@ def build(generated: Path, output: Path | None = None, options: Sequence[str] = 
 
     Raises:
         NoCompilerError: there is none.
-        BuildError: with what the compiler said. What stood at ``output`` still stands there.
+        BuildError: with the compiler's messages. The file at ``output`` is as it was.
     """
     target = output or generated / NAME
     core = generated / "native"
@@ -54,7 +54,7 @@ def build(generated: Path, output: Path | None = None, options: Sequence[str] = 
         command += ["-undefined", "dynamic_lookup"]
     command += [f"-I{path}" for path in include]
     command += [str(path) for path in sources(core, "*.c")]
-    # Processes that have loaded the old one keep it, and a compiler that fails leaves it.
+    # Processes that have loaded the old file keep it, and a compiler that fails leaves it.
     fresh = target.with_name(f"{target.name}.{os.getpid()}")
     try:
         done = subprocess.run([*command, "-o", str(fresh)], capture_output=True, text=True)

@@ -1,10 +1,10 @@
-"""Builds the extension with address and undefined-behaviour sanitizers and runs tests on it.
+"""Build the extension with address and undefined-behaviour sanitizers, and run tests on it.
 
     python -m tools.native.sanitize                      what uses the extension most, for CI
     python -m tools.native.sanitize tests [OPTION ...]   the whole suite, or what else pytest takes
 
 The whole suite takes some 25 minutes of a core under the sanitizers, most of it in tests of the
-other codecs, and all of tests/arrow and tests/log more than the five that CI has for it, so that CI
+other codecs, and all of tests/arrow and tests/log more than the five that CI has for it, so CI
 runs those of the native codec and of columns.
 
 The sanitized extension lies in a copy of the package in a temporary directory; nothing that is
@@ -44,7 +44,7 @@ OPTIONS = (
 
 
 def runtime() -> str:
-    """Return the library that has to be loaded before Python."""
+    """Return the library that must be loaded before Python."""
     done = subprocess.run(
         ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
     )

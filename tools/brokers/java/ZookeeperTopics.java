@@ -55,7 +55,7 @@ final class ZookeeperTopics extends Commands {
         put("/config/changes/config_change_", notification(topic), CreateMode.PERSISTENT_SEQUENTIAL);
     }
 
-    /** Brokers from 0.9 on all read version 1; 0.8 wants nothing but the name, as a JSON string. */
+    /** Brokers from 0.9 on all read version 1; 0.8 expects only the name, as a JSON string. */
     private static String notification(String topic) {
         try {
             Class.forName("kafka.server.TopicConfigManager");

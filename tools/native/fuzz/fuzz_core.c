@@ -15,7 +15,7 @@ enum { MOST_ENTRIES = 64, MOST_ROWS = 4096 };
 
 static void *room(size_t size)
 {
-    /* Never zero bytes: the address must be one that the sanitizer guards. */
+    /* Never zero bytes: the sanitizer must guard the address. */
     void *bytes = malloc(size ? size : 1);
     if (!bytes)
         abort();
@@ -84,7 +84,7 @@ static void columns_close(columns *c)
         free(c->lists[i].offsets);
 }
 
-/* Everything that was promised of a filled column is looked at. */
+/* Checks every promise about a filled column. */
 static void columns_check(const columns *c, const ks_buffer *buffers, int count)
 {
     if (c->out.rows < 0 || c->out.rows > c->out.capacity)
@@ -123,7 +123,7 @@ static void columns_check(const columns *c, const ks_buffer *buffers, int count)
     }
 }
 
-/* What decoded into offsets and data must encode, and to bytes that decode to as many records. */
+/* Encodes again what was decoded into offsets and data. */
 static void encode_again(const columns *c, const ks_kind *kind, const int64_t *header)
 {
     ks_bytes_in strings[16];
@@ -170,7 +170,7 @@ static void decode_all(const uint8_t *data, int64_t size, const int64_t *item, u
     }
 }
 
-/* The input as the payload of a batch whose header is made up from its last bytes. */
+/* Decodes the input as the payload of a batch; the header comes from its last bytes. */
 static void payload(const uint8_t *data, int64_t size, uint64_t choice)
 {
     for (int k = 0; k < ks_kinds_count; k++) {

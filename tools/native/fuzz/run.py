@@ -1,10 +1,10 @@
-"""Builds the fuzz target and runs it for a while: libFuzzer, address and undefined sanitizers.
+"""Build the fuzz target and run it for a while: libFuzzer, address and undefined sanitizers.
 
     python -m tools.native.fuzz.run [--seconds N] [--keep DIRECTORY] [--seeds-only]
 
 Seeds are the golden segments, cut to batches, and their payloads after decompression; words of the
 dictionary come from the specification. Needs clang with libFuzzer (Debian: ``clang`` and
-``libclang-rt-14-dev``). What is found lies in the directory; exit status 1 says that there is some.
+``libclang-rt-14-dev``). Findings lie in the directory; the exit status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SANITIZERS = "fuzzer,address,undefined"
 
 
 def compile_target(into: Path) -> Path:
-    """Return the target; raises ``CalledProcessError`` where there is no clang with libFuzzer."""
+    """Compile the target; ``CalledProcessError`` says that there is no clang with libFuzzer."""
     core = ROOT / "generated" / "native"
     target = into / "fuzz_core"
     files = [HERE / "fuzz_core.c", *core.glob("*.c"), ROOT / "kafkaspec/codecs/native/crc.c"]
@@ -37,7 +37,7 @@ def compile_target(into: Path) -> Path:
 
 
 def write_seeds(into: Path) -> int:
-    """Return entries of golden segments, and payloads of compressed ones; how many."""
+    """Write entries of golden segments, and payloads of compressed ones; return their number."""
     count = 0
     for path in sorted((ROOT / "tests/golden").glob("*/logs/*/*")):
         if path.suffix in (".index", ".timeindex", ".txnindex") and path.stat().st_size:
@@ -59,7 +59,7 @@ def _seed(into: Path, data: bytes) -> int:
 
 
 def write_dictionary(path: Path) -> None:
-    """Edges of varints, constants and bounds of fields."""
+    """Write edges of varints, and constants and bounds of fields."""
     words = {b"\x80\x00", b"\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x7f", b"\xff" * 9 + b"\x01"}
     words |= {b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", bytes(4), b"\x01", b"\x03"}
     for layout in LAYOUTS.values():
