@@ -69,7 +69,7 @@ def test_count_of_releases_is_that_of_the_results(page: str) -> None:
     names = [version.name for version in VERSIONS if version.name in kept]
     text = " ".join((DOCS.parent / page).read_text(encoding="utf-8").split())
     wanted = {
-        "docs/supported.md": f"brokers of {len(names)} releases, from {names[0]} to {names[-1]},",
+        "docs/supported.md": f"Brokers of {len(names)} releases, from {names[0]} to {names[-1]},",
         "CHANGELOG.md": f"All {len(names)} releases in `docs/compatibility.md` were tried",
     }
     assert wanted[page] in text
