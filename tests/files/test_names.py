@@ -152,10 +152,10 @@ def test_what_open_refuses(tmp_path: Path) -> None:
     assert "neither segments" in refused(tmp_path)
     text = tmp_path / "server.log"
     text.write_text("[2024-01-01 00:00:00,000] INFO started (kafka.server.KafkaServer)\n" * 9)
-    assert "not a log segment" in refused(text)
+    assert "not a Kafka log segment" in refused(text)
     empty = tmp_path / "empty.txt"
     empty.write_bytes(b"")
-    assert "not a log segment" in refused(empty)
+    assert "not a Kafka log segment" in refused(empty)
     index = tmp_path / f"{ZERO}.index"
     index.write_bytes(bytes(8))
     assert "offset index" in refused(index)
