@@ -218,7 +218,7 @@ def test_the_format_is_chosen_by_name_or_by_hand(tmp_path: Path) -> None:
     data = message(b"value")
     odd = tmp_path / "saved"
     odd.write_bytes(data)
-    with pytest.raises(KafkaSpecError, match="not a log segment"):
+    with pytest.raises(KafkaSpecError, match="not a Kafka log segment"):
         ks.open(odd)
     with ks.open(odd, log_format="0.7") as segment:
         assert [(record.offset, record.value) for record in segment.records()] == [(0, b"value")]
