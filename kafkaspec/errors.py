@@ -8,7 +8,9 @@ so that two codecs can be compared on *why* they refuse the same bytes.
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
+from os import PathLike
 
 
 class Reason(StrEnum):
@@ -155,3 +157,10 @@ def make_error(
         path=path,
         spec=spec,
     )
+
+
+def unreadable(file: str | PathLike[str] | None, why: str | Exception) -> KafkaSpecError:
+    """Return the error for a file that cannot be read, or that is not of the expected kind."""
+    if isinstance(why, Exception):
+        why = getattr(why, "strerror", None) or str(why)
+    return make_error(Reason.UNREADABLE, why, file=None if file is None else os.fspath(file))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kafkaspec.analysis.report import LOG_KINDS, FileKind
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 
 _KINDS = {
@@ -113,11 +113,10 @@ def read_directories(path: Path) -> list[Directory]:
     else:
         top.unread.extend(children)
     if not any(directory.size or _has_content(directory) for directory in directories):
-        raise make_error(
-            Reason.UNREADABLE,
+        raise unreadable(
+            path,
             "there is no Kafka log here: neither segments (00000000000000000000.log) nor "
             "partition directories (topic-0) with segments",
-            file=os.fspath(path),
         )
     return directories
 
@@ -164,6 +163,4 @@ def _entries(path: Path) -> Iterator[os.DirEntry[str]]:
         with os.scandir(path) as found:
             yield from sorted(found, key=lambda entry: entry.name)
     except OSError as error:
-        raise make_error(
-            Reason.UNREADABLE, error.strerror or str(error), file=os.fspath(path)
-        ) from None
+        raise unreadable(path, error) from None

@@ -29,8 +29,8 @@ from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_remote_index import verify_remote_index
 from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
+from kafkaspec.errors import unreadable
 from kafkaspec.files import names
-from kafkaspec.io.local import unreadable
 from kafkaspec.log.opening import open_log
 
 ALL_CODECS = "all"
@@ -100,9 +100,9 @@ def verify_events(
     try:
         is_directory = place.is_dir()
         if not is_directory and not place.exists():
-            raise unreadable(os.fspath(place), "there is no such file or directory")
+            raise unreadable(place, "there is no such file or directory")
     except OSError as error:
-        raise unreadable(os.fspath(place), error.strerror or str(error)) from None
+        raise unreadable(place, error) from None
     check = _directories if is_directory else _single_file
     return _bounded(check(place, options))
 
@@ -333,9 +333,7 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
         else:
             yield from verify_remote_index(path, kind, "", options.codecs)
     elif not log.exists():
-        raise unreadable(
-            os.fspath(path), f"an index is checked against {log.name}, which is not here"
-        )
+        raise unreadable(path, f"an index is checked against {log.name}, which is not here")
     else:
         for event in SegmentVerifier(log, options).run():
             if event.file == os.fspath(path):
@@ -345,9 +343,9 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
 def _refuse_unreadable(path: Path) -> None:
     """Raise an error if a file that was given by name cannot be opened."""
     if not path.is_file():
-        raise unreadable(os.fspath(path), "it is not a regular file")
+        raise unreadable(path, "it is not a regular file")
     try:
         with open(path, "rb"):
             pass
     except OSError as error:
-        raise unreadable(os.fspath(path), error.strerror or str(error)) from None
+        raise unreadable(path, error) from None

@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
 from kafkaspec.codecs import Codec, Origin, get_codec
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.arrays import entry_struct
-from kafkaspec.io.local import Source, unreadable
+from kafkaspec.io.local import Source
 from kafkaspec.io.remote import as_path
 from kafkaspec.layout.framing import field_of, fixed_size
 

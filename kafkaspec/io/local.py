@@ -8,10 +8,9 @@ import os
 import stat
 from os import PathLike
 from threading import Lock
-from types import TracebackType
 from typing import Self
 
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading, WholeCursor
 
@@ -44,21 +43,14 @@ class Source:
         """
         self.name: str | None = os.fspath(path)
         self._map: mmap.mmap | None = None
+        descriptor, status = _open(self.name)
         try:
-            descriptor = os.open(self.name, _OPEN_FLAGS)
-            try:
-                status = os.fstat(descriptor)
-                if not stat.S_ISREG(status.st_mode):
-                    raise unreadable(self.name, "it is not a regular file")
-                if status.st_size:
-                    self._map = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
-            finally:
-                os.close(descriptor)
+            if status.st_size:
+                self._map = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError, OverflowError) as error:
-            if isinstance(error, KafkaSpecError):
-                raise
-            detail = getattr(error, "strerror", None) or str(error)
-            raise unreadable(self.name, detail) from None
+            raise unreadable(self.name, error) from None
+        finally:
+            os.close(descriptor)
         self.buffer = memoryview(b"" if self._map is None else self._map)
         self.size = len(self.buffer)
         self.modified: int | None = status.st_mtime_ns // 1_000_000
@@ -123,12 +115,7 @@ class Source:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -146,14 +133,8 @@ class FileReading(Reading):
         """
         self.name = os.fspath(path)
         self._lock = Lock()
-        try:
-            self._file = open(os.open(self.name, _OPEN_FLAGS), "rb", buffering=0)  # noqa: SIM115
-            status = os.fstat(self._file.fileno())
-        except OSError as error:
-            raise unreadable(self.name, error.strerror or str(error)) from None
-        if not stat.S_ISREG(status.st_mode):
-            self._file.close()
-            raise unreadable(self.name, "it is not a regular file")
+        descriptor, status = _open(self.name)
+        self._file = open(descriptor, "rb", buffering=0)  # noqa: SIM115
         self.size = status.st_size
         self.modified = status.st_mtime_ns // 1_000_000
 
@@ -166,8 +147,7 @@ class FileReading(Reading):
                 self._file.seek(position)
                 return self._file.readinto(target) or 0
         except (OSError, ValueError) as error:
-            detail = getattr(error, "strerror", None) or str(error)
-            raise unreadable(self.name, detail) from None
+            raise unreadable(self.name, error) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -193,6 +173,14 @@ def open_source(path: str | PathLike[str], mapped: bool) -> Source | Reading:
         raise
 
 
-def unreadable(name: str | None, detail: str) -> KafkaSpecError:
-    """Return the error for a file that cannot be opened or is not of the expected kind."""
-    return make_error(Reason.UNREADABLE, detail, file=name)
+def _open(name: str) -> tuple[int, os.stat_result]:
+    """Open a regular file, and return its descriptor and status."""
+    try:
+        descriptor = os.open(name, _OPEN_FLAGS)
+    except (OSError, ValueError) as error:
+        raise unreadable(name, error) from None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise unreadable(name, "it is not a regular file")
+    return descriptor, status

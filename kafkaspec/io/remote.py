@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.io.window import Reading
 
 _SEPARATOR: Final = "://"
@@ -39,14 +39,8 @@ class Status:
     modified: int | None
 
 
-class Ranges(Protocol):
-    """A file that is read in ranges, by one or more threads."""
-
-    def read(self, start: int, end: int) -> bytes:
-        """Return the bytes from ``start`` to ``end``; fewer at the end of the file."""
-
-    def close(self) -> None:
-        """Release the file."""
+Read = Callable[[int, int], bytes]
+"""Returns the bytes of a file from one byte offset to another; fewer at the end of the file."""
 
 
 class Files(Protocol):
@@ -58,74 +52,27 @@ class Files(Protocol):
     def entries(self, path: str) -> list[Status]:
         """Return the entries of a directory."""
 
-    def ranges(self, path: str) -> Ranges:
-        """Open a file; nothing is read yet."""
+    def reader(self, path: str) -> Read:
+        """Return a function that reads a file, also in several threads; nothing is read yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class FsspecRanges:
-    """Ranges with fsspec: each is a separate request."""
+class FsspecFiles:
+    """A file system of fsspec: ``files`` is an ``fsspec.AbstractFileSystem``."""
 
     files: Any
-    path: str
-
-    def read(self, start: int, end: int) -> bytes:
-        """See ``Ranges``."""
-        return bytes(self.files.cat_file(self.path, start=start, end=end))
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
-
-
-class ArrowRanges:
-    """Ranges with PyArrow: the file is opened once, as that is a request to an object store."""
-
-    def __init__(self, files: Any, path: str) -> None:
-        """Remember the file; it is opened on first use.
-
-        Args:
-            files: a ``pyarrow.fs.FileSystem``.
-            path: path in the file system.
-        """
-        self._files = files
-        self._path = path
-        self._file: Any = None
-
-    def read(self, start: int, end: int) -> bytes:
-        """See ``Ranges``."""
-        file = self._file
-        if file is None:
-            file = self._file = self._files.open_input_file(self._path)
-        return bytes(file.read_at(end - start, start))
-
-    def close(self) -> None:
-        """Close the file if it is open."""
-        file, self._file = self._file, None
-        if file is not None:
-            file.close()
-
-
-class FsspecFiles:
-    """A file system of fsspec."""
-
-    def __init__(self, files: Any) -> None:
-        """Wrap an ``fsspec.AbstractFileSystem``."""
-        self._files = files
 
     def status(self, path: str) -> Status | None:
-        """See ``Files``."""
         try:
-            return self._status(self._files.info(path))
+            return self._status(self.files.info(path))
         except FileNotFoundError:
             return None
 
     def entries(self, path: str) -> list[Status]:
-        """See ``Files``."""
-        return [self._status(info) for info in self._files.ls(path, detail=True)]
+        return [self._status(info) for info in self.files.ls(path, detail=True)]
 
-    def ranges(self, path: str) -> Ranges:
-        """See ``Files``."""
-        return FsspecRanges(self._files, path)
+    def reader(self, path: str) -> Read:
+        return lambda start, end: bytes(self.files.cat_file(path, start=start, end=end))
 
     def _status(self, info: dict[str, Any]) -> Status:
         modified = None
@@ -140,27 +87,25 @@ class FsspecFiles:
         return Status(path, info["type"] == "directory", int(info.get("size") or 0), modified)
 
 
+@dataclass(frozen=True, slots=True)
 class ArrowFiles:
-    """A file system of PyArrow."""
+    """A file system of PyArrow: ``files`` is a ``pyarrow.fs.FileSystem``."""
 
-    def __init__(self, files: Any) -> None:
-        """Wrap a ``pyarrow.fs.FileSystem``."""
-        self._files = files
+    files: Any
 
     def status(self, path: str) -> Status | None:
-        """See ``Files``."""
-        info = self._files.get_file_info(path)
+        info = self.files.get_file_info(path)
         return None if info.type.name == "NotFound" else self._status(info)
 
     def entries(self, path: str) -> list[Status]:
-        """See ``Files``."""
         from pyarrow.fs import FileSelector
 
-        return [self._status(info) for info in self._files.get_file_info(FileSelector(path))]
+        return [self._status(info) for info in self.files.get_file_info(FileSelector(path))]
 
-    def ranges(self, path: str) -> Ranges:
-        """See ``Files``."""
-        return ArrowRanges(self._files, path)
+    def reader(self, path: str) -> Read:
+        # Opened once, on first use: that is a request to an object store.
+        opened = cache(lambda: self.files.open_input_file(path))
+        return lambda start, end: bytes(opened().read_at(end - start, start))
 
     def _status(self, info: Any) -> Status:
         modified = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
@@ -230,7 +175,7 @@ class RemotePath:
 
     def iterdir(self) -> Iterator[RemotePath]:
         """Yield the paths in a directory."""
-        for status in self._attempt(lambda: self._files.entries(self._path)):
+        for status in self._attempt(self._files.entries, self._path):
             yield RemotePath(self._files, self._scheme, status.path, status)
 
     def read_bytes(self) -> bytes:
@@ -240,8 +185,7 @@ class RemotePath:
             FileNotFoundError: there is none.
         """
         size = self.stat().st_size
-        with closing(self._files.ranges(self._path)) as ranges:
-            return self._attempt(lambda: ranges.read(0, size))
+        return self._attempt(self._files.reader(self._path), 0, size)
 
     def read_text(self, encoding: str = "utf-8", errors: str = "strict") -> str:
         """Return the whole text of a small file."""
@@ -251,24 +195,21 @@ class RemotePath:
         """Open the file to read it in ranges."""
         status = self._status()
         if status is None or status.is_dir:
-            raise self._unreadable("there is no such file")
-        return RemoteReading(self._files.ranges(self._path), str(self), status)
+            raise unreadable(str(self), "there is no such file")
+        return RemoteReading(self._files, str(self), status)
 
     def _status(self) -> Status | None:
         if self._known is None:
-            self._known = self._attempt(lambda: self._files.status(self._path))
+            self._known = self._attempt(self._files.status, self._path)
         return self._known
 
-    def _attempt(self, action: Callable[[], _T]) -> _T:
+    def _attempt(self, action: Callable[..., _T], *arguments: Any) -> _T:
         try:
-            return action()
+            return action(*arguments)
         except KafkaSpecError:
             raise
         except Exception as error:  # each file system has its own errors
-            raise self._unreadable(str(error) or type(error).__name__) from error
-
-    def _unreadable(self, detail: str) -> KafkaSpecError:
-        return make_error(Reason.UNREADABLE, detail, file=str(self))
+            raise unreadable(str(self), str(error) or type(error).__name__) from error
 
     def __truediv__(self, name: str) -> RemotePath:
         return RemotePath(self._files, self._scheme, f"{self._path}/{name}")
@@ -299,15 +240,17 @@ class RemoteReading(Reading):
     # bytes may cost money, and requests hardly do.
     request_bytes = 256 << 10
 
-    def __init__(self, ranges: Ranges, name: str, status: Status) -> None:
+    def __init__(self, files: Files, name: str, status: Status) -> None:
         """Read a file from its beginning.
 
         Args:
-            ranges: the file.
+            files: the file system.
             name: its URL.
             status: its status.
         """
-        self._ranges = ranges
+        self._files = files
+        self._path = status.path
+        self._read = files.reader(status.path)
         self.name = name
         self.size = status.size
         self.modified = status.modified
@@ -315,16 +258,15 @@ class RemoteReading(Reading):
     def read_into(self, position: int, target: memoryview) -> int:
         """See ``Reading.read_into``."""
         try:
-            data = self._ranges.read(position, position + len(target))
+            data = self._read(position, position + len(target))
         except Exception as error:  # each file system has its own errors
-            detail = str(error) or type(error).__name__
-            raise make_error(Reason.UNREADABLE, detail, file=self.name) from error
+            raise unreadable(self.name, str(error) or type(error).__name__) from error
         target[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
         """See ``Reading.close``."""
-        self._ranges.close()
+        self._read = self._files.reader(self._path)  # nothing holds what the old one opened
 
 
 def as_path(path: str | PathLike[str]) -> Path:
@@ -363,7 +305,7 @@ def remote_path(url: str, filesystem: Any = None) -> RemotePath:
     except (ImportError, ValueError, OSError) as error:
         if isinstance(error, KafkaSpecError):
             raise
-        raise make_error(Reason.UNREADABLE, str(error), file=url) from error
+        raise unreadable(url, str(error)) from error
 
 
 def _resolved(url: str, scheme: str) -> tuple[Files, str, str]:

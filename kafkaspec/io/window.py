@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from kafkaspec.errors import Reason, make_error
+from kafkaspec.errors import Reason, make_error, unreadable
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -18,8 +18,6 @@ LEAST_AHEAD: Final = 256 << 10
 """Bytes of the first window. Each adjacent next one is twice as large."""
 MOST_AHEAD: Final = 8 << 20
 """Largest number of bytes of a window, unless a single entry needs more."""
-
-
 LEAST_SPARSE: Final = 16 << 10
 """Bytes of the first window of a pass that only reads headers."""
 
@@ -120,7 +118,7 @@ class Reading(ABC):
             return memoryview(allocate(size)).cast("B")[:size]
         except MemoryError:
             detail = f"there is no memory for {size} bytes of it at once"
-            raise make_error(Reason.UNREADABLE, detail, file=self.name) from None
+            raise unreadable(self.name, detail) from None
 
     def fill(self, position: int, target: memoryview) -> None:
         """Fill all of ``target``.

@@ -8,9 +8,9 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
+from kafkaspec.errors import unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
-from kafkaspec.io.local import unreadable
 from kafkaspec.io.remote import as_path
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
@@ -45,7 +45,7 @@ class LogDirectory(Log):
                 if item.is_dir() and names.parse_partition(item.name)
             )
         except OSError as error:
-            raise unreadable(str(path), error.strerror or str(error)) from None
+            raise unreadable(str(path), error) from None
 
     @cached_property
     def partitions(self) -> list[Partition]:

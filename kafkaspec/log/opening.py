@@ -7,9 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
-from kafkaspec.io.local import unreadable
 from kafkaspec.io.remote import as_path, remote_path
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
@@ -47,7 +46,7 @@ def open_log(
     except FileNotFoundError:
         raise unreadable(text, "there is no such file or directory") from None
     except OSError as error:
-        raise unreadable(text, error.strerror or str(error)) from None
+        raise unreadable(text, error) from None
     return _directory(place, text, options) if place.is_dir() else _file(place, text, options)
 
 

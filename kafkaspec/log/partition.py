@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.log_directory import Checkpoints, Offsets
 from kafkaspec.files.snapshots import ProducerSnapshot
-from kafkaspec.io.local import unreadable
 from kafkaspec.io.remote import as_path
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
@@ -55,7 +54,7 @@ class Partition(Log):
             # Not a directory: a broken link must show when it is opened.
             self.files = sorted(item for item in self.path.iterdir() if not item.is_dir())
         except OSError as error:
-            raise unreadable(str(path), error.strerror or str(error)) from None
+            raise unreadable(str(path), error) from None
 
     @cached_property
     def segment_paths(self) -> list[Path]:

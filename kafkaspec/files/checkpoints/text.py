@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import NamedTuple
 
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.io.local import Source, unreadable
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
+from kafkaspec.io.local import Source
 from kafkaspec.io.remote import RemotePath, as_path
 
 MAX_BYTES = 64 << 20
