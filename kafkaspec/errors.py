@@ -123,7 +123,7 @@ class ChecksumError(CorruptError):
 
 
 class UnsupportedError(KafkaSpecError):
-    """Well-formed as far as it can be seen, but not described here."""
+    """Well-formed as far as visible, but not described by the specification."""
 
 
 _CLASSES: dict[Reason, type[KafkaSpecError]] = {

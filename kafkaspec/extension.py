@@ -1,4 +1,4 @@
-"""The C that the extension ``_native`` is made of, and the proof that it was made of that.
+"""The C sources of the extension ``_native``, and a fingerprint of them to detect a stale build.
 
 setup.py reads this module too, so that it imports nothing but the standard library.
 """
@@ -17,7 +17,7 @@ MACRO = "KS_SOURCES"
 
 
 class StaleExtensionError(RuntimeError):
-    """The extension was made from another specification, or from other C."""
+    """The extension was built from another specification, or from other C sources."""
 
 
 def sources(core: Path, pattern: str = "*.[ch]") -> list[Path]:
@@ -26,7 +26,7 @@ def sources(core: Path, pattern: str = "*.[ch]") -> list[Path]:
 
 
 def fingerprint(core: Path) -> str:
-    """Return a hash of all C that an extension is made of."""
+    """Return a hash of all C sources of an extension."""
     digest = sha256()
     for path in sources(core):
         content = path.read_bytes()

@@ -43,7 +43,7 @@ class FindingReason(StrEnum):
     OFFSET_ORDER = "offset_order"
     """A batch repeats, overlaps or precedes the one before it."""
     RECORD_OFFSET_ORDER = "record_offset_order"
-    """Offsets inside of a batch repeat or descend."""
+    """Offsets inside a batch repeat or descend."""
     RECORD_OFFSET_RANGE = "record_offset_range"
     """An offset is outside the range in the header of the batch."""
     LAST_OFFSET = "last_offset"

@@ -45,7 +45,7 @@ UNCHECKED_KINDS = frozenset({FileKind.LEFTOVER, FileKind.UNKNOWN})
 
 @dataclass(slots=True, kw_only=True)
 class _Counts:
-    """What one file and several have alike."""
+    """Numbers of one file or of several."""
 
     size: int = 0
     batches: int = 0

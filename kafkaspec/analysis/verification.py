@@ -144,8 +144,8 @@ def _spread(
         given = Counter((finding.file, finding.reason) for finding in event.findings)
         alike.update(event.alike - given)
         for file, found in event.counts.items():
-            told = Counter(item.severity for item in event.findings if item.file == file)
-            counts.setdefault(file, Counter()).update(found - told)
+            given_here = Counter(item.severity for item in event.findings if item.file == file)
+            counts.setdefault(file, Counter()).update(found - given_here)
         yield from event.results
 
 

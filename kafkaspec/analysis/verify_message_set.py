@@ -43,7 +43,7 @@ def _join(path: Path, following: Path) -> Iterator[Finding]:
     try:
         end = name.base_offset + path.stat().st_size
     except OSError:
-        return  # reading it says so
+        return  # reading it gives the finding
     if end != after.base_offset:
         yield Place(os.fspath(following), Area.MESSAGE).error(
             R.SEGMENT_POSITION,

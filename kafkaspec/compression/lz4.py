@@ -3,14 +3,13 @@
 Kafka implements the frame itself, and its reader differs from the standard:
 
 - The header checksum is verified for magic 1 and 2 and ignored for magic 0, whose writers hashed
-  the frame's magic as well (KAFKA-3160). It is written in the same
-    broken way for magic 0.
+  the frame's magic as well (KAFKA-3160). It is written in the same broken way for magic 0.
 - Linked blocks, a version other than 1, a dictionary and reserved bits are errors.
 - A content size is skipped; a content checksum must be present but is not verified; the checksum
   of a block is verified.
 - A stored block of no bytes ends the data as the end mark does, and so does a compressed block
   with no output. Everything after the end is ignored, including a second frame.
-  - The end mark must be present.
+- The end mark must be present.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 Allocate = Callable[[int], "Buffer"]
-"""Returns a writable buffer of so many bytes with any content."""
+"""Returns a writable buffer of that many bytes; its content does not matter."""
 
 LEAST_AHEAD: Final = 256 << 10
-"""Bytes of the first window. Each adjacent next one is twice as large."""
+"""Bytes of the first window. Each following adjacent one is twice as large."""
 MOST_AHEAD: Final = 8 << 20
 """Largest number of bytes of a window, unless a single entry needs more."""
 LEAST_SPARSE: Final = 16 << 10
@@ -109,7 +109,7 @@ class Reading(ABC):
         return target.toreadonly()
 
     def memory(self, size: int, allocate: Allocate) -> memoryview:
-        """Allocate memory for so many bytes.
+        """Allocate memory for that many bytes.
 
         Raises:
             KafkaSpecError: ``unreadable``: there is not enough memory.

@@ -45,11 +45,11 @@ class FieldLayout:
 
     Attributes:
         id: name in the specification, in the model and in every codec.
-        kind: what it holds.
+        kind: kind of its content.
         location: place in the specification, ``recordbatch.ksy#/types/record/seq/3``.
         type: key of the type (``varint.varint32``) for kinds SCALAR and TYPE.
         cases: for kind CHOICE, pairs of case (None is the default) and key of the type.
-        size: bytes of an INTEGER, or of BYTES that always have as many; else 0.
+        size: bytes of an INTEGER, or of BYTES with a fixed size; else 0.
         width: bits of BITS.
         signed: whether an INTEGER is.
         boolean: a single bit that the model shows as bool.
@@ -58,7 +58,7 @@ class FieldLayout:
         derive: ``len``, ``count``, ``crc32`` or ``crc32c`` where a writer computes it, else "".
         derive_from: first field that it is computed from.
         derive_plus: number that is added to a length or count.
-        opaque_count: a count over bytes that are not parsed: a writer is told it.
+        opaque_count: a count of items in bytes that are not parsed; whoever writes must give it.
         constant: the only allowed value, None where it may vary.
         enum: key of the enumeration (``recordbatch.compression_type``), "" for none.
         original_id: Kafka's name.
@@ -93,7 +93,7 @@ class FieldLayout:
 
 @dataclass(frozen=True, slots=True)
 class PeekLayout:
-    """A field that is read ahead of its place, to choose a type by."""
+    """A field that is read before its place, to choose a type."""
 
     id: str
     location: str
@@ -107,7 +107,7 @@ class PeekLayout:
 class Checksum:
     """A checksum of a structure: ``algorithm`` over the bytes from ``start`` to its end.
 
-    ``position`` is where the stored value lies; both count from the first byte of the structure.
+    ``position`` is that of the stored value; both count from the first byte of the structure.
     """
 
     field: str
@@ -153,21 +153,21 @@ class TypeLayout:
 
 @dataclass(frozen=True, slots=True)
 class EntryKind:
-    """A format of log entries: what there is in it, by its magic.
+    """A format of log entries and its properties.
 
-    What a format means is asked of these properties and never of the number. A name is a dotted
+    Code asks these properties what a format has, and never compares the number. A name is a dotted
     path of ids of the specification; ``kafkaspec.layout.names`` has those that the library knows.
 
     Attributes:
-        magic: what the entry says to be of this kind.
-        key: of the type of the message.
+        magic: number in an entry that identifies the format.
+        key: key of the type of the message.
         record_set: key of the type of its records after decompression; "" where an entry is one
             message, and a compressed one is a wrapper around other entries.
         record: key of the type of a record; that of the message where that is one.
         count: id of the field with the number of records, "" where an entry is one message.
         payload: id of the field that holds what may be compressed.
-        header: names of all fields and value instances of a header; with a record set, what there
-            is before the records.
+        header: names of all fields and value instances of a header; with a record set, of the
+            part before the records.
         fields: names of all fields and value instances of a record.
     """
 
@@ -182,7 +182,7 @@ class EntryKind:
 
     @property
     def has_record_sets(self) -> bool:
-        """Whether an entry holds records of its own, and is no message or wrapper of messages."""
+        """Whether an entry holds a set of records; otherwise it is a message or a wrapper."""
         return bool(self.record_set)
 
     @property
@@ -239,18 +239,18 @@ Column = Callable[[str], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class HeaderColumns:
-    """Where the columns of a kind of entry come from, whose header has one size.
+    """The sources of the columns of a kind of entry whose header has a fixed size.
 
     Attributes:
-        key: of the type.
+        key: key of the type.
         size: bytes of the header, framing included.
-        hop: called with a buffer, a position, the end of the input, which may be after that of
-            the buffer, and how many entries are wanted at most; gives where regular entries of
-            the kind begin, one after the other, with the end of the last one, and their headers.
+        hop: function of a buffer, a position, the end of the input, which may be after that of the
+            buffer, and the largest number of entries. It returns the positions of adjacent regular
+            entries of the kind, then the end of the last one; and their headers.
         integers: columns that are stored.
         bits: columns that are stored in parts of integers.
         made: columns that follow from others.
-        conditions: for columns that not every entry has, whether it does.
+        conditions: for columns that only some entries have: whether an entry has it.
     """
 
     key: str

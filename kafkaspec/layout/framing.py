@@ -14,7 +14,7 @@ from kafkaspec.layout import FieldLayout, Kind, TypeLayout
 from kafkaspec.model import Buffer
 
 ENTRY: Final = "recordbatch.entry"
-"""Key of what a segment is a sequence of."""
+"""Key of the type of an entry; a segment is a sequence of entries."""
 MESSAGE: Final = "recordbatch.message"
 RECORD_BATCH: Final = "recordbatch.record_batch"
 LEGACY_MESSAGE: Final = "recordbatch.legacy_message"
@@ -22,12 +22,12 @@ RECORD_SET: Final = "recordbatch.record_set"
 
 
 def field_of(type_key: str, field: str) -> FieldLayout:
-    """Layout of the field with id ``field``."""
+    """Return the layout of the field with id ``field``."""
     return next(item for item in LAYOUTS[type_key].fields if item.id == field)
 
 
 def fixed_size(type_key: str) -> int:
-    """Return bytes of a type that always has the same size."""
+    """Return the size of a type of fixed size in bytes."""
     size = LAYOUTS[type_key].fixed_size
     if size is None:
         raise TypeError(f"{type_key} has no fixed size")
@@ -41,14 +41,15 @@ def field_position(layout: TypeLayout, field: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """How the entries of a log lie one after the other.
+    """The framing of the entries of a log, which follow one another.
 
     Attributes:
         entry: key of the type of an entry.
         size: bytes of an entry before its message.
         minimum_message: fewest bytes of a message of any kind.
-        up_to_magic: bytes of an entry up to and with the magic byte; with fewer left a log ends.
-        largest_header: bytes with which an entry has said what it is, but for strings.
+        up_to_magic: bytes of an entry up to and including the magic byte; a log ends where no more
+            are left.
+        largest_header: largest number of bytes of a header, without strings.
         message_path: path of the structure after the framing.
     """
 
@@ -82,7 +83,7 @@ class Framing:
         )
 
     def message_size(self, buffer: Buffer, position: int) -> int:
-        """Return the stored size of the message of the entry at ``position``, whatever it may be.
+        """Return the stored size of the message of the entry at ``position``, unchecked.
 
         At least ``size`` bytes must follow ``position``.
         """
@@ -104,19 +105,13 @@ MINIMUM_MESSAGE: Final = LOG_FRAMING.minimum_message
 """Fewest bytes of a message of any magic (Kafka: ``LegacyRecord.RECORD_OVERHEAD_V0``)."""
 
 HEADER_UP_TO_MAGIC: Final = LOG_FRAMING.up_to_magic
-"""With no more bytes left a log ends (Kafka: ``Records.HEADER_SIZE_UP_TO_MAGIC``)."""
+"""A log ends where no more bytes are left (Kafka: ``Records.HEADER_SIZE_UP_TO_MAGIC``)."""
 
 LARGEST_HEADER: Final = LOG_FRAMING.largest_header
-"""Bytes with which an entry has said what it is, but for strings of a legacy message."""
+"""Largest number of bytes of a header, without the strings of a legacy message."""
 
 MESSAGE_PATH: Final = LOG_FRAMING.message_path
 """Path of the structure after the framing."""
-
-RECORDS_PATH: Final = f"{MESSAGE_PATH}/{LAYOUTS[RECORD_BATCH].fields[-1].id}"
-"""Path of the payload of a record batch; a record set is reported under it."""
-
-VALUE_PATH: Final = f"{MESSAGE_PATH}/value"
-"""Path of the payload of a legacy wrapper; its inner entries are reported under it."""
 
 message_size: Final = LOG_FRAMING.message_size
 """See ``Framing.message_size``."""

@@ -1,4 +1,4 @@
-"""The formats of log entries that the specification has, by their magic, and headers of them."""
+"""The formats of log entries in the specification, by their magic, and their headers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from types import ModuleType
+from typing import Any, Final, NamedTuple, TypeVar
 
 from kafkaspec._generated.layout import ENTRY_KINDS, LAYOUTS
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, Kind, names
 from kafkaspec.layout.framing import BODY, ENTRY
+
+_T = TypeVar("_T")
 
 PACKAGE: Final = "kafkaspec._generated"
 """The generated code of the installed specification; tests make others."""
@@ -23,7 +26,7 @@ MAGICS: Final = tuple(sorted(KINDS))
 """Every magic there is, the oldest first."""
 
 CURRENT: Final = 2 if 2 in KINDS else MAGICS[-1]
-"""The magic that brokers and producers write today: what is written where nobody chooses."""
+"""The magic that brokers and producers write today, and the default for writing."""
 
 
 def require_kind(magic: int) -> EntryKind:
@@ -39,20 +42,19 @@ def require_kind(magic: int) -> EntryKind:
 
 
 def kind_of(message: Any) -> EntryKind:
-    """Return the kind of a message of the typed model, of whatever specification it was made."""
-    package = _package_of(message)
-    kinds: Mapping[int, EntryKind] = KINDS if package == PACKAGE else _kinds(package)
+    """Return the kind of a message of the typed model, whichever specification it comes from."""
+    kinds: Mapping[int, EntryKind] = _tables(_package_of(type(message))).ENTRY_KINDS[ENTRY]
     return kinds[message.magic]
 
 
 class RecordClasses(NamedTuple):
-    """Classes of the typed model that the records of a batch are made of.
+    """Classes of the typed model for the records of a batch.
 
     Attributes:
-        record_set: all of them.
-        record: one.
-        header: one of its headers; ``dict`` for a kind without headers.
-        parameter: name under which a record and a record set know the batch.
+        record_set: class for all records together.
+        record: class for one record.
+        header: class for a header of a record; ``dict`` for a kind without headers.
+        parameter: name of the batch in a record and in a record set.
         missing: fields of a record without a default that ``kafkaspec.model.Record`` lacks.
     """
 
@@ -65,12 +67,12 @@ class RecordClasses(NamedTuple):
 
 def record_classes(batch: Any) -> RecordClasses:
     """Return the classes for the records of a batch of the typed model."""
-    return _record_classes(_package_of(batch), kind_of(batch))
+    return _record_classes(_package_of(type(batch)), kind_of(batch))
 
 
 @cache
 def _record_classes(package: str, kind: EntryKind) -> RecordClasses:
-    layouts = import_module(f"{package}.layout").LAYOUTS
+    layouts = _tables(package).LAYOUTS
     record = layouts[kind.record]
     headers = next((field.type for field in record.fields if field.id == names.HEADERS), "")
     (parameter,) = (name for name, _ in layouts[kind.record_set].parameters)
@@ -89,11 +91,11 @@ def new_message(kind: EntryKind, values: Mapping[str, Any]) -> Any:
 
     Args:
         kind: its format.
-        values: by dotted name; what is not given has the default of the specification.
+        values: values by dotted name; all others have the default of the specification.
 
     Raises:
-        KafkaSpecError: ``unencodable``: a value that the format has no place for, or a field
-            without default that nobody gave. The text names it.
+        KafkaSpecError: ``unencodable``: a value that the format has no place for, or a missing
+            value for a field without default. The text names it.
     """
     return _maker(kind.magic, kind.key, tuple(values))(values)
 
@@ -103,7 +105,7 @@ _Maker = Callable[[Mapping[str, Any]], Any]
 
 @cache
 def _maker(magic: int, type_key: str, given: tuple[str, ...]) -> _Maker:
-    """Return what makes a message of values with these names, in this order."""
+    """Return a function that makes a message from values with these names."""
     foreign = sorted(name for name in given if name not in KINDS[magic].header)
     if foreign:
         raise _refuse(f"magic {magic} has no place for {', '.join(foreign)}")
@@ -112,22 +114,16 @@ def _maker(magic: int, type_key: str, given: tuple[str, ...]) -> _Maker:
 
 def _maker_of(type_key: str, given: Mapping[str, str], magic: int) -> _Maker:
     made_of = _class(PACKAGE, type_key)
-    accepted = {field.name for field in fields(made_of) if field.init}
+    accepted = _accepted(made_of)
     direct = [(field, name) for field, name in given.items() if field in accepted]
     parts: list[tuple[str, _Maker]] = []
     for field in LAYOUTS[type_key].fields:
-        inner = {
-            path.removeprefix(f"{field.id}."): name
-            for path, name in given.items()
-            if path.startswith(f"{field.id}.")
-        }
+        inner = _below(field.id, given)
         if inner and field.kind is Kind.TYPE:
             parts.append((field.id, _maker_of(field.type, inner, magic)))
     constant = {names.MAGIC: magic} if names.MAGIC in accepted else {}
-    missing = required(made_of) - {name for name, _ in (*direct, *parts)} - constant.keys()
-    if missing:
-        wanted = ", ".join(sorted(missing))
-        raise _refuse(f"magic {magic} needs a value for {wanted}: there is no default")
+    there = {name for name, _ in (*direct, *parts)} | constant.keys()
+    _refuse_missing(made_of, there, f"magic {magic}")
 
     def make(values: Mapping[str, Any]) -> Any:
         own = {field: values[name] for field, name in direct}
@@ -149,13 +145,9 @@ def record_arguments(
     own = {name: value for name, value in values.items() if "." not in name}
     if len(own) == len(values):
         return own
-    package = made_of.__module__.rpartition(".python.model.")[0]
-    for field in import_module(f"{package}.layout").LAYOUTS[type_key].fields:
-        inner = {
-            name.removeprefix(f"{field.id}."): value
-            for name, value in values.items()
-            if name.startswith(f"{field.id}.")
-        }
+    package = _package_of(made_of)
+    for field in _tables(package).LAYOUTS[type_key].fields:
+        inner = _below(field.id, values)
         if inner and field.kind is Kind.TYPE:
             part = _class(package, field.type)
             given = record_arguments(part, field.type, inner)
@@ -171,20 +163,16 @@ def new_entry(message: Any, offset: int) -> Any:
     """Return the entry of the typed model around a message.
 
     Args:
-        message: of the typed model.
-        offset: of the entry. Other fields before the message are those that it knows of them.
+        message: message of the typed model.
+        offset: offset of the entry. Other fields before the message come from the message.
     """
-    made_of = _class(_package_of(message), ENTRY)
-    own = {
-        field.name: getattr(message, field.name)
-        for field in fields(made_of)
-        if field.init and hasattr(message, field.name)
-    }
+    made_of = _class(_package_of(type(message)), ENTRY)
+    own = {name: getattr(message, name) for name in _accepted(made_of) if hasattr(message, name)}
     return made_of(**{**own, names.BASE_OFFSET: offset, BODY: message})
 
 
 def type_key_of(value: Any) -> str:
-    """Return the key of the type that an object of the typed model is of."""
+    """Return the key of the type of an object of the typed model."""
     classes: Mapping[str, type[Any]] = import_module(type(value).__module__).CLASSES
     return next(key for key, made_of in classes.items() if made_of is type(value))
 
@@ -193,18 +181,15 @@ def new_value(type_key: str, values: Mapping[str, Any]) -> Any:
     """Return an object of the typed model.
 
     Args:
-        type_key: of the installed specification.
-        values: by id; those that the type does not have are left out.
+        type_key: key of a type of the installed specification.
+        values: values by id; those that the type lacks are ignored.
 
     Raises:
         KafkaSpecError: ``unencodable``: a field without default is not among them.
     """
     made_of = _class(PACKAGE, type_key)
-    accepted = {field.name for field in fields(made_of) if field.init}
-    missing = required(made_of) - values.keys()
-    if missing:
-        wanted = ", ".join(sorted(missing))
-        raise _refuse(f"{type_key} needs a value for {wanted}: there is no default")
+    _refuse_missing(made_of, values, type_key)
+    accepted = _accepted(made_of)
     return made_of(**{name: value for name, value in values.items() if name in accepted})
 
 
@@ -228,14 +213,35 @@ def required(made_of: type[Any]) -> frozenset[str]:
     )
 
 
-def _package_of(message: Any) -> str:
-    return type(message).__module__.rpartition(".python.model.")[0]
+def _accepted(made_of: type[Any]) -> list[str]:
+    """Return the fields of a class of the typed model that its constructor takes."""
+    return [field.name for field in fields(made_of) if field.init]
+
+
+def _below(field: str, values: Mapping[str, _T]) -> dict[str, _T]:
+    """Return the values of the parts of a field, by their names in it."""
+    prefix = f"{field}."
+    return {
+        name.removeprefix(prefix): value
+        for name, value in values.items()
+        if name.startswith(prefix)
+    }
+
+
+def _refuse_missing(made_of: type[Any], given: Iterable[str], owner: str) -> None:
+    missing = required(made_of).difference(given)
+    if missing:
+        wanted = ", ".join(sorted(missing))
+        raise _refuse(f"{owner} needs a value for {wanted}: there is no default")
+
+
+def _package_of(made_of: type[Any]) -> str:
+    return made_of.__module__.rpartition(".python.model.")[0]
 
 
 @cache
-def _kinds(package: str) -> Mapping[int, EntryKind]:
-    found: Mapping[int, EntryKind] = import_module(f"{package}.layout").ENTRY_KINDS[ENTRY]
-    return found
+def _tables(package: str) -> ModuleType:
+    return import_module(f"{package}.layout")
 
 
 @cache

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-# What the header of an entry holds, whatever its kind.
+# In the header of an entry of any kind.
 BASE_OFFSET: Final = "base_offset"
 MAGIC: Final = "magic"
 COMPRESSION: Final = "attributes.compression"
 TIMESTAMP_TYPE: Final = "attributes.timestamp_type"
 
-# What the header of a batch holds.
+# In the header of a batch.
 LEADER_EPOCH: Final = "partition_leader_epoch"
 HAS_DELETE_HORIZON: Final = "attributes.has_delete_horizon"
 IS_CONTROL: Final = "attributes.is_control"
@@ -27,12 +27,12 @@ PRODUCER_EPOCH: Final = "producer_epoch"
 BASE_SEQUENCE: Final = "base_sequence"
 NUM_RECORDS: Final = "num_records"
 RECORDS: Final = "records"
-# ... and what follows from it.
+# ... and derived from it.
 LAST_OFFSET: Final = "last_offset"
 LAST_SEQUENCE: Final = "last_sequence"
 DELETE_HORIZON: Final = "delete_horizon"
 
-# What a record holds, alone or in a batch.
+# In a record, alone or in a batch.
 OFFSET: Final = "offset"
 TIMESTAMP: Final = "timestamp"
 KEY: Final = "key"
@@ -41,7 +41,7 @@ HEADERS: Final = "headers"
 HEADER_KEY: Final = "headers.key"
 HEADER_VALUE: Final = "headers.value"
 SEQUENCE: Final = "sequence"
-# ... and what that is made of in a batch.
+# ... and stored for it in a batch.
 TIMESTAMP_DELTA: Final = "timestamp_delta"
 OFFSET_DELTA: Final = "offset_delta"
 
@@ -51,10 +51,10 @@ HEADER_NAMES: Final = (
     PRODUCER_EPOCH, BASE_SEQUENCE, NUM_RECORDS, RECORDS, BASE_OFFSET, LAST_OFFSET, LAST_SEQUENCE,
     DELETE_HORIZON,
 )  # fmt: skip
-"""Names of which some kind of entry has each in its header."""
+"""Names that the header of at least one kind of entry has."""
 
 RECORD_NAMES: Final = (
     OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, HEADER_KEY, HEADER_VALUE, SEQUENCE, TIMESTAMP_DELTA,
     OFFSET_DELTA,
 )  # fmt: skip
-"""Names of which some kind of entry has each in its records."""
+"""Names that the records of at least one kind of entry have."""

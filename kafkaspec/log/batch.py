@@ -5,22 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec._generated.python.model.recordbatch import (
-    CompressionType,
-    TimestampType,
-)
+from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.checksum import crc32, crc32c
 from kafkaspec.codecs import Buffer, Codec, Origin
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.layout import Checksum, EntryKind
+from kafkaspec.layout import Checksum, EntryKind, names
 from kafkaspec.layout.framing import LOG_FRAMING, Framing, field_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Record
+
+T = TypeVar("T")
 
 CrcPolicy = Literal["error", "flag", "ignore"]
 """Policy for a wrong CRC when records are read: refuse, deliver, or do not check."""
@@ -47,7 +46,7 @@ class Context:
         file: name of the input for errors.
         crc: policy for a wrong CRC.
         max_output: maximum number of bytes that one batch may decompress to.
-        check: raises if the input is no longer what it was.
+        check: function that raises an error if the input has changed.
         base_offset: position of the input in its log, for formats whose offsets are positions.
     """
 
@@ -59,10 +58,43 @@ class Context:
     base_offset: int = 0
 
 
+class InnerMessage(NamedTuple):
+    """A message inside a compressed one.
+
+    Attributes:
+        offset: absolute offset.
+        message: the message as it is stored; in magic 1 ``message.offset`` is relative.
+        position: byte offset of its entry in the decompressed payload that holds it.
+        data: the bytes of its entry.
+        batch: the entry that holds it.
+    """
+
+    offset: int
+    message: Any
+    position: int
+    data: memoryview
+    batch: Batch
+
+    @property
+    def kind(self) -> EntryKind:
+        """Properties of its format."""
+        return self.batch.kinds[self.message.magic]
+
+    @property
+    def computed_crc(self) -> int:
+        """CRC-32 of the stored bytes."""
+        return _computed(_checksum_of(self.kind), self.data, self.batch.framing)
+
+    @property
+    def crc_valid(self) -> bool:
+        """Whether the stored checksum matches the bytes."""
+        return self.computed_crc == int(self.message.crc)
+
+
 class Batch(ABC):
     """One log entry: a record batch of magic 2, a message of magic 0 or 1, or a wrapper of those.
 
-    Making one parses the header only. ``records`` decompresses and parses the rest each time it
+    Only the header is parsed at first. ``records`` decompresses and parses the rest each time it
     is called and keeps nothing.
 
     Attributes:
@@ -77,7 +109,10 @@ class Batch(ABC):
     framing: ClassVar[Framing] = LOG_FRAMING
     kinds: ClassVar[Mapping[int, EntryKind]] = KINDS
     log_format: ClassVar[str | None] = None
-    """``0.7`` for entries of Kafka 0.7, whose magics are others."""
+    """``0.7`` for entries of Kafka 0.7, which has magics of its own."""
+
+    inner_name: ClassVar[str] = "the message with offset {}"
+    """Text for a message inside it, with a place for its offset, for errors."""
 
     message: Any
 
@@ -114,7 +149,7 @@ class Batch(ABC):
 
     @property
     def magic_name(self) -> str:
-        """The magic for people: ``2``; ``1 (0.7)`` where it is one of an older format."""
+        """The magic as text: ``2``; ``1 (0.7)`` for the format of Kafka 0.7."""
         return f"{self.magic} ({self.log_format})" if self.log_format else str(self.magic)
 
     @property
@@ -180,7 +215,7 @@ class Batch(ABC):
 
     @property
     def ignored_bytes(self) -> int:
-        """Bytes of it that readers pass over; of a compressed one, as far as that is known."""
+        """Bytes that readers skip; of a compressed entry, as far as they are known."""
         return 0
 
     @property
@@ -205,53 +240,60 @@ class Batch(ABC):
     @property
     def base_timestamp(self) -> int | None:
         """Base of the timestamp deltas of magic 2, in ms since the Unix epoch; None below."""
-        return None
+        return self._stored(names.BASE_TIMESTAMP, None)
 
     @property
     def delete_horizon(self) -> int | None:
         """Time when tombstones and markers may go (KIP-534), in ms since the epoch, or None."""
-        return None
+        return self._stored(names.DELETE_HORIZON, None)
 
     # -- producer ---------------------------------------------------------------------------
 
     @property
     def partition_leader_epoch(self) -> int:
         """Epoch of the leader that appended it, -1 if unknown or below magic 2."""
-        return -1
+        return self._stored(names.LEADER_EPOCH, NONE)
 
     @property
     def producer_id(self) -> int:
         """Id of the idempotent or transactional producer, -1 for none."""
-        return -1
+        return self._stored(names.PRODUCER_ID, NONE)
 
     @property
     def producer_epoch(self) -> int:
         """Epoch of the producer, -1 for none."""
-        return -1
+        return self._stored(names.PRODUCER_EPOCH, NONE)
 
     @property
     def base_sequence(self) -> int:
         """Sequence number of the first record, -1 for none."""
-        return -1
+        return self._stored(names.BASE_SEQUENCE, NONE)
 
     @property
     def last_sequence(self) -> int:
         """Sequence number of the last record as first written, -1 for none."""
-        return -1
+        return self._stored(names.LAST_SEQUENCE, NONE)
 
     @property
     def is_transactional(self) -> bool:
         """Whether the records belong to a transaction."""
-        return False
+        return bool(self.kind.has_transactions and self.message.attributes.is_transactional)
 
     @property
     def is_control(self) -> bool:
         """Whether the records are control records, which no consumer sees."""
-        return False
+        return bool(self.kind.has_transactions and self.message.attributes.is_control)
 
     def sequence(self, offset: int) -> int:
         """Return the sequence number of the record with this offset, -1 for none."""
-        return -1
+        return NONE
+
+    def _stored(self, name: str, otherwise: T) -> int | T:
+        """Return a field of the header, or ``otherwise`` for a format without it."""
+        if name not in self.kind.header:
+            return otherwise
+        value: int | T = getattr(self.message, name)
+        return value
 
     # -- checksum ---------------------------------------------------------------------------
 
@@ -271,14 +313,11 @@ class Batch(ABC):
 
     def computed_crc(self) -> int:
         """Return the checksum of the stored bytes."""
-        checksum = self._checksum
-        return _CHECKSUMS[checksum.algorithm](self._bytes[self.framing.size + checksum.start :])
+        return _computed(self._checksum, self._bytes, self.framing)
 
     @property
     def _checksum(self) -> Checksum:
-        checksum = LAYOUTS[self.kind.key].checksum
-        assert checksum is not None  # the linter ensures this
-        return checksum
+        return _checksum_of(self.kind)
 
     def crc_error(self) -> KafkaSpecError:
         """Return the error for a checksum that does not match."""
@@ -291,6 +330,23 @@ class Batch(ABC):
             offset=self.position + self.framing.size + checksum.position,
             path=f"{self.framing.message_path}/{checksum.field}",
             spec=field_of(self.kind.key, checksum.field).location,
+        )
+
+    def _verify_inner(self, inner: InnerMessage) -> None:
+        """Raise an error if the checksum of an inner message has to match and does not."""
+        if self._context.crc != "error" or inner.crc_valid:
+            return
+        checksum = _checksum_of(inner.kind)
+        raise make_error(
+            Reason.CHECKSUM_MISMATCH,
+            f"stored {checksum.algorithm} of {self.inner_name.format(inner.offset)} is"
+            f" {inner.message.crc:#010x},"
+            f" of its bytes it is {inner.computed_crc:#010x}",
+            file=self.file,
+            offset=self.payload_position,
+            inner_offset=inner.position + self.framing.size + checksum.position,
+            path=f"{self.payload_path}{self.framing.message_path}/{checksum.field}",
+            spec=field_of(inner.kind.key, checksum.field).location,
         )
 
     # -- records ----------------------------------------------------------------------------
@@ -389,3 +445,13 @@ class Batch(ABC):
             f"<{type(self).__name__} magic {self.magic_name} at {self.position}: {self.size} bytes,"
             f" last offset {self.last_offset}, {self.compression_name}>"
         )
+
+
+def _checksum_of(kind: EntryKind) -> Checksum:
+    checksum = LAYOUTS[kind.key].checksum
+    assert checksum is not None  # the linter ensures this
+    return checksum
+
+
+def _computed(checksum: Checksum, data: memoryview, framing: Framing) -> int:
+    return _CHECKSUMS[checksum.algorithm](data[framing.size + checksum.start :])

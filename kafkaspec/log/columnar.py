@@ -7,7 +7,7 @@ nothing from above, and PyArrow is loaded when columns are first used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from kafkaspec.provider import provider
 
@@ -27,14 +27,6 @@ CHUNK_BYTES = 8 << 20
 """Default number of bytes of a record batch."""
 
 
-class Provider(Protocol):
-    """The maker of columns: the module ``kafkaspec.arrow``."""
-
-    def schema_of(self, log: Any) -> pa.Schema: ...
-    def read(self, log: Any, **options: Any) -> pa.RecordBatchReader: ...
-    def read_headers(self, log: Any) -> pa.Table: ...
-
-
 class Columnar:
     """Columns of records.
 
@@ -52,7 +44,7 @@ class Columnar:
     @property
     def schema(self) -> pa.Schema:
         """The schema of the default columns, in layout ``view``."""
-        return _provider().schema_of(self)
+        return provider().schema_of(self)
 
     def to_batches(
         self,
@@ -93,7 +85,7 @@ class Columnar:
             ValueError: no such column or option.
             ImportError: PyArrow is not installed.
         """
-        return _provider().read(
+        return provider().read(
             self,
             columns=columns,
             start_offset=start_offset,
@@ -108,7 +100,7 @@ class Columnar:
 
     def to_arrow(self, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:
         """Return the records as one table; takes what ``to_batches`` takes."""
-        return _provider().read(self, columns=columns, compact=True, **options).read_all()
+        return provider().read(self, columns=columns, compact=True, **options).read_all()
 
     def batch_table(self) -> pa.Table:
         """Return the headers of all batches as a table with one row each, for planning.
@@ -117,13 +109,8 @@ class Columnar:
             KafkaSpecError: an entry that cannot be parsed, as ``batches`` raises it.
             ImportError: PyArrow is not installed.
         """
-        return _provider().read_headers(self)
+        return provider().read_headers(self)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the default columns for DuckDB, Polars, pandas ...; a new stream each time."""
         return self.to_batches().__arrow_c_stream__(requested_schema)
-
-
-def _provider() -> Provider:
-    made: Provider = provider()
-    return made

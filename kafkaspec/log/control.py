@@ -25,7 +25,7 @@ class ControlRecord:
         body: ``EndTransactionMarker``, ``LeaderChangeMessage``, ``SnapshotHeaderRecord``,
             ``SnapshotFooterRecord``, ``KraftVersionRecord``, ``VotersRecord``, or
             ``UnknownControlRecord`` with the bytes for a type that is not described. None if
-                an unknown type has no value.
+            an unknown type has no value.
     """
 
     record: Record

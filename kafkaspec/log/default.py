@@ -38,42 +38,6 @@ class DefaultBatch(Batch):
     def max_timestamp(self) -> int:
         return self.message.max_timestamp
 
-    @property
-    def base_timestamp(self) -> int:
-        return self.message.base_timestamp
-
-    @property
-    def delete_horizon(self) -> int | None:
-        return self.message.delete_horizon if self.kind.has_delete_horizons else None
-
-    @property
-    def partition_leader_epoch(self) -> int:
-        return self.message.partition_leader_epoch if self.kind.has_leader_epochs else NONE
-
-    @property
-    def producer_id(self) -> int:
-        return self.message.producer_id if self.kind.has_producers else NONE
-
-    @property
-    def producer_epoch(self) -> int:
-        return self.message.producer_epoch if self.kind.has_producers else NONE
-
-    @property
-    def base_sequence(self) -> int:
-        return self.message.base_sequence if self.kind.has_producers else NONE
-
-    @property
-    def last_sequence(self) -> int:
-        return self.message.last_sequence if self.kind.has_producers else NONE
-
-    @property
-    def is_transactional(self) -> bool:
-        return self.kind.has_transactions and self.message.attributes.is_transactional
-
-    @property
-    def is_control(self) -> bool:
-        return self.kind.has_transactions and self.message.attributes.is_control
-
     def sequence(self, offset: int) -> int:
         if not self.kind.has_producers:
             return NONE

@@ -1,4 +1,4 @@
-"""A whole log directory of a broker: its partitions."""
+"""A log directory of a broker with all its partitions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The entries of one input, in order: where a log ends, and what is between its entries.
+"""The entries of one input in order, and the end of the log.
 
-Where a log ends follows Kafka's readers (``FileLogInputStream``): with 17 bytes or fewer left, or
-with an entry that reaches beyond the end, it ends there without an error; a size below 14 is an
+The end follows the rules of Kafka's readers (``FileLogInputStream``): with 17 bytes or fewer left,
+or with an entry that reaches beyond the end, the log ends without an error; a size below 14 is an
 error, but zeros to the end are what preallocation leaves.
 """
 
@@ -66,7 +66,7 @@ class Entries(FilesBeside):
             it: the first one may have a larger offset.
         size: number of bytes.
         modified: modification time of the file in ms since the Unix epoch, None for a buffer.
-        format: what the entries are.
+        format: format of the entries.
         codec: the codec that parses.
         tail: the bytes that ended the last pass of ``batches`` or ``scan`` over the file, None if
             the last entry ended where the file does, or if no pass has reached the end yet.

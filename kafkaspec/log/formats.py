@@ -1,4 +1,4 @@
-"""The formats of logs: how entries are framed, and the class that shows each of them."""
+"""The formats of logs: the framing of entries, and the class for each entry."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Format:
     """A format of a log: its entries, and the classes that read them.
 
     Attributes:
-        framing: how entries lie one after the other.
-        batch: makes the batch of a parsed entry, from what was parsed, its position, its bytes
-            and the context.
-        codec: makes the codec that reads the entries, from the one that was chosen.
-        suffix: of the names of its segments.
-        name: to choose it by, None for that of today.
+        framing: framing of the entries.
+        batch: function that returns the batch for a parsed entry, its position, its bytes and the
+            context.
+        codec: function that returns the codec that reads the entries, for the chosen one.
+        suffix: suffix of the names of its segments.
+        name: name to choose it by, None for the format of today.
         has_columns: whether codecs read its entries by columns.
         is_written: whether entries of it are written.
-        offsets_are_positions: whether the offset of an entry is where it lies in the log.
+        offsets_are_positions: whether the offset of an entry is its position in the log.
     """
 
     name: FormatName | None
@@ -78,5 +78,5 @@ FORMATS: Final[dict[FormatName | None, Format]] = {item.name: item for item in (
 
 
 def format_of(suffix: str) -> Format:
-    """Return the format of segments with such a name; that of today for all others."""
+    """Return the format of segments with this suffix; that of today for any other suffix."""
     return KAFKA_0_7 if suffix == KAFKA_0_7.suffix else LOG

@@ -15,12 +15,11 @@ The rules are those of Kafka's own iterator (``AbstractLegacyRecordBatch.DeepRec
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import LegacyMessage
 from kafkaspec._generated.python.runtime import signed64
-from kafkaspec.checksum import crc32
 from kafkaspec.codecs import Buffer
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.layout import EntryKind, names
@@ -29,7 +28,6 @@ from kafkaspec.layout.framing import (
     FRAMING,
     LEGACY_MESSAGE,
     MESSAGE_PATH,
-    VALUE_PATH,
     field_of,
     field_position,
 )
@@ -40,6 +38,7 @@ from kafkaspec.log.batch import (
     NO_TIMESTAMP_TYPE,
     Batch,
     Context,
+    InnerMessage,
 )
 from kafkaspec.model import Record
 
@@ -49,36 +48,9 @@ _LAYOUT: Final = LAYOUTS[LEGACY_MESSAGE]
 def has_relative_offsets(kind: EntryKind) -> bool:
     """Return whether offsets inside a wrapper are relative to the wrapper.
 
-    They do in formats with timestamps: 0.10 brought both (KIP-31 and KIP-32).
+    They are in formats with timestamps: 0.10 introduced both (KIP-31 and KIP-32).
     """
     return kind.has_timestamps
-
-
-class InnerMessage(NamedTuple):
-    """A message inside a wrapper.
-
-    Attributes:
-        offset: absolute offset.
-        message: the message as it is stored; ``message.offset`` is relative in magic 1.
-        position: byte offset of its entry in the decompressed payload.
-        data: the bytes of its entry.
-    """
-
-    offset: int
-    message: LegacyMessage
-    position: int
-    data: memoryview
-
-    @property
-    def computed_crc(self) -> int:
-        """CRC-32 of the stored bytes."""
-        assert _LAYOUT.checksum is not None
-        return crc32(self.data[FRAMING + _LAYOUT.checksum.start :])
-
-    @property
-    def crc_valid(self) -> bool:
-        """Whether the stored checksum matches the bytes."""
-        return self.computed_crc == self.message.crc
 
 
 class LegacyBatch(Batch):
@@ -154,8 +126,7 @@ class LegacyBatch(Batch):
                 )
                 error.inner_offset = inner.position
                 raise error
-            if self._context.crc == "error" and not inner.crc_valid:
-                raise self._inner_crc_error(inner)
+            self._verify_inner(inner)
             timestamp = message.timestamp
             if timestamp is None:
                 timestamp = NO_TIMESTAMP
@@ -191,10 +162,8 @@ class LegacyBatch(Batch):
                 break
             if KINDS[entry.message.magic].has_record_sets:
                 raise self._foreign_magic(entry.message.magic, position)
-            stored = InnerMessage(
-                entry.base_offset, entry.message, position, payload[position:after]
-            )
-            found.append(stored)
+            data = payload[position:after]
+            found.append(InnerMessage(entry.base_offset, entry.message, position, data, self))
             position = after
         if not found:
             raise self.error(Reason.EMPTY_WRAPPER, "a compressed message that holds no message")
@@ -216,20 +185,6 @@ class LegacyBatch(Batch):
             )
         return self.last_offset - last_inner
 
-    def _inner_crc_error(self, inner: InnerMessage) -> KafkaSpecError:
-        checksum = _LAYOUT.checksum
-        assert checksum is not None
-        return make_error(
-            Reason.CHECKSUM_MISMATCH,
-            f"stored {checksum.algorithm} of the message with offset {inner.offset} is"
-            f" {inner.message.crc:#010x}, of its bytes it is {inner.computed_crc:#010x}",
-            file=self.file,
-            offset=self.payload_position,
-            inner_offset=inner.position + FRAMING + checksum.position,
-            path=f"{VALUE_PATH}{MESSAGE_PATH}/{checksum.field}",
-            spec=field_of(LEGACY_MESSAGE, checksum.field).location,
-        )
-
     def _foreign_magic(self, magic: int, position: int) -> KafkaSpecError:
         return make_error(
             Reason.INVALID_VALUE,
@@ -237,6 +192,6 @@ class LegacyBatch(Batch):
             file=self.file,
             offset=self.payload_position,
             inner_offset=position + FRAMING + field_position(_LAYOUT, "magic"),
-            path=f"{VALUE_PATH}{MESSAGE_PATH}/magic",
+            path=f"{self.payload_path}{MESSAGE_PATH}/magic",
             spec=field_of(LEGACY_MESSAGE, "magic").location,
         )

@@ -127,9 +127,7 @@ def start_position(segment: Entries, offset: int) -> tuple[int, OffsetIndexEntry
         whether an entry was ignored because it cannot be right.
     """
     index = segment.offset_index
-    if index is None:
-        return 0, None, False
-    entry = index.lookup(offset)
+    entry = index.lookup(offset) if index else None
     if entry is None:
         return 0, None, False
     if not _plausible(segment, entry):
@@ -211,11 +209,7 @@ def find_timestamp(
 def largest_timestamp(segment: Entries) -> LargestTimestamp:
     """See ``Segment.largest_timestamp``. Kafka: ``LogSegment.largestTimestamp``."""
     if segment.offset_index is None:
-        largest = NO_TIMESTAMP
-        for item in segment.scan():
-            if isinstance(item, KafkaSpecError):  # recovery cuts the log here
-                break
-            largest = max(largest, item.max_timestamp)
+        largest, _ = _largest_of_batches(segment)
         if largest >= 0:
             return LargestTimestamp(largest, "batches")
     elif segment.time_index is not None:
@@ -244,24 +238,30 @@ class MaxTimestamp(NamedTuple):
 
 
 def max_timestamp_so_far(segment: Entries) -> MaxTimestamp:
-    """Return it from the time index; without an offset index from the batches, as a broker does.
+    """Return the largest timestamp by the time index or, without an offset index, by the batches.
 
-    Unlike for look-ups by timestamp, the modification time of the file does not count.
+    A broker does the same. Unlike for look-ups by timestamp, the modification time of the file does
+    not count.
     """
-    largest, offset = NO_TIMESTAMP, segment.base_offset or 0
     if segment.offset_index is None:
-        for item in segment.scan():
-            if isinstance(item, KafkaSpecError):  # recovery cuts the log here
-                break
-            if item.max_timestamp > largest:
-                largest, offset = item.max_timestamp, item.last_offset
+        largest, offset = _largest_of_batches(segment)
         return MaxTimestamp(largest, offset, LargestTimestamp(largest, "batches"))
     index = segment.time_index
-    if index is None or not len(index):
-        return MaxTimestamp(largest, offset, LargestTimestamp(largest, "time index"))
-    entry = index.entry(len(index) - 1)
-    source = LargestTimestamp(entry.timestamp, "time index")
-    return MaxTimestamp(entry.timestamp, entry.offset, source, entry)
+    entry = index.entry(len(index) - 1) if index else None
+    largest = entry.timestamp if entry else NO_TIMESTAMP
+    offset = entry.offset if entry else segment.base_offset or 0
+    return MaxTimestamp(largest, offset, LargestTimestamp(largest, "time index"), entry)
+
+
+def _largest_of_batches(segment: Entries) -> tuple[int, int]:
+    """Return the largest timestamp in the headers, and the last offset of the first such batch."""
+    largest, offset = NO_TIMESTAMP, segment.base_offset or 0
+    for item in segment.scan():
+        if isinstance(item, KafkaSpecError):  # recovery cuts the log here
+            break
+        if item.max_timestamp > largest:
+            largest, offset = item.max_timestamp, item.last_offset
+    return largest, offset
 
 
 def find_max_timestamp(

@@ -16,17 +16,16 @@ The rules of a set are those of Kafka's own iterator (``ByteBufferMessageSet.int
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from kafkaspec import compression as compressions
-from kafkaspec._generated.layout import ENTRY_KINDS, LAYOUTS
+from kafkaspec._generated.layout import ENTRY_KINDS
 from kafkaspec._generated.python.model.message_set import CompressionCodec, MessageV0, MessageV1
-from kafkaspec.checksum import crc32
 from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.codecs.base import Parser
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
-from kafkaspec.layout.framing import Framing, field_of
-from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE, Batch, Context
+from kafkaspec.layout.framing import Framing
+from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE, Batch, Context, InnerMessage
 from kafkaspec.model import Record
 
 FRAMING: Final = Framing.of("message_set.framed_message")
@@ -34,30 +33,6 @@ FRAMING: Final = Framing.of("message_set.framed_message")
 
 _PAYLOAD: Final = "payload"
 _CODECS: Final = {int(codec): codec.name.lower() for codec in CompressionCodec}
-
-
-class InnerMessage(NamedTuple):
-    """A message inside a compressed set.
-
-    Attributes:
-        message: the message as it is stored.
-        position: byte offset of its entry in the decompressed payload that holds it.
-        data: the bytes of its entry.
-    """
-
-    message: MessageV0 | MessageV1
-    position: int
-    data: memoryview
-
-    @property
-    def computed_crc(self) -> int:
-        """CRC-32 of the stored bytes."""
-        return crc32(self.message.payload)
-
-    @property
-    def crc_valid(self) -> bool:
-        """Whether the stored checksum matches the bytes."""
-        return self.computed_crc == self.message.crc
 
 
 class MessageSetBatch(Batch):
@@ -68,6 +43,7 @@ class MessageSetBatch(Batch):
     framing = FRAMING
     kinds = ENTRY_KINDS[FRAMING.entry]
     log_format = "0.7"
+    inner_name = "a message in the set"
 
     message: MessageV0 | MessageV1
 
@@ -147,8 +123,7 @@ class MessageSetBatch(Batch):
             return [Record(offset, NO_TIMESTAMP, None, bytes(self.payload))]
         records = []
         for inner in self.inner_messages(max_output):
-            if self._context.crc == "error" and not inner.crc_valid:
-                raise self._inner_crc_error(inner)
+            self._verify_inner(inner)
             if not _codec(inner.message):
                 records.append(Record(offset, NO_TIMESTAMP, None, bytes(inner.message.payload)))
         self._num_records = len(records)
@@ -186,7 +161,7 @@ class MessageSetBatch(Batch):
                 message = inner.message
 
     def _messages(self, payload: memoryview) -> Iterator[InnerMessage]:
-        """Yield the messages of one set, those of sets in it not."""
+        """Yield the messages of one set, without those of sets in it."""
         position = 0
         while len(payload) - position >= FRAMING.size:
             try:
@@ -197,7 +172,7 @@ class MessageSetBatch(Batch):
                 if not position:
                     raise
                 break
-            yield InnerMessage(message, position, payload[position:after])
+            yield InnerMessage(self.base_offset, message, position, payload[position:after], self)
             position = after
         self._dropped += len(payload) - position
 
@@ -217,32 +192,17 @@ class MessageSetBatch(Batch):
         except KafkaSpecError as error:
             raise self.error(error.reason, error.detail) from None
 
-    def _inner_crc_error(self, inner: InnerMessage) -> KafkaSpecError:
-        key = self.kinds[inner.message.magic].key
-        checksum = LAYOUTS[key].checksum
-        assert checksum is not None
-        return make_error(
-            Reason.CHECKSUM_MISMATCH,
-            f"stored {checksum.algorithm} of a message in the set is"
-            f" {inner.message.crc:#010x}, of its bytes it is {inner.computed_crc:#010x}",
-            file=self.file,
-            offset=self.payload_position,
-            inner_offset=inner.position + FRAMING.size + checksum.position,
-            path=f"{self.payload_path}{FRAMING.message_path}/{checksum.field}",
-            spec=field_of(key, checksum.field).location,
-        )
-
 
 class MessageSetCodec(Codec):
     """A codec that reads messages of Kafka 0.7 one by one, and nothing by columns.
 
-    The fast ways of codecs are made for magic 0 and later; here ``parse`` is all there is.
+    The fast paths of codecs are for magic 0 and later; this codec only has ``parse``.
     """
 
     name = "message_set"
 
     def __init__(self, codec: Codec) -> None:
-        """Make it for a codec."""
+        """Wrap a codec."""
         self._codec = codec
 
     def parser(self, type_key: str) -> Parser:

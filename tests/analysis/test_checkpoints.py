@@ -130,6 +130,7 @@ def test_a_segment_that_cannot_be_read_hides_the_end(tmp_path: Path) -> None:
         (names.CLEANER_OFFSETS, "segments 0 46", ("warning", "checkpoint_beyond_log")),
         (names.LOG_START_OFFSETS, "segments 0 45", None),
         (names.CLEANER_OFFSETS, "segments 0 45", None),
+        (names.LOG_START_OFFSETS, "segments 0 0", None),
         (names.LOG_START_OFFSETS, "segments 0 -1", ("info", "checkpoint_below_log")),
         (names.CLEANER_OFFSETS, "gone 0 1", ("warning", "checkpoint_partition")),
         (names.CLEANER_OFFSETS, "segments 0 1\nsegments 0 2", ("warning", "checkpoint_duplicate")),

@@ -14,8 +14,10 @@ import pytest
 
 from kafkaspec.conformance.dump_text import snapshot_lines
 from kafkaspec.files import names
+from kafkaspec.files.snapshots import ProducerSnapshot
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from tests.analysis.forge import snapshot
 from tests.goldens import GOLDEN, VERSIONS, Golden, label, partitions
 from tests.log import forge
 from tests.log.test_lookup import data_batch, emptied, read, time_entry, two_segments
@@ -228,3 +230,19 @@ def test_a_snapshot_that_is_broken_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "t-0" / f"{10:020}.snapshot").write_bytes(bytes(10))
     (tmp_path / "t-0" / f"{900:020}.snapshot").write_bytes(bytes(10))
     assert Partition(partition.path).last_stable_offset == 0
+
+
+def test_a_snapshot_with_a_wrong_checksum_is_passed_over(tmp_path: Path) -> None:
+    place = tmp_path / "t-0"
+    two_segments(place, transactional(0), data_batch(10, 2000), time_entry(1000, 0), b"")
+    path = place / f"{10:020}.snapshot"
+    nobody = snapshot([])  # as if the transaction had ended before offset 10
+    path.write_bytes(nobody)
+    assert ProducerSnapshot(path).crc_valid
+    assert Partition(place).last_stable_offset == 11
+    for bit in range(8 * 2, 8 * 6):  # of the checksum, after a version of two bytes
+        damaged = bytearray(nobody)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        assert not ProducerSnapshot(path).crc_valid, bit
+        assert Partition(place).last_stable_offset == 0, bit

@@ -58,15 +58,15 @@ def check_leader_epochs(
                 entry.start_offset,
             )
     epochs = [entry.epoch for entry in entries]
-    told: set[int] = set()
+    reported: set[int] = set()
     for run in log.runs:
-        if run.last_offset < log_start_offset or run.epoch in told:
+        if run.last_offset < log_start_offset or run.epoch in reported:
             continue
         number = bisect_right(epochs, run.epoch)
         own = entries[number - 1] if number and epochs[number - 1] == run.epoch else None
         after = entries[number] if number < len(entries) else None
         if own is None:
-            told.add(run.epoch)
+            reported.add(run.epoch)
             yield place.warning(
                 R.LEADER_EPOCH_MISSING,
                 f"the log has epoch {run.epoch} from offset {run.base_offset}, which is not listed",
@@ -76,7 +76,7 @@ def check_leader_epochs(
             continue
         wrong = _wrong_entry(run, own, after, log_start_offset)
         if wrong is not None:
-            told.add(run.epoch)
+            reported.add(run.epoch)
             yield place.warning(
                 R.LEADER_EPOCH_START,
                 f"epoch {wrong.epoch} is listed from offset {wrong.start_offset}, but the log "
