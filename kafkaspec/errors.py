@@ -100,14 +100,7 @@ class KafkaSpecError(ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions with keyword-only arguments do not pickle by themselves; Spark workers need it.
-        return (_rebuild, (type(self), self.detail, dict(self.__dict__)))
-
-
-def _rebuild(cls: type[KafkaSpecError], detail: str, state: dict[str, object]) -> KafkaSpecError:
-    error = cls.__new__(cls, detail)
-    ValueError.__init__(error, detail)
-    error.__dict__.update(state)
-    return error
+        return ValueError.__new__, (type(self), self.detail), dict(self.__dict__)
 
 
 class TruncatedError(KafkaSpecError):

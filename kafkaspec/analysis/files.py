@@ -112,7 +112,7 @@ def read_directories(path: Path) -> list[Directory]:
             directories.append(directory)
     else:
         top.unread.extend(children)
-    if not any(directory.size or _has_content(directory) for directory in directories):
+    if not any(map(_has_content, directories)):
         raise unreadable(
             path,
             "there is no Kafka log here: neither segments (00000000000000000000.log) nor "
@@ -132,15 +132,8 @@ def segment_bytes(path: Path) -> int:
 
 
 def _has_content(directory: Directory) -> bool:
-    return directory.error is not None or bool(
-        directory.of(
-            *LOG_KINDS,
-            FileKind.OFFSET_INDEX,
-            FileKind.TIME_INDEX,
-            FileKind.TRANSACTION_INDEX,
-            FileKind.PRODUCER_SNAPSHOT,
-        )
-    )
+    found = directory.of(*_KINDS.values(), FileKind.KRAFT_SNAPSHOT)
+    return directory.error is not None or bool(found)
 
 
 def _list(path: Path) -> tuple[Directory, list[Path]]:

@@ -25,7 +25,6 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.control import decode_control
 from kafkaspec.log.segment import Segment
 
 MAX_ALIKE = 100
@@ -113,7 +112,7 @@ def survey(
                 if span.end is not None and item.position >= span.end:
                     end = item.position
                     break
-                _note(found, item, base.base_offset if base else None, file, codec)
+                _note(found, item, base.base_offset if base else None, file)
             if span.end is not None and end != span.end:
                 found.sound = False
     except KafkaSpecError:
@@ -121,7 +120,7 @@ def survey(
     return found
 
 
-def _note(found: Survey, batch: Batch, base: int | None, file: str, codec: str) -> None:
+def _note(found: Survey, batch: Batch, base: int | None, file: str) -> None:
     first = batch.stored_offset
     for _ in found.order.check(batch, first, base, file):
         pass  # reported when the part itself is verified
@@ -134,7 +133,7 @@ def _note(found: Survey, batch: Batch, base: int | None, file: str, codec: str) 
     if not batch.is_control or batch.producer_id < 0 or not batch.crc_valid:
         return
     try:
-        controls = [decode_control(record, codec=codec) for record in batch.records()]
+        controls = batch.control_records()
     except KafkaSpecError:
         return
     if controls:

@@ -187,10 +187,6 @@ class RemotePath:
         size = self.stat().st_size
         return self._attempt(self._files.reader(self._path), 0, size)
 
-    def read_text(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """Return the whole text of a small file."""
-        return self.read_bytes().decode(encoding, errors)
-
     def reading(self) -> RemoteReading:
         """Open the file to read it in ranges."""
         status = self._status()
