@@ -66,7 +66,7 @@ class LogPath(click.Path):
     """Parameter type: path of a log, which is not a URL."""
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path)
+        super().__init__(path_type=Path, readable=False)  # the library says why
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if "://" in os.fspath(value):

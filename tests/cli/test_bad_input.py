@@ -205,6 +205,14 @@ def test_no_output_inside_of_the_log(partition: Path, command: list[str]) -> Non
     assert fingerprint(partition) == before
 
 
+def test_the_library_finds_out_what_cannot_be_read(
+    partition: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its error has the file and the reason; that of click's parameters has neither."""
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    assert run("verify", partition).exit_code == 0
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_a_file_without_permission(partition: Path) -> None:
     path = first_segment(partition)
