@@ -1,9 +1,8 @@
-"""Makes ``generated/`` from ``spec/``.
+"""Generate code, documentation and test vectors in generated/ from the specification in spec/.
 
-python tools/codegen.py               write what changed
-python tools/codegen.py --check       regenerate aside; fail if anything differs
-python tools/codegen.py --check-hash  compare headers only; needs no Java
-python tools/codegen.py --lint        check the specification only
+Without an option, check the specification, write the files that changed, and rebuild the native
+extension. The exit code is 1 if something is wrong, and 2 if --check could not check everything
+because Java or Maven is missing.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def _report(differences: list[driver.Difference]) -> int:
     for difference in differences:
         click.echo(f"generated/{difference.path}: {difference.what}", err=True)
     if differences:
-        click.echo(f"generated/ is not what spec/ says; repair it with: {REPAIR}", err=True)
+        click.echo(f"generated/ does not match spec/; repair it with: {REPAIR}", err=True)
     return 1 if differences else 0
 
 
@@ -45,18 +44,32 @@ def _lint(spec: Path) -> int:
 
 
 @click.command(help=__doc__)
-@click.option("--check", is_flag=True, help="Regenerate aside and fail on a difference.")
-@click.option("--check-hash", is_flag=True, help="Compare the headers only; needs no Java.")
+@click.option("--check", is_flag=True, help="Write nothing; fail if a file would change.")
+@click.option(
+    "--check-hash",
+    is_flag=True,
+    help="Write nothing; fail if a file was made from another specification. Needs no Java.",
+)
 @click.option("--lint", "lint_only", is_flag=True, help="Check the specification only.")
 @click.option(
     "--only",
     "targets",
     multiple=True,
     type=click.Choice(driver.TARGETS),
-    help="Limit the work to this target; may be repeated.",
+    help="Generate this target only; may be repeated.",
 )
-@click.option("--spec", type=click.Path(path_type=Path, exists=True), default=ROOT / "spec")
-@click.option("--output", type=click.Path(path_type=Path), default=ROOT / "generated")
+@click.option(
+    "--spec",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=ROOT / "spec",
+    help="Directory of the .ksy files, by default spec/.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=ROOT / "generated",
+    help="Directory of the generated files, by default generated/.",
+)
 def main(
     check: bool,
     check_hash: bool,
@@ -65,6 +78,8 @@ def main(
     spec: Path,
     output: Path,
 ) -> None:
+    if check + check_hash + lint_only > 1:
+        raise click.UsageError("choose one of --check, --check-hash and --lint")
     try:
         if (failed := _lint(spec)) or lint_only:
             sys.exit(failed)
@@ -72,8 +87,9 @@ def main(
             sys.exit(_report(driver.check_hashes(spec, output)))
         sys.exit(_generate(check, targets or driver.TARGETS, spec, output))
     except (SpecError, driver.FormatterMissing) as error:
-        click.echo(str(error), err=True)
-        sys.exit(1)
+        sys.exit(str(error))
+    except OSError as error:
+        sys.exit(f"{error.filename}: {error.strerror}")
 
 
 def _rebuild() -> int:
