@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from tools.quirks import link
 from tools.specgen.docs.diagram import diagram
@@ -172,40 +173,27 @@ def _offsets(model: Model, type_: Type) -> dict[str, str]:
     """Return where a field begins, if that is fixed; for bit fields also their bits."""
     result: dict[str, str] = {}
     position: int | None = 0
-    bits = 0
-    for field in type_.fields:
-        if isinstance(field.type, BitsType):
-            group = _group_bits(type_, field)
-            high = group[1] - group[0] - 1
-            low = high - field.type.width + 1
-            span = f"bit {high}" if low == high else f"bits {high} to {low}"
-            result[field.id] = span if position is None else f"{position}, {span}"
-            bits += field.type.width
-            if bits == group[1] and position is not None:
-                position += bits // 8
-                bits = 0
-            continue
-        bits = 0
-        result[field.id] = "" if position is None else str(position)
-        size = fixed_size(model, field)
-        position = None if position is None or size is None else position + size
+    for is_bits, group in groupby(type_.fields, lambda field: isinstance(field.type, BitsType)):
+        fields = tuple(group)
+        high = _width(fields) - 1
+        for field in fields:
+            start = "" if position is None else str(position)
+            if isinstance(field.type, BitsType):
+                low = high - field.type.width + 1
+                span = f"bit {high}" if low == high else f"bits {high} to {low}"
+                start = ", ".join(part for part in (start, span) if part)
+                high = low - 1
+            result[field.id] = start
+            size = 0 if is_bits else fixed_size(model, field)
+            position = None if position is None or size is None else position + size
+        if is_bits and position is not None:
+            position += _width(fields) // 8
     return result
 
 
-def _group_bits(type_: Type, field: Field) -> tuple[int, int]:
-    """Return the bits before the field in its run of bit fields, and the bits of the run."""
-    before = total = 0
-    found = False
-    for other in type_.fields:
-        if not isinstance(other.type, BitsType):
-            if found:
-                break
-            total = 0
-            continue
-        if other is field:
-            before, found = total, True
-        total += other.type.width
-    return before, total
+def _width(fields: Sequence[Field]) -> int:
+    """Return the bits of all bit fields."""
+    return sum(field.type.width for field in fields if isinstance(field.type, BitsType))
 
 
 def _peeks(out: CodeWriter, type_: Type) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tools.specgen import expression as ex
+from tools.specgen.facts.ranges import VARINTS
 from tools.specgen.facts.sizes import fixed_size, minimum_size
 from tools.specgen.model import (
     BitsType,
@@ -11,7 +12,6 @@ from tools.specgen.model import (
     Field,
     IntegerType,
     Model,
-    Scalar,
     SwitchType,
     Type,
     TypeReference,
@@ -24,7 +24,6 @@ _PRECEDENCE = {
 }  # fmt: skip
 _BIT_OPERATORS = {"|", "^", "&", "<<", ">>"}
 _AT_END = ex.Attribute(ex.Name("_io"), "eof")
-_VARINT_BYTES = {Scalar.VARINT32: 5, Scalar.UNSIGNED_VARINT32: 5, Scalar.VARINT64: 10}
 
 
 def expression_text(expression: ex.Expression, precedence: int = 0) -> str:
@@ -150,8 +149,8 @@ def _array_size(field: Field) -> str:
 
 def type_size(model: Model, type_: Type) -> str:
     """Return the size in bytes: ``61``, ``1 to 5`` or ``17+``."""
-    if type_.scalar in _VARINT_BYTES:
-        return f"1 to {_VARINT_BYTES[type_.scalar]}"
+    if type_.scalar in VARINTS:
+        return f"1 to {VARINTS[type_.scalar].size}"
     fixed = fixed_size(model, type_)
     return str(fixed) if fixed is not None else f"{minimum_size(model, type_)}+"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from kafkaspec.layout import EntryKind
@@ -27,21 +28,7 @@ def entry_kinds(model: Model) -> dict[str, dict[int, EntryKind]]:
 def _kind(segment: Segment, number: int, type_: Type) -> EntryKind:
     model, chosen = segment.model, {segment.peek.id: number}
     header = frozenset(_names(model, type_, chosen))
-    for batch in segment.batches:
-        if batch.type == type_:
-            record = batch.record(model)
-            known = {parameter.id: chosen for parameter in record.parameters}
-            return EntryKind(
-                magic=number,
-                key=type_.key,
-                record_set=batch.record_set.key,
-                record=record.key,
-                count=batch.count.id,
-                payload=batch.payload.id,
-                header=header,
-                fields=frozenset(_names(model, record, known)),
-            )
-    return EntryKind(
+    made = EntryKind(
         magic=number,
         key=type_.key,
         record_set="",
@@ -51,6 +38,19 @@ def _kind(segment: Segment, number: int, type_: Type) -> EntryKind:
         header=header,
         fields=header,
     )
+    for batch in segment.batches:
+        if batch.type == type_:
+            record = batch.record(model)
+            known = {parameter.id: chosen for parameter in record.parameters}
+            return replace(
+                made,
+                record_set=batch.record_set.key,
+                record=record.key,
+                count=batch.count.id,
+                payload=batch.payload.id,
+                fields=frozenset(_names(model, record, known)),
+            )
+    return made
 
 
 def _names(model: Model, type_: Type, known: dict[str, Any], prefix: str = "") -> Iterator[str]:

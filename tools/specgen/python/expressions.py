@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 
 from tools.specgen import expression as ex
 from tools.specgen.facts.terms import COMPARISONS, Terms
-from tools.specgen.model import (
-    camel,
-)
+from tools.specgen.model import Field, camel
 
 _TERNARY, _OR, _AND, _NOT, _COMPARE, _PIPE, _CARET, _AMPERSAND = range(8)
 _SHIFT, _SUM, _PRODUCT, _UNARY, _ATOM = range(8, 13)
@@ -74,6 +72,33 @@ class Translator(Terms):
     def negated(self, expression: ex.Expression) -> str:
         """Return source text that is true if the expression is false."""
         return self.text(_negation(expression))
+
+    def violated(self, field: Field) -> list[str]:
+        """Return conditions, each true if ``valid`` does not hold for ``value``."""
+        valid, value = field.valid, self.value
+        if valid is None:
+            return []
+        tests = []
+        if valid.equal is not None:
+            tests.append(f"{value} != {self.operand(valid.equal)}")
+        low, high = (part and self._bound(part) for part in (valid.minimum, valid.maximum))
+        if low is not None and high is not None:
+            tests.append(f"not {low} <= {value} <= {high}")
+        elif low is not None:
+            tests.append(f"{value} < {low}")
+        elif high is not None:
+            tests.append(f"{value} > {high}")
+        if valid.any_of:
+            tests.append(f"{value} not in {_tuple([self.text(item) for item in valid.any_of])}")
+        if valid.in_enum and field.enum:
+            enum = self.model.enum(self.type.spec_id, field.enum)
+            tests.append(f"{value} not in {_tuple([str(item.value) for item in enum.values])}")
+        if valid.expression is not None:
+            tests.append(self.negated(valid.expression))
+        return tests
+
+    def _bound(self, expression: ex.Expression) -> str:
+        return self.text(expression) if ex.literal(expression) else self.operand(expression)
 
     def _top(self, expression: ex.Expression) -> tuple[str, int]:
         text, level = self._render(expression)
@@ -191,3 +216,7 @@ def _negation(expression: ex.Expression) -> ex.Expression:
         case ex.Attribute(ex.Name("_io"), "eof"):
             return _NOT_AT_END
     return ex.Unary("not", expression)
+
+
+def _tuple(items: list[str]) -> str:
+    return f"({', '.join(items)})" if len(items) > 1 else f"({items[0]},)"

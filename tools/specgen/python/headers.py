@@ -17,7 +17,6 @@ from tools.specgen.facts.ranges import sole_lower_bound
 from tools.specgen.facts.segments import Segment, members, segments
 from tools.specgen.model import BytesType, Field, Model, Type, TypeReference
 from tools.specgen.output import Output
-from tools.specgen.python.checks import violated
 from tools.specgen.python.expressions import Translator
 from tools.specgen.python.runs import Leaf, Names, Run, Structs, is_fixed, run_of
 from tools.specgen.python.runs import segments as parts_of
@@ -168,16 +167,9 @@ class _Module:
         return looked, tests
 
     def _violations(self, item: Field, owner: Type) -> list[str]:
-        if item.valid is None:
-            return []
-        return [
-            f"({test})" if " or " in test else test
-            for test in violated(
-                Translator(self.model, owner, _NAMES.local, value=_NAMES.local(item.id)),
-                owner,
-                item,
-            )
-        ]
+        name = _NAMES.local(item.id)
+        tests = Translator(self.model, owner, _NAMES.local, value=name).violated(item)
+        return [f"({test})" if " or " in test else test for test in tests]
 
     def _wrong_kind(self, kind: _Kind, name: str) -> str:
         cases = [

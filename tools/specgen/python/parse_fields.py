@@ -19,7 +19,6 @@ from tools.specgen.model import (
     TypeReference,
     ValueInstance,
 )
-from tools.specgen.python.checks import grouped_cases, violated
 from tools.specgen.python.expressions import Stream, Translator
 from tools.specgen.python.runs import Leaf, Run, is_fixed, path_of, run_of, segments
 from tools.specgen.python.statements import Module, Statements, plus
@@ -218,7 +217,7 @@ class FieldReader(Statements):
         word = "if"
         hint = f"{self.local(field.id)}: Any"
         self.out.line(hint)
-        for cases, reference in grouped_cases(kind):
+        for cases, reference in _grouped_cases(kind):
             if cases is None:
                 default = reference
                 continue
@@ -355,8 +354,14 @@ class FieldReader(Statements):
     def _check(
         self, field: Field, value: str, place: Place, after: str, on_invalid: str = ""
     ) -> None:
-        if field.valid is None:
-            return
-        for test in violated(self.translator(value, after), self.type, field):
+        for test in self.translator(value, after).violated(field):
             with self.out.block(f"if {test}:"):
                 self.out.line(on_invalid or f"raise invalid({place.offset}, {value}, {place})")
+
+
+def _grouped_cases(kind: SwitchType) -> list[tuple[tuple[int, ...] | None, TypeReference]]:
+    """Group cases with the same type; None is the default."""
+    groups: dict[tuple[bool, TypeReference], list[int]] = {}
+    for case, reference in kind.cases:
+        groups.setdefault((case is None, reference), []).extend([] if case is None else [case])
+    return [(None if default else tuple(c), ref) for (default, ref), c in groups.items()]

@@ -29,7 +29,6 @@ from tools.specgen.model import (
     TypeReference,
 )
 from tools.specgen.output import Output
-from tools.specgen.python.checks import violated
 from tools.specgen.python.expressions import Stream, Translator
 from tools.specgen.python.record_meanings import Meanings, UnsupportedError
 from tools.specgen.python.runs import Names
@@ -261,9 +260,7 @@ class RecordLoop:
         self._check(out, type_, field, target)
 
     def _check(self, out: CodeWriter, type_: Type, field: Field, target: str) -> None:
-        if field.valid is None:
-            return
-        for test in violated(self._translator(type_, target), type_, field):
+        for test in self._translator(type_, target).violated(field):
             out.when(test, "return None")
 
     def _code(self, out: CodeWriter, scalar: Scalar) -> None:

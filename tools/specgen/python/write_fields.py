@@ -21,7 +21,6 @@ from tools.specgen.model import (
     Valid,
     ValueInstance,
 )
-from tools.specgen.python.checks import violated
 from tools.specgen.python.expressions import Translator
 from tools.specgen.python.runs import Leaf, Run, path_of, run_of, segments
 from tools.specgen.python.statements import Module, Statements, plus
@@ -413,8 +412,7 @@ class FieldWriter(Statements):
                 and not self._is_patched(field)
             ):
                 return  # Lengths and counts are at least that.
-        tests = violated(self._translator(value), self.type, field)
-        for test in tests:
+        for test in self._translator(value).violated(field):
             self.out.when(f"not raw and {_operand(test)}", f"raise unencodable({value}, {where})")
 
 

@@ -195,7 +195,7 @@ class Changes:
         if number < 0 and nullable:
             why = f"Size {number}: any negative size is null (quirk Q4)."
             yield self._change(item, f"size.{number}", why, Raw(data), canonical=False)
-        elif not passes(size.valid, number):
+        elif not may_satisfy(size.valid, number, {}):
             raw = Raw(data, None, "invalid_value")
             yield self._change(item, f"size.{number}", f"Size {number} is refused.", raw)
         elif number - plus > len(self._base.data) + len(data):
@@ -306,11 +306,6 @@ def _nodes(valid: Valid | None) -> list[Any]:
         return []
     parts = (valid.minimum, valid.maximum, valid.expression)
     return [node for part in parts if part is not None for node in walk(part)]
-
-
-def passes(valid: Valid | None, number: int) -> bool:
-    """Return the ``valid`` of a size; in a scalar it depends on nothing else."""
-    return may_satisfy(valid, number, {})
 
 
 def peek_values(peek: PeekInstance) -> list[int]:
