@@ -18,8 +18,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from click import Context
 
 from kafkaspec.analysis.areas import BrokerAction
+from kafkaspec.cli.main import main
+from kafkaspec.cli.spark import spark_command
 from tests.pages import LINKED, PAGES, README, ROOT, Block, blocks, name
 from tools import api
 
@@ -171,6 +174,26 @@ def test_the_guide_lists_every_action_of_a_broker() -> None:
     text = (ROOT / "docs" / "guide" / "verify.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
     assert sorted(listed) == sorted(BrokerAction)
+
+
+def test_the_guide_shows_every_command() -> None:
+    shown = "\n".join(
+        block.text
+        for page in PAGES
+        for block in blocks(page, "console")
+        if block.page.startswith("docs/guide/")
+    )
+    missing = [
+        name for name in main.list_commands(Context(main)) if f"kafkaspec {name} " not in shown
+    ]
+    assert missing == []
+
+
+def test_the_guide_lists_every_job_of_spark() -> None:
+    text = (ROOT / "docs" / "guide" / "spark.md").read_text(encoding="utf-8")
+    jobs = spark_command.list_commands(Context(spark_command))
+    assert jobs
+    assert [name for name in jobs if f"| `{name}" not in text] == []
 
 
 def test_every_folder_of_the_library_is_described() -> None:

@@ -42,7 +42,7 @@ leaves cases out.
 
 \b
 Output of --format json, one object a line, with its "type":
-case     id, outcome (passed, failed, expected_failure, skipped), failure,
+  case     id, outcome (passed, failed, expected_failure, skipped), failure,
            detail, why (what the case is about)
   summary  the last line: as_expected, categories, failures, stale
 

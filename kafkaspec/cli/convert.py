@@ -126,7 +126,7 @@ def convert_command(
     """Rewrite the logs under PATH into OUT, and check the result against PATH.
 
     PATH is a segment (.log, .kafka), a partition directory or a whole log directory. Without
-    options the records, offsets and batches stay as they are and segments are put together up to
+    options the records, offsets and batches stay as they are and segments are merged up to
     --segment-bytes; but segments of Kafka 0.7 need --magic. Nothing is changed under PATH.
     """
     from kafkaspec.cli.convert_text import print_conversion

@@ -24,8 +24,8 @@ Output of --format json, one object a field: section, path, start, end, bits
 (null, or the first bit and the one after the last, from the highest bit of
 the byte at start), hex, value (bytes as {"hex": "..."}), name (of the value,
 where the specification has one), kafka_name, doc, spec, error. Exit codes:
-0 explained, 1 some field cannot be what the specification says (or a codec
-of --codec disagrees), 2 wrong usage or unreadable.
+0 explained, 1 some field does not follow the specification (or a codec of
+--codec disagrees), 2 wrong usage or unreadable.
 """
 
 
@@ -91,10 +91,10 @@ def explain_command(
 ) -> None:
     """Show the bytes of a batch as hex, each field with its name, value and meaning.
 
-    FILE is a segment or a KRaft snapshot; of an index the entry at --position is shown, of a
-    producer snapshot or a text file all. Names, places and meanings of binary files come from the
-    specification, by way of the official Kaitai Struct compiler. Records of a compressed batch are
-    shown over the decompressed bytes. With --as, FILE may be any file.
+    FILE is a segment or a KRaft snapshot; for an index, the entry at --position is shown; a
+    producer snapshot or a text file is shown whole. Names, places and meanings of binary files come
+    from the specification, by way of the official Kaitai Struct compiler. Records of a compressed
+    batch are shown over the decompressed bytes. With --as, FILE may be any file.
     """
     if offset is not None and position is not None:
         raise click.UsageError("give either --offset or --position")

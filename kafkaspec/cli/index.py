@@ -23,15 +23,17 @@ Compared with the file beside the log:
   preallocated  byte for byte, with zeros after it
   reordered     the same entries, in the order of a hash map
   different     with the reason if it is known
-  missing       there is none
-  not_made      there is one, and the log gives no cause for it
+  missing       the log has no such file
+  not_made      the log has such a file, but needs none
+
 \b
 A broker that recovers a damaged log cuts it, or empties a segment, splits it or
 does not load the log at all; it also keeps entries that kafkaspec refuses. The
 report says what it would do.
+
 \b
-Exit codes: 0 all logs are sound, 1 one is damaged: what a broker keeps of it was
-taken, 2 wrong usage or unreadable, and nothing was written.
+Exit codes: 0 all logs are sound, 1 one is damaged, and the files are those of the
+part that a broker keeps, 2 wrong usage or unreadable, and nothing was written.
 """
 
 
@@ -43,7 +45,7 @@ taken, 2 wrong usage or unreadable, and nothing was written.
     type=click.Choice(["recovery", "append"]),
     default="recovery",
     show_default=True,
-    help="Rule: of a starting broker that does not trust its indexes, or of a leader that appends.",
+    help="As a starting broker that does not trust its indexes, or as a leader that appends.",
 )
 @profile_option("Version of Kafka whose rules are followed.")
 @click.option(

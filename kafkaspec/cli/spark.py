@@ -57,7 +57,7 @@ def _print_script(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option(
     "--master",
     metavar="URL",
-    help="Of Spark: local[4], spark://host:7077 ... By default what spark-submit says, else this "
+    help="Of Spark: local[4], spark://host:7077 ... By default as spark-submit says, or this "
     "machine.",
 )
 @click.option(
