@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from kafkaspec.analysis.checkpoints.log_state import EpochRun, add_to_runs
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
-from kafkaspec.layout import names
-from kafkaspec.layout.framing import RECORD_BATCH, field_of
+from kafkaspec.layout.framing import field_of
+from kafkaspec.layout.sequences import is_later
 
 if TYPE_CHECKING:
     from kafkaspec.log.batch import Batch
@@ -25,9 +25,6 @@ MAX_PRODUCERS = 100_000
 
 _OFFSET_SPAN = field_of("index.offset_index_entry", "relative_offset").largest
 """Offsets that a segment may span: its indexes hold relative offsets."""
-
-_LARGEST_SEQUENCE = field_of(RECORD_BATCH, names.BASE_SEQUENCE).largest
-"""Sequence numbers begin at 0 again after it."""
 
 GROUP_OFFSETS = "__consumer_offsets-"
 """Prefix of the directories of the topic with the offsets of groups."""
@@ -174,7 +171,7 @@ class LogOrder:
         known, first = producer.last_sequence, batch.base_sequence
         # Gaps are legal: followers and recovery do not check sequences, compaction makes holes.
         ordered = not self._group_offsets and known >= 0 and first >= 0
-        if ordered and ((first - known - 1) & _LARGEST_SEQUENCE) > _LARGEST_SEQUENCE // 2:
+        if ordered and not is_later(first, known):
             yield at.found(
                 # A producer that its broker has forgotten starts again at 0.
                 Severity.INFO if first == 0 else Severity.WARNING,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.compression import NAMES, compress
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.framing import field_of
-from kafkaspec.layout.kinds import CURRENT, KINDS, require_kind
+from kafkaspec.layout import EntryKind
+from kafkaspec.layout.kinds import CURRENT, require_kind
 from kafkaspec.log.batch import NONE
 from kafkaspec.writing.editing import LARGEST_OFFSET
+from kafkaspec.writing.settings import LARGEST_EPOCH, SEGMENT_BYTES
 
 OffsetChoice = Literal["keep", "shift", "renumber"]
 """``keep``: offsets stay as they are. ``shift``: all move by the same number, and gaps stay.
@@ -25,16 +25,6 @@ ordinary records. ``drop`` leaves them out."""
 
 ErrorChoice = Literal["fail", "skip"]
 """A batch that cannot be read is an error, or is left out and counted."""
-
-PRODUCER_BATCH_BYTES: Final = 16384
-"""Kafka's default of ``batch.size``: most bytes that a producer puts into a batch."""
-
-_DEFAULT_SEGMENT_BYTES: Final = 1 << 30  # Kafka's segment.bytes
-_LARGEST_EPOCH: Final = max(
-    field_of(kind.key, names.LEADER_EPOCH).largest
-    for kind in KINDS.values()
-    if kind.has_leader_epochs
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +41,8 @@ class Choices:
         leader_epoch: leader epoch of all batches that have one; -1 for none.
         batch_bytes: approximate size of batches in bytes, before compression: records are combined
             up to it, and larger batches are split. None keeps batches; but single messages that
-            must become a batch are combined up to ``PRODUCER_BATCH_BYTES``, as the validator of a
-            broker combines those of one request.
+            must become a batch are combined up to ``BATCH_BYTES``, as the validator of a broker
+            combines those of one request.
         segment_bytes: most bytes of a segment.
         profile: Kafka version that determines the files beside the segments.
         start_offset: smallest offset to convert.
@@ -72,7 +62,7 @@ class Choices:
     base_offset: int = 0
     leader_epoch: int | None = None
     batch_bytes: int | None = None
-    segment_bytes: int = _DEFAULT_SEGMENT_BYTES
+    segment_bytes: int = SEGMENT_BYTES
     profile: str = "4.3"
     start_offset: int | None = None
     end_offset: int | None = None
@@ -97,8 +87,8 @@ class Choices:
             raise ValueError(f"base_offset is between 0 and {LARGEST_OFFSET}")
         if self.base_offset and self.offsets == "keep":
             raise ValueError("base_offset is for offsets that are shifted or renumbered")
-        if self.leader_epoch is not None and not NONE <= self.leader_epoch <= _LARGEST_EPOCH:
-            raise ValueError(f"leader_epoch is between {NONE} and {_LARGEST_EPOCH}")
+        if self.leader_epoch is not None and not NONE <= self.leader_epoch <= LARGEST_EPOCH:
+            raise ValueError(f"leader_epoch is between {NONE} and {LARGEST_EPOCH}")
         for name in ("batch_bytes", "segment_bytes", "max_output"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -18,7 +18,7 @@ from kafkaspec.columns.memory import BytesColumn, ColumnSet, IntegerColumn, Layo
 from kafkaspec.columns.names import POSITION, SIZE
 from kafkaspec.columns.reader import described
 from kafkaspec.columns.wrappers import Shift, shift_of
-from kafkaspec.conversion.fields import own_fields
+from kafkaspec.conversion.fields import fields_outside, own_fields
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind
 from kafkaspec.layout.kinds import KINDS
@@ -219,7 +219,7 @@ def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> Mess
 def _plain(table: EntryTable, kind: EntryKind) -> int:
     """Return how many entries have the default in each field that no conversion knows."""
     rows = table.count
-    for field in own_fields(kind).header:
+    for field in (*own_fields(kind).header, *fields_outside()):
         try:
             column = table.column(field.name)[:rows]
         except (KeyError, ValueError):  # not a number

@@ -27,6 +27,7 @@ from kafkaspec.conversion.fields import (
     carried,
     carried_record,
     default_columns,
+    entry_names,
     header_names,
     header_values,
     holds_only,
@@ -40,7 +41,6 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
-from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
 from kafkaspec.writing.editing import changed
@@ -309,24 +309,27 @@ def _integers(column: object) -> memoryview:
     return column.integers
 
 
+def _named(values: Iterable[tuple[str, Any]]) -> _Found:
+    return {f"header.{name}": value for name, value in values}
+
+
 def _runs_of(
     batch: Batch, target: EntryKind, taken: Callable[[int], bool], codec: Codec
 ) -> Iterator[_Run]:
     hidden = False
     if not batch.kind.has_record_sets:
-        messages = message_values(batch) if isinstance(batch, LegacyBatch) else None
+        messages = message_values(batch)
         records = batch.records()
         own = messages or [{}] * len(records)
-        shared: _Found = {}
+        shared = _named(carried(header_values(batch.kind, batch.message), batch.kind, target))
+        if not (batch.is_wrapper and target.has_record_sets):
+            shared = {}  # each message has its own entry
     else:
         if not batch.num_records:
             return
-        shared = {}
-        if target.has_record_sets:
-            values = carried(header_values(batch.kind, batch.message), batch.kind, target)
-            shared = {f"header.{name}": value for name, value in values}
-            if target.has_delete_horizons and batch.delete_horizon is not None:
-                shared[f"header.{names.DELETE_HORIZON}"] = batch.delete_horizon
+        shared = _named(carried(header_values(batch.kind, batch.message), batch.kind, target))
+        if target.has_delete_horizons and batch.delete_horizon is not None:
+            shared[f"header.{names.DELETE_HORIZON}"] = batch.delete_horizon
         message = batch.message
         appended = batch.timestamp_type == LOG_APPEND_TIME
         whole = taken(batch.base_offset) and taken(batch.last_offset)
@@ -346,7 +349,10 @@ def _runs_of(
     for record, some in zip(records, own, strict=True):
         if taken(record.offset):
             kept = carried_record(some, batch.kind, target)
-            named = {f"record.{name}": value for name, value in kept.items()}
+            named = {f"record.{name}": kept[name] for name in kept.keys() - entry_names()}
+            if not shared:
+                around = some.keys() & entry_names()
+                named |= _named((name, some[name]) for name in around)
             if hidden:  # in a batch with append time, records still have their own timestamps
                 named[_HIDDEN] = record.timestamp
             yield _Run(1, shared | named, record.offset)

@@ -11,11 +11,11 @@ from kafkaspec._generated.python.model.recordbatch import CompressionType, Times
 from kafkaspec.codecs import Codec
 from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.conversion.columns import Slice
-from kafkaspec.conversion.fields import RecordValues, Values, encode_records
-from kafkaspec.conversion.offsets import sequence_after
+from kafkaspec.conversion.fields import RecordValues, Values, encode_records, entry_names
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import ENTRY
 from kafkaspec.layout.kinds import new_entry, new_message
+from kafkaspec.layout.sequences import sequence_after
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.encoding import batch_entry
 from kafkaspec.log.legacy import has_relative_offsets
@@ -231,7 +231,8 @@ def _messages(draft: Draft, codec: Codec, base: int) -> bytes:
     Kafka: ``MemoryRecordsBuilder.appendLegacyRecord``.
     """
     records = draft.records
-    header = _header(draft.traits, 0, CompressionType.NONE, {})
+    entry = {name: value for name, value in draft.traits.others if name in entry_names()}
+    header = _header(draft.traits, 0, CompressionType.NONE, entry)
     if isinstance(records, Slice):
         return records.columns.encode(header, records.first, records.last, base)
     if base:

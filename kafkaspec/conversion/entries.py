@@ -16,28 +16,32 @@ from typing import Final
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec, Origin
-from kafkaspec.conversion.choices import PRODUCER_BATCH_BYTES, Choices
+from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
 from kafkaspec.conversion.fields import (
     RecordValues,
     Values,
     carried,
     carried_record,
+    entry_names,
     header_values,
     message_values,
     record_values,
+    refuse_entry_fields,
 )
 from kafkaspec.conversion.header import edited, with_payload
 from kafkaspec.conversion.losses import Loss, Losses
-from kafkaspec.conversion.offsets import Offsets, check_rising, sequence_after
+from kafkaspec.conversion.offsets import Offsets, check_rising
 from kafkaspec.conversion.runs import Runs
 from kafkaspec.conversion.transactions import Outcome, Transactions
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names
+from kafkaspec.layout.sequences import sequence_after
 from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, NONE, Batch
-from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
+from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.editing import changed
+from kafkaspec.writing.settings import BATCH_BYTES
 
 _HEADERS: Final = attrgetter(names.HEADERS)
 
@@ -110,6 +114,7 @@ class EntryConverter:
                 yield data
                 self.took = True
                 return
+        refuse_entry_fields(batch, self._codec)
         draft = None
         if not cut and self._choices.batch_bytes is None:
             draft = self.runs.wrapper(batch, kind, compression)
@@ -327,8 +332,7 @@ class EntryConverter:
         """Return the records of a batch, and their unknown fields, None if there are none."""
         limit = self._choices.max_output
         if not batch.kind.has_record_sets:
-            own = message_values(batch) if isinstance(batch, LegacyBatch) else None
-            return batch.records(limit), own
+            return batch.records(limit), message_values(batch)
         if not batch.num_records:
             return [], None
         message = batch.message
@@ -354,15 +358,18 @@ class EntryConverter:
 
         The header of a single message is that of its record.
         """
-        others: Values = ()
-        if batch.kind.has_record_sets or batch.is_wrapper:
-            found = header_values(batch.kind, batch.message)
-            others = carried(found, batch.kind, kind)
-            if not kind.has_record_sets and not compression:  # each record has its own entry
-                others = ()
-            for name in dict(found).keys() - dict(others).keys():
-                records = batch.num_records or 0
-                self.losses.add_field(f"header.{name}", batches=1, records=records)
+        found = header_values(batch.kind, batch.message)
+        single = not batch.kind.has_record_sets and not batch.is_wrapper
+        if single:  # the others are fields of the record
+            found = tuple(item for item in found if item[0] in entry_names())
+        others = carried(found, batch.kind, kind)
+        if not kind.has_record_sets and not compression:  # each record has its own entry
+            others = tuple(item for item in others if item[0] in entry_names())
+        for name in dict(found).keys() - dict(others).keys():
+            records = batch.num_records or 0
+            self.losses.add_field(f"header.{name}", batches=1, records=records)
+        if single and own is not None:
+            own = [{n: value for n, value in own[0].items() if n not in entry_names()}]
         if own is None:
             return others, None
         kept = [carried_record(values, batch.kind, kind) for values in own]
@@ -441,6 +448,6 @@ class EntryConverter:
             yield from self.flush()
             yield write(draft, self._codec, self._choices.level)
             return
-        limit = PRODUCER_BATCH_BYTES if limit is None else limit
+        limit = BATCH_BYTES if limit is None else limit
         for part in draft.divided(limit) if divides else [draft]:
             yield from self._waiting.put(part, limit)

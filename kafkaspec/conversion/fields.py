@@ -20,10 +20,13 @@ from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.memory import AnyColumn, BytesColumn, IntegerColumn, ListColumn
 from kafkaspec.columns.names import OF_BATCH
 from kafkaspec.columns.reader import decode_payload
+from kafkaspec.errors import Reason
 from kafkaspec.layout import EntryKind, FieldLayout, Form, Kind, names
+from kafkaspec.layout.framing import BODY, ENTRY
 from kafkaspec.layout.kinds import KINDS, record_classes
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.messageset import PAYLOAD, MessageSetBatch, codec_of
 from kafkaspec.model import Buffer, Record
 
 Values = tuple[tuple[str, Any], ...]
@@ -66,12 +69,12 @@ class OwnFields:
 @cache
 def own_fields(kind: EntryKind) -> OwnFields:
     """Return the fields of a kind that no conversion knows."""
-    if KINDS.get(kind.magic) != kind:  # another format of entries, which cannot be written
-        return OwnFields()
+    known = _KNOWN if is_written(kind) else _KNOWN | {PAYLOAD}
+    around = [field for field in _entry_fields() if field.name in kind.header]
     header = tuple(
         field
-        for field in _walk(kind.key, "", nested=True)
-        if field.name in kind.header and field.name not in _KNOWN
+        for field in (*around, *_walk(kind.key, "", nested=True))
+        if field.name in kind.header and field.name not in known
     )
     if not kind.has_record_sets:
         return OwnFields(header, header)
@@ -87,6 +90,45 @@ def own_fields(kind: EntryKind) -> OwnFields:
         found = _walk(in_headers, f"{names.HEADERS}.")
         record += [field for field in found if field.name not in _KNOWN]
     return OwnFields(header, tuple(record))
+
+
+@cache
+def _entry_fields() -> tuple[OwnField, ...]:
+    """Return the fields before the message of an entry, which all kinds have."""
+    return tuple(field for field in _walk(ENTRY, "") if field.name not in (*_KNOWN, BODY))
+
+
+@cache
+def entry_names() -> frozenset[str]:
+    """Return the names of fields before the message of an entry that the message knows too."""
+    own = {field.name for field in _entry_fields()}
+    return frozenset(own.intersection(*(kind.header for kind in KINDS.values())))
+
+
+@cache
+def fields_outside() -> tuple[OwnField, ...]:
+    """Return the fields before the message of an entry that its message does not know."""
+    return tuple(field for field in _entry_fields() if field.name not in entry_names())
+
+
+def is_written(kind: EntryKind) -> bool:
+    """Return whether entries of a kind can be written: those of Kafka 0.7 cannot."""
+    return KINDS.get(kind.magic) == kind
+
+
+def refuse_entry_fields(batch: Batch, codec: Codec) -> None:
+    """Refuse an entry with fields before its message that a new entry cannot get.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: such a field does not have its default.
+    """
+    outside = fields_outside()
+    if outside and is_written(batch.kind):
+        entry, _ = codec.parse(ENTRY, batch.data, complete=True)
+        found = dict(_reader(outside)(entry))
+        if found:
+            detail = f"a new entry has no way to get {', '.join(found)} of this one"
+            raise batch.error(Reason.UNENCODABLE, detail)
 
 
 @cache
@@ -152,10 +194,15 @@ def carried(values: Values, source: EntryKind, target: EntryKind) -> Values:
     """Return the fields of a header that another format has a place for."""
     if target is source:
         return values
-    if source.has_record_sets != target.has_record_sets:  # bits of other structures
-        return ()
     there = {field.name for field in own_fields(target).header}
+    if not _is_like(source, target):
+        there &= entry_names()
     return tuple(item for item in values if item[0] in there)
+
+
+def _is_like(source: EntryKind, target: EntryKind) -> bool:
+    """Return whether fields of the same name are bits of the same structure."""
+    return is_written(source) and source.has_record_sets == target.has_record_sets
 
 
 # -- records --------------------------------------------------------------------------------------
@@ -260,13 +307,17 @@ def holds_only(
     return True
 
 
-def message_values(batch: LegacyBatch) -> list[RecordValues] | None:
+def message_values(batch: Batch) -> list[RecordValues] | None:
     """Return the same for messages: the entry itself, or the messages in a wrapper."""
-    read = _reader(own_fields(batch.kind).record)
-    if not batch.is_wrapper:
-        values = read(batch.message)
-        return [dict(values)] if values else None
-    found: list[RecordValues] = [dict(read(item.message)) for item in batch.inner_messages()]
+    messages: Iterable[Any] = [batch.message]
+    if isinstance(batch, LegacyBatch) and batch.is_wrapper:
+        messages = (inner.message for inner in batch.inner_messages())
+    elif isinstance(batch, MessageSetBatch) and batch.is_wrapper:
+        messages = (
+            inner.message for inner in batch.inner_messages() if not codec_of(inner.message)
+        )
+    readers = {magic: _reader(own_fields(kind).record) for magic, kind in batch.kinds.items()}
+    found: list[RecordValues] = [dict(readers[item.magic](item)) for item in messages]
     return found if any(found) else None
 
 
@@ -278,7 +329,7 @@ def carried_record(values: RecordValues, source: EntryKind, target: EntryKind) -
     """Return the fields of a record that another format has a place for."""
     if target is source:
         return values
-    if source.has_record_sets != target.has_record_sets:
+    if not _is_like(source, target):
         return {}
     there = {field.name for field in own_fields(target).record}
     return {name: value for name, value in values.items() if name in there}

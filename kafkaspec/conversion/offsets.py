@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Final
 
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.layout import names
-from kafkaspec.layout.framing import field_of
-from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch
 from kafkaspec.model import Record
 from kafkaspec.writing.editing import LARGEST_OFFSET
-
-_LARGEST_SEQUENCE: Final = min(
-    field_of(kind.key, names.BASE_SEQUENCE).largest for kind in KINDS.values() if kind.has_producers
-)
 
 
 class Offsets:
@@ -57,14 +49,6 @@ class Offsets:
             detail = f"offset {offset} cannot be shifted by {self.shift}"
             raise make_error(Reason.UNENCODABLE, detail, file=batch.file, offset=batch.position)
         return new
-
-
-def sequence_after(base_sequence: int, delta: int) -> int:
-    """Return the sequence number ``delta`` after another, -1 for none.
-
-    Kafka: ``DefaultRecordBatch.incrementSequence``: 0 follows the largest number.
-    """
-    return base_sequence if base_sequence < 0 else (base_sequence + delta) & _LARGEST_SEQUENCE
 
 
 def check_rising(batch: Batch, records: list[Record]) -> None:

@@ -22,13 +22,13 @@ from kafkaspec.files.checkpoints import partition_metadata
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.segment_writer import SegmentWriter
+from kafkaspec.writing.settings import LARGEST_TIME
 
 Progress = Callable[[str, int], None]
 """Called with the name of a file and the number of bytes read from it since the last call."""
 
 _APPEND_BYTES: Final = 1 << 20
 """Size in bytes of the chunks of entries for the writer."""
-_NO_ROLL_BY_TIME: Final = (1 << 63) - 1
 _MESSAGES: Final = 64
 """Number of messages to convert one by one before trying to convert many at once again."""
 
@@ -100,7 +100,7 @@ class PartitionConversion:
             base_offset,
             self._choices.profile,
             segment_bytes=self._choices.segment_bytes,
-            segment_ms=_NO_ROLL_BY_TIME,
+            segment_ms=LARGEST_TIME,
             topic_id=_topic_id(self._paths),
             producer_state=self._producer_state(base_offset),
             codec=self._codec,

@@ -9,7 +9,7 @@ from typing import Final
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
-from kafkaspec.conversion.choices import PRODUCER_BATCH_BYTES, Choices
+from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.columns import MessageColumns, Slice, read_run, read_wrapped
 from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
 from kafkaspec.conversion.fields import carried, header_values
@@ -19,6 +19,7 @@ from kafkaspec.layout import EntryKind
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.writing.editing import LARGEST_OFFSET, put_offset
+from kafkaspec.writing.settings import BATCH_BYTES
 
 RUN_BYTES: Final = 1 << 20
 """Number of bytes of entries to look at at once."""
@@ -176,7 +177,7 @@ class Runs:
 
     def _groups(self, found: MessageColumns, traits: Traits) -> Iterator[Buffer]:
         """Yield batches or wrappers of many messages; the last messages wait for more."""
-        limit = self._choices.batch_bytes or PRODUCER_BATCH_BYTES
+        limit = self._choices.batch_bytes or BATCH_BYTES
         first = 0
         while first < found.rows:
             # The first draft joins the waiting one, or causes it to be written.

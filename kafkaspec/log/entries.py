@@ -17,8 +17,8 @@ from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.files import names
-from kafkaspec.files.beside import FilesBeside
 from kafkaspec.files.indexes import is_zero
+from kafkaspec.files.segment_files import SegmentFiles
 from kafkaspec.io.local import Source, open_source
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading
@@ -56,7 +56,7 @@ class Tail:
         return f"the last {self.size} bytes {what}"
 
 
-class Entries(FilesBeside):
+class Entries(SegmentFiles):
     """The entries of a segment, and the files beside it: the base of ``Segment``.
 
     Attributes:

@@ -31,7 +31,8 @@ from kafkaspec.model import Record
 FRAMING: Final = Framing.of("message_set.framed_message")
 """The framing of messages."""
 
-_PAYLOAD: Final = "payload"
+PAYLOAD: Final = "payload"
+"""Field with the data of a message."""
 _CODECS: Final = {int(codec): codec.name.lower() for codec in CompressionCodec}
 
 
@@ -56,7 +57,7 @@ class MessageSetBatch(Batch):
 
     @property
     def compression(self) -> int:
-        return _codec(self.message)
+        return codec_of(self.message)
 
     @property
     def compression_name(self) -> str:
@@ -100,7 +101,7 @@ class MessageSetBatch(Batch):
 
     @property
     def payload_field(self) -> str:
-        return _PAYLOAD
+        return PAYLOAD
 
     @property
     def payload(self) -> Buffer:
@@ -124,7 +125,7 @@ class MessageSetBatch(Batch):
         records = []
         for inner in self.inner_messages(max_output):
             self._verify_inner(inner)
-            if not _codec(inner.message):
+            if not codec_of(inner.message):
                 records.append(Record(offset, NO_TIMESTAMP, None, bytes(inner.message.payload)))
         self._num_records = len(records)
         return records
@@ -157,7 +158,7 @@ class MessageSetBatch(Batch):
                 opened.pop()
                 continue
             yield inner
-            if _codec(inner.message):
+            if codec_of(inner.message):
                 message = inner.message
 
     def _messages(self, payload: memoryview) -> Iterator[InnerMessage]:
@@ -181,7 +182,7 @@ class MessageSetBatch(Batch):
 
     def _open(self, message: MessageV0 | MessageV1, max_output: int) -> bytes:
         """Decompress the payload of a set."""
-        codec = _codec(message)
+        codec = codec_of(message)
         try:
             if codec not in _CODECS:
                 detail = f"Kafka 0.7 has no compression with id {codec}"
@@ -212,5 +213,6 @@ class MessageSetCodec(Codec):
         return self._codec.write(type_key, value, parameters, raw)
 
 
-def _codec(message: MessageV0 | MessageV1) -> int:
+def codec_of(message: MessageV0 | MessageV1) -> int:
+    """Return the compression of a message, 0 for one that is no set."""
     return 0 if isinstance(message, MessageV0) else message.attributes.compression

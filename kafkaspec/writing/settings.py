@@ -20,21 +20,21 @@ BATCH_BYTES: Final = 16 << 10
 
 _LEAST_INDEX: Final = 2 * fixed_size(TimeIndex.type_key)
 """Size of an index with room for one entry besides the one that closing adds."""
-_LARGEST_EPOCH: Final = max(
+LARGEST_EPOCH: Final = max(
     field_of(kind.key, names.LEADER_EPOCH).largest
     for kind in KINDS.values()
     if kind.has_leader_epochs
 )
-_LARGEST_LONG: Final = (1 << 63) - 1
-"""Largest time: Kafka stores times in a long."""
+LARGEST_TIME: Final = field_of(TimeIndex.type_key, "timestamp").largest
+"""Largest time in ms."""
 
 _BOUNDS: Final = {
     "base_offset": (0, LARGEST_OFFSET),
     "segment_bytes": (1, LARGEST_SEGMENT),
-    "segment_ms": (1, _LARGEST_LONG),
+    "segment_ms": (1, LARGEST_TIME),
     "index_interval_bytes": (0, LARGEST_SEGMENT),
     "segment_index_bytes": (_LEAST_INDEX, LARGEST_SEGMENT),
-    "leader_epoch": (0, _LARGEST_EPOCH),
+    "leader_epoch": (0, LARGEST_EPOCH),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -241,3 +242,22 @@ def test_names() -> None:
         (batch,) = segment.batches()
     assert (batch.base_offset, batch.next_offset) == (100, 100 + len(message(b"x")))
     assert "magic 1 (0.7)" in repr(batch)
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_convert_counts_reserved_bits(tmp_path: Path, magic: int) -> None:
+    """Bits of the attributes that Kafka 0.7 does not read have no place in any later format."""
+    inside = compressed(message(b"b", 8), message(b"c"), message(b"d", 252))
+    wrapped = bytearray(inside)
+    wrapped[5] |= 16  # the checksum of 0.7 does not cover the attributes
+    path = partition(tmp_path, message(b"a", 4) + message(b"-"), bytes(wrapped))
+    options: list[dict[str, Any]] = [{}, {"compression": "gzip"}, {"batch_bytes": 1 << 10}]
+    for number, more in enumerate(options):
+        out = tmp_path / f"out{number}"
+        report = ks.convert(path, out, magic=magic, offsets="renumber", **more)
+        assert report.clean, report.partitions
+        lost = {name: count.records for name, count in report.losses.fields.items()}
+        assert lost["record.attributes.reserved"] == 3
+        assert "header.attributes.reserved" in lost
+        values = [r.value for r in ks.Partition(out).records()]
+        assert values == [b"a", b"-", b"b", b"c", b"d"]

@@ -97,6 +97,12 @@ def test_formats_changed_in_place(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_convert_keeps_a_field_before_the_message(tmp_path: Path) -> None:
+    installed(tmp_path, changes.entry_field)
+    done = run(tmp_path, "convert_entry.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_renamed_field_shows_at_import(tmp_path: Path) -> None:
     """One place maps names; it is named where the specification no longer has one of them."""
     installed(tmp_path, changes.renamed_fields)

@@ -21,7 +21,12 @@ LAYERS = (
         "kafkaspec.provider",
         "kafkaspec.specification",
     ),
-    ("kafkaspec._generated", "kafkaspec.layout.framing", "kafkaspec.layout.kinds"),
+    (
+        "kafkaspec._generated",
+        "kafkaspec.layout.framing",
+        "kafkaspec.layout.kinds",
+        "kafkaspec.layout.sequences",
+    ),
     ("kafkaspec.compression",),
     ("kafkaspec.codecs",),
     ("kafkaspec.io",),

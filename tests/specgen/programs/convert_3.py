@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import kafkaspec as ks
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.conversion.choices import Choices
@@ -160,6 +162,42 @@ def verified_says_no_to_any_field_that_changed(root: Path) -> None:
                 assert name in other.examples[0], (name, other.examples)
 
 
+def empty_batches_keep_their_header(root: Path) -> None:
+    """Compaction leaves batches without records for the state of their producers."""
+    state: dict[str, Any] = {"producer_id": 5, "producer_epoch": 1, "base_sequence": 3}
+    place: dict[str, Any] = {"base_offset": 4, "last_offset": 7}
+    path = partition(root)
+    empty = ks.encode([], magic=3, header=OWN, **place, **state)
+    (path / f"{0:020d}.log").write_bytes(batch(0) + empty + batch(8, 5))
+    choices: tuple[dict[str, Any], ...] = (
+        {}, {"magic": 3}, {"compression": "gzip"}, {"batch_bytes": 1 << 20}, {"leader_epoch": 2},
+        {"offsets": "shift", "base_offset": 0}, {"magic": 2},
+    )  # fmt: skip
+    for codec in CODECS:
+        for number, plan in enumerate(choices):
+            out = root / f"{codec}-{number}-0"
+            report = ks.convert(path, out, codec=codec, **plan)
+            assert report.clean, (codec, plan, report.partitions)
+            (made,) = (item for item in ks.Partition(out).batches() if not item.num_records)
+            assert (made.base_offset, made.last_offset) == (4, 7), (codec, plan)
+            assert {name: getattr(made, name) for name in state} == state, (codec, plan)
+            if made.magic == 3:
+                head = made.message
+                assert (head.topic_id, head.color) == (TOPIC_ID, 777), (codec, plan)
+            else:
+                assert report.losses.fields["header.color"].batches == 3, report.losses
+        without: tuple[dict[str, Any], ...] = ({"magic": 1}, {"offsets": "renumber"})
+        for number, plan in enumerate(without):
+            report = ks.convert(path, root / f"{codec}-without-{number}", codec=codec, **plan)
+            assert report.losses[Loss.EMPTY_BATCHES].batches == 1, (codec, plan)
+        older = root / f"{codec}-2" / "t-0"
+        older.mkdir(parents=True)
+        (older / f"{0:020d}.log").write_bytes(ks.encode([], magic=2, **place, **state))
+        with pytest.raises(ks.KafkaSpecError, match="topic_id") as refused:
+            ks.convert(older, root / f"{codec}-refused", magic=3, codec=codec)
+        assert refused.value.reason == "unencodable"
+
+
 def the_writer_and_indexes(root: Path) -> None:
     for codec in CODECS:
         where = root / f"{codec}-0"
@@ -184,6 +222,7 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
     what_magic_2_has_no_place_for_is_counted_by_name,
     what_messages_have_no_place_for_is_counted_by_name,
     verified_says_no_to_any_field_that_changed,
+    empty_batches_keep_their_header,
     the_writer_and_indexes,
 )
 

@@ -12,7 +12,7 @@ from kafkaspec.files.names import SegmentName
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 
 
-class FilesBeside:
+class SegmentFiles:
     """The indexes and the producer snapshot of a segment, as far as they exist.
 
     Attributes:
