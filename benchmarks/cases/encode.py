@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from array import array
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -22,6 +23,7 @@ from benchmarks.peers import (
     rows_of,
 )
 from benchmarks.timing import Candidate, measure
+from kafkaspec._generated.python.model.recordbatch import Entry, RecordBatch
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.model import Record
 
@@ -77,7 +79,7 @@ def run(settings: Settings) -> Outcome:
         count = SMALL_BATCH // per_record
         records = list(islice(records_of(shape, random.Random(3)), count))
         batch = header_of(records)
-        kind = codec.kind_of(batch)
+        kind = codec.core.kind_of(batch)
         header = kind.header(batch)
         inputs = inputs_of(codec, records)
 
@@ -90,8 +92,10 @@ def run(settings: Settings) -> Outcome:
             made: bytes = module.encode(number, header, count, inputs, True)
             return made
 
-        def objects(batch: object = batch, records: list[Record] = records) -> bytes:
-            return codec.encode_records(batch, records, whole=True)
+        def objects(batch: RecordBatch = batch, records: list[Record] = records) -> bytes:
+            message = replace(batch, records=codec.encode_records(batch, records))
+            entry = Entry(base_offset=batch.base_offset, message=message)
+            return codec.serialize("recordbatch.entry", entry)
 
         rows = rows_of(records)
 

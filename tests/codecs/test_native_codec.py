@@ -115,7 +115,9 @@ def test_header_keys_that_are_no_text_keep_their_bytes() -> None:
 @given(st.lists(st.binary(max_size=40) | st.text(max_size=40).map(str.encode), max_size=4))
 def test_whether_keys_are_ascii(keys: list[bytes]) -> None:
     headers = tuple((key.decode("utf-8", "surrogateescape"), b"\xff") for key in keys)
-    entry = CODEC.encode_records(_batch(), [Record(100, 0, b"\xff", b"\xff", headers)], whole=True)
+    payload = CODEC.encode_records(_batch(), [Record(100, 0, b"\xff", b"\xff", headers)])
+    framed = Entry(base_offset=100, message=_batch(records=payload))
+    entry = REFERENCE.serialize("recordbatch.entry", framed)
     for data in (entry, entry + bytes(32)):  # with and without room after the last key
         for layout in Layout:
             item = [0, 0, len(entry), -1, 0, 0, 1, native.VERIFY]
@@ -202,10 +204,6 @@ def test_batches_are_those_of_the_python_codec(
         parameters=(batch,),
     )
     assert CODEC.encode_records(batch, records) == payload
-    entry = Entry(base_offset=100, message=replace(batch, records=payload))
-    assert CODEC.encode_records(batch, records, whole=True) == REFERENCE.serialize(
-        "recordbatch.entry", entry
-    )
     assert CODEC.decode_records(batch, payload) == records
 
 
@@ -245,31 +243,39 @@ def test_messages_are_those_of_the_python_codec(
 
 
 @pytest.mark.parametrize(
-    ("batch", "record", "whole"),
+    ("batch", "record"),
     [
-        (_batch(), Record(100 + 2**31, 0, None, None), False),
-        (_batch(), Record(100 - 2**31 - 1, 0, None, None), False),
-        (_batch(), Record(100, 0, "text", None), False),  # type: ignore[arg-type]
-        (_batch(), Record(100, 0, 5, None), False),  # type: ignore[arg-type]
-        (_batch(), Record(2**63, 0, None, None), False),
-        (_batch(), Record(100, 0, None, None, (("\ud800", b""),)), False),
-        (_batch(), Record(100, 0, None, None, ((None, b""),)), False),  # type: ignore[arg-type]
-        (_batch(), (100, 0, None), False),
-        (_batch(partition_leader_epoch=2**31), Record(100, 0, None, None), True),
-        (_batch(producer_epoch=-(2**15) - 1), Record(100, 0, None, None), True),
-        (_batch(num_records=-1), Record(100, 0, None, None), True),
-        (
-            _batch(attributes=BatchAttributes(compression=8)),
-            Record(100, 0, None, None),
-            True,
-        ),
-        (LegacyMessage(offset=0, magic=2), Record(1, 1, None, None), False),
+        (_batch(), Record(100 + 2**31, 0, None, None)),
+        (_batch(), Record(100 - 2**31 - 1, 0, None, None)),
+        (_batch(), Record(100, 0, "text", None)),  # type: ignore[arg-type]
+        (_batch(), Record(100, 0, 5, None)),  # type: ignore[arg-type]
+        (_batch(), Record(2**63, 0, None, None)),
+        (_batch(), Record(100, 0, None, None, (("\ud800", b""),))),
+        (_batch(), Record(100, 0, None, None, ((None, b""),))),  # type: ignore[arg-type]
+        (_batch(), (100, 0, None)),
+        (LegacyMessage(offset=0, magic=2), Record(1, 1, None, None)),
+        (LegacyMessage(offset=0, magic=1), Record(1, 1, "text", None)),  # type: ignore[arg-type]
     ],
 )
-def test_what_does_not_fit(batch: Any, record: Any, whole: bool) -> None:
+def test_what_does_not_fit(batch: Any, record: Any) -> None:
     with pytest.raises(KafkaSpecError) as caught:
-        CODEC.encode_records(batch, [record], whole=whole)
+        CODEC.encode_records(batch, [record])
     assert caught.value.reason is Reason.UNENCODABLE
+
+
+def test_a_header_that_does_not_fit() -> None:
+    columns = {"offset": array("q", [100]), "timestamp": array("q", [1_000])}
+    whole = CODEC.encode_columns(_batch(), 1, columns, whole=True)
+    payload = CODEC.encode_records(_batch(), [Record(100, 1_000, None, None)])
+    entry = Entry(base_offset=100, message=_batch(records=payload))
+    assert whole == REFERENCE.serialize("recordbatch.entry", entry)
+    for bad in (
+        _batch(partition_leader_epoch=2**31),
+        _batch(producer_epoch=-(2**15) - 1),
+        _batch(num_records=-1),
+        _batch(attributes=BatchAttributes(compression=8)),
+    ):
+        assert CODEC.encode_columns(bad, 1, columns, whole=True) is None
 
 
 def test_columns_that_lie_are_refused() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkaspec._generated.python.model.recordbatch import BatchAttributes, RecordBatch
+from kafkaspec._generated.python.model.recordbatch import BatchAttributes, Entry, RecordBatch
 from kafkaspec.codecs.base import Codec
 from kafkaspec.codecs.native.scan import End, scan
 from kafkaspec.codecs.python import PythonCodec
@@ -74,7 +74,7 @@ def _batch(**changes: Any) -> RecordBatch:
 
 
 def _entry(batch: RecordBatch) -> bytes:
-    return CODEC.encode_records(batch, [], whole=True)
+    return REFERENCE.serialize("recordbatch.entry", Entry(base_offset=0, message=batch))
 
 
 def check(batch: RecordBatch, payload: bytes) -> bool:

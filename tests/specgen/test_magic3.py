@@ -307,7 +307,9 @@ def test_native_columns_of_the_new_fields(draft: Draft) -> None:
     found = columns.result()
     numbers = [memoryview(found[name].values).cast("q")[0] for name in names[:4]]  # type: ignore[union-attr]
     assert numbers == [7, 1_002, 1_500, 70_000]
-    header = codec.parse("recordbatch.entry", ENTRY)[0].message
-    written = codec.encode_records(header, codec.decode_records(header, RECORDS), whole=True)
+    entry = codec.parse("recordbatch.entry", ENTRY)[0]
+    header = entry.message
+    header.records = codec.encode_records(header, codec.decode_records(header, RECORDS))
+    written = codec.serialize("recordbatch.entry", entry)
     read = codec.decode_records(codec.parse("recordbatch.entry", written)[0].message, RECORDS)
     assert read == codec.decode_records(header, RECORDS)

@@ -308,21 +308,21 @@ static int room_for(const shape *s, inputs *x)
     return 0;
 }
 
-/* encode_objects(kind, header, records, plan, text, wrap) -> bytes, None if a value does not fit. */
+/* encode_objects(kind, header, records, plan, text) -> bytes, None if a value does not fit. */
 PyObject *glue_encode_objects(PyObject *module, PyObject *args)
 {
     PyObject *header, *records, *plan;
-    int kind, wrap;
+    int kind;
     (void)module;
     unsigned long long text;
-    if (!PyArg_ParseTuple(args, "iOO!O!Kp", &kind, &header, &PyList_Type, &records, &PyTuple_Type,
-                          &plan, &text, &wrap))
+    if (!PyArg_ParseTuple(args, "iOO!O!K", &kind, &header, &PyList_Type, &records, &PyTuple_Type,
+                          &plan, &text))
         return NULL;
     int64_t members[64];
     shape s = {0};
     s.text = text;
     if (kind < 0 || kind >= ks_kinds_count || ks_kinds[kind].members > 64 || ks_lists_count > 64 ||
-        ks_bytes_count > 64 || PyTuple_Size(plan) > MOST_FIELDS || (wrap && !ks_kinds[kind].finish))
+        ks_bytes_count > 64 || PyTuple_Size(plan) > MOST_FIELDS)
         return PyErr_Format(PyExc_ValueError, "there is no such kind of entry");
     if (glue_integers(header, members, ks_kinds[kind].members) < 0)
         return NULL;
@@ -342,7 +342,7 @@ PyObject *glue_encode_objects(PyObject *module, PyObject *args)
             PyErr_SetString(PyExc_ValueError, "too many records");
         else if (room_for(&s, &x) == 0 && gather(records, &s, &x, keep) == 0) {
             x.estimate += 48 * s.rows + 12 * s.items;
-            result = encoded(&ks_kinds[kind], members, &x, 0, s.rows, wrap);
+            result = encoded(&ks_kinds[kind], members, &x, 0, s.rows, 0);
         }
     }
     Py_XDECREF(keep);
