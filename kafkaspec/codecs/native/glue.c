@@ -209,6 +209,13 @@ static int prepare(PyObject *module)
         {"COMPRESSED", KS_S_COMPRESSED}, {"UNTIMED", KS_S_UNTIMED}, {"ENDED", KS_S_ENDED},
         {"OTHERWISE", KS_S_OTHERWISE}, {"MARKERS", KS_S_MARKERS},
     };
+    int most = ks_bytes_count > ks_lists_count ? ks_bytes_count : ks_lists_count;
+    for (int i = 0; i < ks_kinds_count; i++)
+        most = ks_kinds[i].members > most ? ks_kinds[i].members : most;
+    if (ks_integers_count > GLUE_INTEGERS || most > GLUE_MOST) {
+        PyErr_SetString(PyExc_ImportError, "the specification has more fields than the core holds");
+        return -1;
+    }
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0)
             return -1;

@@ -36,6 +36,20 @@ enum {
     KS_S_MARKERS = 32    /* there are control records */
 };
 
+/* Most columns of each sort, and members of a header; the module refuses a core that has more. */
+enum { GLUE_INTEGERS = 256, GLUE_MOST = 64 };
+
+/* The columns that the core fills. */
+typedef struct {
+    ks_out out;
+    int64_t *integers[GLUE_INTEGERS];
+    ks_bytes_out bytes[GLUE_MOST];
+    ks_list_out lists[GLUE_MOST];
+} glue_columns;
+
+/* No column is wanted yet. */
+void glue_columns_open(glue_columns *c, int layout);
+
 /* Whether an entry is a batch, by what a scan says of its kind; the caller may have made that up. */
 static inline int glue_is_batch(int64_t kind)
 {
@@ -50,6 +64,22 @@ static inline int glue_has(int64_t set, int64_t magic)
 
 /* Integers of a tuple; -1 with an exception set. */
 int glue_integers(PyObject *tuple, int64_t *out, Py_ssize_t count);
+/* The same for numbers of columns of a scan with room for `capacity` entries, `count` of them used. */
+int glue_roles(PyObject *tuple, int64_t *out, Py_ssize_t roles, int64_t count, int64_t capacity);
+/* A kind of entry and the members of a header of it; NULL with an exception set. */
+const ks_kind *glue_kind(int number, PyObject *header, int64_t members[GLUE_MOST]);
+
+/* What a record is made of: for each of its items a number of ks_columns. */
+enum { MOST_FIELDS = 16 };
+typedef struct {
+    int fields;
+    int column[MOST_FIELDS];
+} glue_plan;
+
+/* The plan of a tuple; -1 with an exception set. */
+int glue_plan_of(PyObject *tuple, glue_plan *plan);
+/* The byte columns in a list of records; their number. */
+int glue_parts(const ks_column *list, int parts[MOST_FIELDS]);
 
 PyObject *glue_decode(PyObject *module, PyObject *args);
 PyObject *glue_payload_objects(PyObject *module, PyObject *args);

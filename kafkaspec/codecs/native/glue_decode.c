@@ -12,34 +12,6 @@
  *   column 1 if it cannot be null and has a byte beyond ASCII.
  * capacities: rows, then items of each list.
  */
-typedef struct {
-    ks_out out;
-    int64_t **integers;
-    ks_bytes_out *bytes;
-    ks_list_out *lists;
-} columns;
-
-static void columns_close(columns *c)
-{
-    PyMem_Free(c->integers);
-    PyMem_Free(c->bytes);
-    PyMem_Free(c->lists);
-}
-
-static int columns_open(columns *c)
-{
-    c->integers = PyMem_Calloc((size_t)ks_integers_count + 1, sizeof *c->integers);
-    c->bytes = PyMem_Calloc((size_t)ks_bytes_count + 1, sizeof *c->bytes);
-    c->lists = PyMem_Calloc((size_t)ks_lists_count + 1, sizeof *c->lists);
-    c->out.integers = c->integers;
-    c->out.bytes = c->bytes;
-    c->out.lists = c->lists;
-    if (c->integers && c->bytes && c->lists)
-        return 0;
-    PyErr_NoMemory();
-    return -1;
-}
-
 static int pin_bytes(glue_pins *pins, PyObject *item, int layout, int64_t capacity,
                      ks_bytes_out *column)
 {
@@ -68,7 +40,7 @@ static int pin_bytes(glue_pins *pins, PyObject *item, int layout, int64_t capaci
     return 0;
 }
 
-static int pin_column(glue_pins *pins, const ks_column *meta, PyObject *item, columns *c)
+static int pin_column(glue_pins *pins, const ks_column *meta, PyObject *item, glue_columns *c)
 {
     if (item == Py_None)
         return 0;
@@ -90,10 +62,10 @@ static int pin_column(glue_pins *pins, const ks_column *meta, PyObject *item, co
     return pin_bytes(pins, item, c->out.layout, rows, &c->bytes[meta->index]);
 }
 
-static int pin_columns(glue_pins *pins, PyObject *outputs, PyObject *capacities, columns *c)
+static int pin_columns(glue_pins *pins, PyObject *outputs, PyObject *capacities, glue_columns *c)
 {
-    int64_t limits[1 + 64];
-    if (ks_lists_count > 64 || glue_integers(capacities, limits, 1 + ks_lists_count) < 0)
+    int64_t limits[1 + GLUE_MOST];
+    if (glue_integers(capacities, limits, 1 + ks_lists_count) < 0)
         return -1;
     for (int i = 0; i <= ks_lists_count; i++)
         if (limits[i] < 0 || limits[i] >= INT32_MAX) {
@@ -115,7 +87,7 @@ static int pin_columns(glue_pins *pins, PyObject *outputs, PyObject *capacities,
     return 0;
 }
 
-static int load_state(const int64_t *state, columns *c)
+static int load_state(const int64_t *state, glue_columns *c)
 {
     int bad = state[0] < 0 || state[0] > c->out.capacity;
     c->out.rows = *state++;
@@ -136,7 +108,7 @@ static int load_state(const int64_t *state, columns *c)
     return bad ? -1 : 0;
 }
 
-static void store_state(int64_t *state, const columns *c)
+static void store_state(int64_t *state, const glue_columns *c)
 {
     *state++ = c->out.rows;
     for (int i = 0; i < ks_bytes_count; i++) {
@@ -150,7 +122,7 @@ static void store_state(int64_t *state, const columns *c)
 }
 
 /* Offsets begin with 0: their first element belongs to no row. */
-static void first_offsets(columns *c)
+static void first_offsets(glue_columns *c)
 {
     for (int i = 0; i < ks_lists_count; i++)
         if (c->lists[i].wanted && c->out.rows == 0)
@@ -187,14 +159,14 @@ PyObject *glue_decode(PyObject *module, PyObject *args)
     if (PyTuple_Size(sources) > 4 || layout < KS_VIEW || layout > KS_SPAN)
         return PyErr_Format(PyExc_ValueError, "four buffers at most, and a layout of 0 to 2");
     glue_pins pins;
-    columns c = {0};
+    glue_columns c;
     PyObject *result = NULL;
     if (glue_pins_open(&pins, 6 + 3 * ks_columns_count) < 0)
         return NULL;
-    c.out.layout = layout;
+    glue_columns_open(&c, layout);
     int64_t size = 0, failed = -1, position = 0;
     int64_t fields = 1 + 3 * ks_bytes_count + ks_lists_count;
-    if (columns_open(&c) < 0 || pin_sources(&pins, sources, layout, buffers) < 0 ||
+    if (pin_sources(&pins, sources, layout, buffers) < 0 ||
         pin_columns(&pins, outputs, capacities, &c) < 0)
         goto done;
     const int64_t *list = glue_pin(&pins, batches, 0, &size);
@@ -215,7 +187,6 @@ PyObject *glue_decode(PyObject *module, PyObject *args)
     store_state(kept, &c);
     result = Py_BuildValue("iLL", status, (long long)failed, (long long)position);
 done:
-    columns_close(&c);
     glue_pins_close(&pins);
     return result;
 }

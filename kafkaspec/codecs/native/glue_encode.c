@@ -3,43 +3,26 @@
 
 #include <string.h>
 
-enum { MOST_FIELDS = 16 };
-
 typedef struct {
     ks_in in;
-    const int64_t **integers;
-    ks_bytes_in *bytes;
-    ks_list_in *lists;
+    const int64_t *integers[GLUE_INTEGERS];
+    ks_bytes_in bytes[GLUE_MOST];
+    ks_list_in lists[GLUE_MOST];
     void *block;
     int64_t estimate; /* bytes that the output needs, more or less */
 } inputs;
 
-static int inputs_open(inputs *x)
+static void inputs_open(inputs *x)
 {
     memset(x, 0, sizeof *x);
-    x->integers = PyMem_Calloc((size_t)ks_integers_count + 1, sizeof *x->integers);
-    x->bytes = PyMem_Calloc((size_t)ks_bytes_count + 1, sizeof *x->bytes);
-    x->lists = PyMem_Calloc((size_t)ks_lists_count + 1, sizeof *x->lists);
     x->in.integers = x->integers;
     x->in.bytes = x->bytes;
     x->in.lists = x->lists;
-    if (x->integers && x->bytes && x->lists)
-        return 0;
-    PyErr_NoMemory();
-    return -1;
-}
-
-static void inputs_close(inputs *x)
-{
-    PyMem_Free(x->integers);
-    PyMem_Free(x->bytes);
-    PyMem_Free(x->lists);
-    PyMem_Free(x->block);
 }
 
 /* Runs the encoder into a bytes object of the right size; `wrap` puts a header in front. */
-static PyObject *encoded(const ks_kind *kind, const int64_t *header, const inputs *x, int64_t first,
-                         int64_t rows, int wrap)
+static PyObject *encoded(const ks_kind *kind, const int64_t *header, const inputs *x, int64_t rows,
+                         int wrap)
 {
     int64_t before = wrap ? kind->header_size : 0;
     int64_t capacity = before + x->estimate + 64;
@@ -51,7 +34,7 @@ static PyObject *encoded(const ks_kind *kind, const int64_t *header, const input
         int64_t used = 0;
         int status;
         Py_BEGIN_ALLOW_THREADS
-        status = kind->encode(header, &x->in, first, rows, out + before, capacity - before, &used);
+        status = kind->encode(header, &x->in, 0, rows, out + before, capacity - before, &used);
         if (status == KS_OK && wrap)
             status = kind->finish(header, out, used);
         Py_END_ALLOW_THREADS
@@ -121,24 +104,25 @@ PyObject *glue_encode(PyObject *module, PyObject *args)
 {
     PyObject *header, *given;
     long long rows;
-    int kind, wrap;
+    int number, wrap;
     (void)module;
-    if (!PyArg_ParseTuple(args, "iOLO!p", &kind, &header, &rows, &PyTuple_Type, &given, &wrap))
+    if (!PyArg_ParseTuple(args, "iOLO!p", &number, &header, &rows, &PyTuple_Type, &given, &wrap))
         return NULL;
-    int64_t members[64], items[64] = {0};
-    if (kind < 0 || kind >= ks_kinds_count || ks_kinds[kind].members > 64 || ks_lists_count > 64 ||
-        (wrap && !ks_kinds[kind].finish))
-        return PyErr_Format(PyExc_ValueError, "there is no such kind of entry");
+    int64_t members[GLUE_MOST], items[GLUE_MOST] = {0};
+    const ks_kind *kind = glue_kind(number, header, members);
+    if (!kind)
+        return NULL;
+    if (wrap && !kind->finish)
+        return PyErr_Format(PyExc_ValueError, "the core writes no header of this kind");
     if (rows < 0 || rows >= INT32_MAX || PyTuple_Size(given) != ks_columns_count)
         return PyErr_Format(PyExc_ValueError, "the columns do not fit");
-    if (glue_integers(header, members, ks_kinds[kind].members) < 0)
-        return NULL;
     glue_pins pins;
     inputs x;
     PyObject *result = NULL;
     if (glue_pins_open(&pins, 3 * ks_columns_count) < 0)
         return NULL;
-    int status = inputs_open(&x);
+    int status = 0;
+    inputs_open(&x);
     for (int pass = 0; status == 0 && pass < 2; pass++)
         for (int i = 0; status == 0 && i < ks_columns_count; i++)
             if ((ks_columns[i].kind == KS_LIST) == !pass)
@@ -148,9 +132,8 @@ PyObject *glue_encode(PyObject *module, PyObject *args)
         x.estimate += 48 * rows;
         for (int i = 0; i < ks_lists_count; i++)
             x.estimate += 12 * items[i];
-        result = encoded(&ks_kinds[kind], members, &x, 0, rows, wrap);
+        result = encoded(kind, members, &x, rows, wrap);
     }
-    inputs_close(&x);
     glue_pins_close(&pins);
     return result;
 }
@@ -194,8 +177,7 @@ static int span_of(PyObject *value, int text_wanted, int64_t *span, PyObject *ke
 }
 
 typedef struct {
-    int fields;
-    int plan[MOST_FIELDS];
+    glue_plan plan;
     uint64_t text; /* a bit for each byte column that is text */
     int64_t rows;
     int64_t items;
@@ -205,12 +187,12 @@ static int items_total(PyObject *records, shape *s)
 {
     for (int64_t row = 0; row < s->rows; row++) {
         PyObject *record = PyList_GetItem(records, (Py_ssize_t)row);
-        if (!record || !PyTuple_Check(record) || PyTuple_Size(record) != s->fields) {
+        if (!record || !PyTuple_Check(record) || PyTuple_Size(record) != s->plan.fields) {
             PyErr_SetString(PyExc_TypeError, "what is to be encoded must be records");
             return -1;
         }
-        for (int i = 0; i < s->fields; i++)
-            if (ks_columns[s->plan[i]].kind == KS_LIST) {
+        for (int i = 0; i < s->plan.fields; i++)
+            if (ks_columns[s->plan.column[i]].kind == KS_LIST) {
                 PyObject *list = PyTuple_GetItem(record, i);
                 if (!PyTuple_Check(list)) {
                     PyErr_SetString(PyExc_TypeError, "lists of a record must be tuples");
@@ -225,19 +207,18 @@ static int items_total(PyObject *records, shape *s)
 static int gather_list(PyObject *list, const ks_column *meta, const shape *s, int64_t *used,
                        inputs *x, PyObject *keep)
 {
+    int parts[MOST_FIELDS];
+    const int count = glue_parts(meta, parts);
     for (Py_ssize_t k = 0; k < PyTuple_Size(list); k++, (*used)++) {
         PyObject *item = PyTuple_GetItem(list, k);
-        int part = 0;
-        for (int i = 0; i < ks_columns_count; i++) {
-            if (ks_columns[i].list != meta->index || ks_columns[i].kind == KS_INTEGER)
-                continue;
-            if (!PyTuple_Check(item) || part >= PyTuple_Size(item)) {
-                PyErr_SetString(PyExc_TypeError, "items of a list must be tuples");
-                return -1;
-            }
-            int index = ks_columns[i].index;
+        if (!PyTuple_Check(item) || PyTuple_Size(item) < count) {
+            PyErr_SetString(PyExc_TypeError, "items of a list must be tuples");
+            return -1;
+        }
+        for (int part = 0; part < count; part++) {
+            int index = ks_columns[parts[part]].index;
             int64_t *span = (int64_t *)x->bytes[index].spans + 2 * *used;
-            if (span_of(PyTuple_GetItem(item, part++), s->text >> index & 1, span, keep,
+            if (span_of(PyTuple_GetItem(item, part), s->text >> index & 1, span, keep,
                         &x->estimate) < 0)
                 return -1;
         }
@@ -247,11 +228,11 @@ static int gather_list(PyObject *list, const ks_column *meta, const shape *s, in
 
 static int gather(PyObject *records, const shape *s, inputs *x, PyObject *keep)
 {
-    int64_t used[64] = {0};
+    int64_t used[GLUE_MOST] = {0};
     for (int64_t row = 0; row < s->rows; row++) {
         PyObject *record = PyList_GetItem(records, (Py_ssize_t)row);
-        for (int i = 0; i < s->fields; i++) {
-            const ks_column *c = &ks_columns[s->plan[i]];
+        for (int i = 0; i < s->plan.fields; i++) {
+            const ks_column *c = &ks_columns[s->plan.column[i]];
             PyObject *value = PyTuple_GetItem(record, i);
             if (c->kind == KS_INTEGER) {
                 int64_t number = PyLong_AsLongLong(value);
@@ -276,12 +257,12 @@ static int gather(PyObject *records, const shape *s, inputs *x, PyObject *keep)
 /* Columns in one block of memory, as the plan wants them. */
 static int room_for(const shape *s, inputs *x)
 {
-    size_t words = 0;
+    int parts[MOST_FIELDS];
     for (int pass = 0; pass < 2; pass++) {
         int64_t *next = x->block;
-        words = 0;
-        for (int i = 0; i < s->fields; i++) {
-            const ks_column *c = &ks_columns[s->plan[i]];
+        size_t words = 0;
+        for (int i = 0; i < s->plan.fields; i++) {
+            const ks_column *c = &ks_columns[s->plan.column[i]];
             if (c->kind == KS_INTEGER) {
                 x->integers[c->index] = next + words;
                 words += (size_t)s->rows;
@@ -290,11 +271,10 @@ static int room_for(const shape *s, inputs *x)
                 if (pass)
                     *(int32_t *)(next + words) = 0;
                 words += (size_t)s->rows / 2 + 1;
-                for (int k = 0; k < ks_columns_count; k++)
-                    if (ks_columns[k].list == c->index && ks_columns[k].kind != KS_INTEGER) {
-                        x->bytes[ks_columns[k].index].spans = next + words;
-                        words += 2 * (size_t)s->items;
-                    }
+                for (int k = glue_parts(c, parts); k > 0; k--) {
+                    x->bytes[ks_columns[parts[k - 1]].index].spans = next + words;
+                    words += 2 * (size_t)s->items;
+                }
             } else {
                 x->bytes[c->index].spans = next + words;
                 words += 2 * (size_t)s->rows;
@@ -312,40 +292,31 @@ static int room_for(const shape *s, inputs *x)
 PyObject *glue_encode_objects(PyObject *module, PyObject *args)
 {
     PyObject *header, *records, *plan;
-    int kind;
+    int number;
     (void)module;
     unsigned long long text;
-    if (!PyArg_ParseTuple(args, "iOO!O!K", &kind, &header, &PyList_Type, &records, &PyTuple_Type,
+    if (!PyArg_ParseTuple(args, "iOO!O!K", &number, &header, &PyList_Type, &records, &PyTuple_Type,
                           &plan, &text))
         return NULL;
-    int64_t members[64];
+    int64_t members[GLUE_MOST];
     shape s = {0};
     s.text = text;
-    if (kind < 0 || kind >= ks_kinds_count || ks_kinds[kind].members > 64 || ks_lists_count > 64 ||
-        ks_bytes_count > 64 || PyTuple_Size(plan) > MOST_FIELDS)
-        return PyErr_Format(PyExc_ValueError, "there is no such kind of entry");
-    if (glue_integers(header, members, ks_kinds[kind].members) < 0)
+    const ks_kind *kind = glue_kind(number, header, members);
+    if (!kind || glue_plan_of(plan, &s.plan) < 0)
         return NULL;
-    s.fields = (int)PyTuple_Size(plan);
-    for (int i = 0; i < s.fields; i++) {
-        long number = PyLong_AsLong(PyTuple_GetItem(plan, i));
-        if (number < 0 || number >= ks_columns_count || ks_columns[number].list >= 0)
-            return PyErr_Format(PyExc_ValueError, "the plan names no column of records");
-        s.plan[i] = (int)number;
-    }
     s.rows = PyList_Size(records);
     inputs x;
     PyObject *result = NULL, *keep = PyList_New(0);
-    int status = inputs_open(&x);
-    if (keep && status == 0 && items_total(records, &s) == 0) {
+    inputs_open(&x);
+    if (keep && items_total(records, &s) == 0) {
         if (s.rows >= INT32_MAX || s.items >= INT32_MAX)
             PyErr_SetString(PyExc_ValueError, "too many records");
         else if (room_for(&s, &x) == 0 && gather(records, &s, &x, keep) == 0) {
             x.estimate += 48 * s.rows + 12 * s.items;
-            result = encoded(&ks_kinds[kind], members, &x, 0, s.rows, 0);
+            result = encoded(kind, members, &x, s.rows, 0);
         }
     }
     Py_XDECREF(keep);
-    inputs_close(&x);
+    PyMem_Free(x.block);
     return result;
 }

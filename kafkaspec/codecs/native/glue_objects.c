@@ -59,27 +59,26 @@ static inline void put_item(const maker *m, PyObject *tuple, Py_ssize_t i, PyObj
         PyTuple_SetItem(tuple, i, item);
 }
 
-static int wanted(maker *m, int column)
+static void want(maker *m, const ks_column *c)
 {
-    const ks_column *meta = &ks_columns[column];
-    if (meta->kind == KS_INTEGER)
-        m->integers[meta->index] = (int64_t *)1;
-    else if (meta->kind == KS_LIST) {
-        m->lists[meta->index].wanted = 1;
-        for (int i = 0; i < ks_columns_count; i++)
-            if (ks_columns[i].list == meta->index && ks_columns[i].kind != KS_INTEGER)
-                m->bytes[ks_columns[i].index].wanted = 1;
-    } else
-        m->bytes[meta->index].wanted = 1;
-    return 0;
+    int parts[MOST_FIELDS];
+    if (c->kind == KS_INTEGER) {
+        m->c.integers[c->index] = (int64_t *)1;
+    } else if (c->kind == KS_LIST) {
+        m->c.lists[c->index].wanted = 1;
+        for (int k = glue_parts(c, parts); k > 0; k--)
+            want(m, &ks_columns[parts[k - 1]]);
+    } else {
+        m->c.bytes[c->index].wanted = 1;
+    }
 }
 
 int maker_open(maker *m, PyObject *type, PyObject *plan, unsigned long long text)
 {
-    memset(m, 0, sizeof *m);
-    if (!PyType_Check(type) || !PyTuple_Check(plan) || PyTuple_Size(plan) > MOST_FIELDS ||
-        ks_bytes_count > 64 || !PyType_IsSubtype((PyTypeObject *)type, &PyTuple_Type)) {
-        PyErr_SetString(PyExc_TypeError, "a subtype of tuple and a plan for it are needed");
+    memset((char *)m + sizeof m->c, 0, sizeof *m - sizeof m->c);
+    glue_columns_open(&m->c, KS_SPAN);
+    if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, &PyTuple_Type)) {
+        PyErr_SetString(PyExc_TypeError, "a subtype of tuple is needed");
         return -1;
     }
     m->type = (PyTypeObject *)type;
@@ -87,29 +86,10 @@ int maker_open(maker *m, PyObject *type, PyObject *plan, unsigned long long text
     m->items = items_at(m->type);
     m->bare = m->items && is_bare(m->type);
     m->text = text;
-    m->fields = (int)PyTuple_Size(plan);
-    m->integers = PyMem_Calloc((size_t)ks_integers_count + 1, sizeof *m->integers);
-    m->bytes = PyMem_Calloc((size_t)ks_bytes_count + 1, sizeof *m->bytes);
-    m->lists = PyMem_Calloc((size_t)ks_lists_count + 1, sizeof *m->lists);
-    m->nothing = PyTuple_New(0);
-    m->out.layout = KS_SPAN;
-    m->out.integers = m->integers;
-    m->out.bytes = m->bytes;
-    m->out.lists = m->lists;
-    if (!m->integers || !m->bytes || !m->lists || !m->nothing) {
-        PyErr_NoMemory();
+    if (glue_plan_of(plan, &m->plan) < 0 || !(m->nothing = PyTuple_New(0)))
         return -1;
-    }
-    for (int i = 0; i < m->fields; i++) {
-        long number = PyLong_AsLong(PyTuple_GetItem(plan, i));
-        if (number < 0 || number >= ks_columns_count || ks_columns[number].list >= 0) {
-            if (!PyErr_Occurred())
-                PyErr_SetString(PyExc_ValueError, "the plan names no column of records");
-            return -1;
-        }
-        m->plan[i] = (int)number;
-        wanted(m, m->plan[i]);
-    }
+    for (int i = 0; i < m->plan.fields; i++)
+        want(m, &ks_columns[m->plan.column[i]]);
     return 0;
 }
 
@@ -121,15 +101,12 @@ void maker_close(maker *m)
         Py_XDECREF(m->number_object[i]);
     Py_XDECREF(m->nothing);
     PyMem_Free(m->blocks);
-    PyMem_Free(m->integers);
-    PyMem_Free(m->bytes);
-    PyMem_Free(m->lists);
 }
 
 /* Memory for `rows` records with `items` items in each list, in one block. */
 int maker_room(maker *m, int64_t rows, int64_t items)
 {
-    int64_t have = ks_lists_count ? m->lists[0].capacity : 0;
+    int64_t have = ks_lists_count ? m->c.lists[0].capacity : 0;
     if (m->blocks && rows <= m->row_capacity && (items <= have || !ks_lists_count))
         return 0;
     rows = rows > m->row_capacity ? rows : m->row_capacity;
@@ -142,20 +119,20 @@ int maker_room(maker *m, int64_t rows, int64_t items)
             const ks_column *c = &ks_columns[i];
             int64_t count = c->list < 0 ? rows : items;
             int64_t need = 0;
-            if (c->kind == KS_INTEGER && m->integers[c->index])
+            if (c->kind == KS_INTEGER && m->c.integers[c->index])
                 need = count;
-            else if (c->kind == KS_LIST && m->lists[c->index].wanted)
+            else if (c->kind == KS_LIST && m->c.lists[c->index].wanted)
                 need = rows / 2 + 1;
             else if ((c->kind == KS_BYTES || c->kind == KS_NULLABLE_BYTES) &&
-                     m->bytes[c->index].wanted)
+                     m->c.bytes[c->index].wanted)
                 need = 2 * count;
             if (pass && need) {
                 if (c->kind == KS_INTEGER)
-                    m->integers[c->index] = next + words;
+                    m->c.integers[c->index] = next + words;
                 else if (c->kind == KS_LIST)
-                    m->lists[c->index].offsets = (int32_t *)(next + words);
+                    m->c.lists[c->index].offsets = (int32_t *)(next + words);
                 else
-                    m->bytes[c->index].spans = next + words;
+                    m->c.bytes[c->index].spans = next + words;
             }
             words += (size_t)need;
         }
@@ -169,9 +146,9 @@ int maker_room(maker *m, int64_t rows, int64_t items)
         }
     }
     m->row_capacity = rows;
-    m->out.capacity = rows;
+    m->c.out.capacity = rows;
     for (int i = 0; i < ks_lists_count; i++)
-        m->lists[i].capacity = items;
+        m->c.lists[i].capacity = items;
     return 0;
 }
 
@@ -200,7 +177,7 @@ static PyObject *text_of(maker *m, const uint8_t *bytes, int64_t size)
 
 static PyObject *bytes_of(maker *m, const ks_column *c, const uint8_t *base, int64_t row)
 {
-    const int64_t *span = m->bytes[c->index].spans + 2 * row;
+    const int64_t *span = m->c.bytes[c->index].spans + 2 * row;
     if (span[1] < 0) {
         Py_INCREF(Py_None);
         return Py_None;
@@ -213,16 +190,14 @@ static PyObject *bytes_of(maker *m, const ks_column *c, const uint8_t *base, int
 /* The items of a list as tuples; one and the same empty tuple for none. */
 static PyObject *items_of(maker *m, const ks_column *list, const uint8_t *base, int64_t row)
 {
-    const int32_t *offsets = m->lists[list->index].offsets;
+    const int32_t *offsets = m->c.lists[list->index].offsets;
     int64_t first = offsets[row], last = offsets[row + 1];
     if (first == last) {
         Py_INCREF(m->nothing);
         return m->nothing;
     }
-    int parts[MOST_FIELDS], count = 0;
-    for (int i = 0; i < ks_columns_count && count < MOST_FIELDS; i++)
-        if (ks_columns[i].list == list->index && ks_columns[i].kind != KS_INTEGER)
-            parts[count++] = i;
+    int parts[MOST_FIELDS];
+    const int count = glue_parts(list, parts);
     PyObject *items = PyTuple_New((Py_ssize_t)(last - first));
     for (int64_t i = first; items && i < last; i++) {
         PyObject *item = PyTuple_New(count);
@@ -262,8 +237,8 @@ static PyObject *number_of(maker *m, int field, int64_t number)
 static PyObject *new_record(const maker *m)
 {
     if (m->bare)
-        return (PyObject *)PyObject_GC_NewVar(PyVarObject, m->type, m->fields);
-    return m->allocate(m->type, m->fields);
+        return (PyObject *)PyObject_GC_NewVar(PyVarObject, m->type, m->plan.fields);
+    return m->allocate(m->type, m->plan.fields);
 }
 
 /* One record. What is in it is immutable and refers to no container that could refer back, so the
@@ -272,15 +247,15 @@ PyObject *record_of(maker *m, const uint8_t *base, int64_t row)
 {
     PyObject *values[MOST_FIELDS], *record = NULL;
     int made = 0;
-    for (; made < m->fields; made++) {
-        const ks_column *c = &ks_columns[m->plan[made]];
-        values[made] = c->kind == KS_INTEGER ? number_of(m, made, m->integers[c->index][row])
+    for (; made < m->plan.fields; made++) {
+        const ks_column *c = &ks_columns[m->plan.column[made]];
+        values[made] = c->kind == KS_INTEGER ? number_of(m, made, m->c.integers[c->index][row])
                        : c->kind == KS_LIST  ? items_of(m, c, base, row)
                                              : bytes_of(m, c, base, row);
         if (!values[made])
             break;
     }
-    if (made == m->fields)
+    if (made == m->plan.fields)
         record = new_record(m);
     if (!record) {
         while (made > 0)
@@ -296,7 +271,7 @@ PyObject *record_of(maker *m, const uint8_t *base, int64_t row)
 
 static int append_records(maker *m, PyObject *list, const uint8_t *base)
 {
-    for (int64_t row = 0; row < m->out.rows; row++) {
+    for (int64_t row = 0; row < m->c.out.rows; row++) {
         PyObject *record = record_of(m, base, row);
         if (!record)
             return -1;
@@ -310,17 +285,17 @@ static int append_records(maker *m, PyObject *list, const uint8_t *base)
 
 void maker_reset(maker *m)
 {
-    m->out.rows = 0;
+    m->c.out.rows = 0;
     for (int i = 0; i < ks_lists_count; i++) {
-        m->lists[i].used = 0;
-        if (m->lists[i].wanted)
-            m->lists[i].offsets[0] = 0;
+        m->c.lists[i].used = 0;
+        if (m->c.lists[i].wanted)
+            m->c.lists[i].offsets[0] = 0;
     }
 }
 
 int64_t maker_more_items(const maker *m)
 {
-    int64_t have = ks_lists_count ? m->lists[0].capacity : 0;
+    int64_t have = ks_lists_count ? m->c.lists[0].capacity : 0;
     return have > INT32_MAX / 4 ? -1 : 4 * have + 64;
 }
 
@@ -329,15 +304,16 @@ PyObject *glue_payload_objects(PyObject *module, PyObject *args)
     PyObject *header, *buffer, *type, *plan;
     long long rows;
     unsigned long long text;
-    int kind;
+    int number;
     (void)module;
-    if (!PyArg_ParseTuple(args, "iOLOOOK", &kind, &header, &rows, &buffer, &type, &plan, &text))
+    if (!PyArg_ParseTuple(args, "iOLOOOK", &number, &header, &rows, &buffer, &type, &plan, &text))
         return NULL;
-    int64_t members[64];
-    if (kind < 0 || kind >= ks_kinds_count || !ks_kinds[kind].decode || ks_kinds[kind].members > 64)
+    int64_t members[GLUE_MOST];
+    const ks_kind *kind = glue_kind(number, header, members);
+    if (!kind)
+        return NULL;
+    if (!kind->decode)
         return PyErr_Format(PyExc_ValueError, "there is no such batch");
-    if (glue_integers(header, members, ks_kinds[kind].members) < 0)
-        return NULL;
     glue_pins pins;
     maker m;
     PyObject *list = NULL;
@@ -355,7 +331,7 @@ PyObject *glue_payload_objects(PyObject *module, PyObject *args)
         goto done;
     for (;;) {
         maker_reset(&m);
-        status = ks_kinds[kind].decode(members, &payload, &m.out, &position);
+        status = kind->decode(members, &payload, &m.c.out, &position);
         if (status != KS_GROW || room < rows || maker_more_items(&m) < 0)
             break;
         if (maker_room(&m, room, maker_more_items(&m)) < 0)

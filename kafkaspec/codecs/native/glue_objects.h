@@ -4,7 +4,7 @@
 
 #include "glue.h"
 
-enum { MOST_FIELDS = 16, CACHED_NAMES = 64, CACHED_SIZE = 56 };
+enum { CACHED_NAMES = 64, CACHED_SIZE = 56 };
 
 /* Text that occurs again and again, such as the keys of headers, is made once. */
 typedef struct {
@@ -14,16 +14,12 @@ typedef struct {
 } name;
 
 typedef struct {
-    ks_out out;
-    int64_t **integers;
-    ks_bytes_out *bytes;
-    ks_list_out *lists;
+    glue_columns c;
     int64_t row_capacity;
     void *blocks;
     PyTypeObject *type;
     allocfunc allocate;
-    int fields;
-    int plan[MOST_FIELDS];
+    glue_plan plan;
     uint64_t text;
     PyObject *nothing;
     int bare;         /* whether a record is the memory of a tuple and nothing more */

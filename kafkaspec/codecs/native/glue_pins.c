@@ -1,5 +1,7 @@
-/* Buffers and integers of Python, as C reads them. */
+/* Buffers, integers and plans of Python, as C reads them. */
 #include "glue.h"
+
+#include <string.h>
 
 int glue_pins_open(glue_pins *pins, int capacity)
 {
@@ -59,4 +61,64 @@ int glue_integers(PyObject *tuple, int64_t *out, Py_ssize_t count)
             return -1;
     }
     return 0;
+}
+
+int glue_roles(PyObject *tuple, int64_t *out, Py_ssize_t roles, int64_t count, int64_t capacity)
+{
+    if (glue_integers(tuple, out, roles) < 0)
+        return -1;
+    int bad = count < 0 || count > capacity || capacity > PY_SSIZE_T_MAX / 1024;
+    for (Py_ssize_t k = 0; k < roles; k++)
+        bad |= out[k] < 0 || out[k] >= ks_scan_count;
+    if (bad)
+        PyErr_SetString(PyExc_ValueError, "no such table");
+    return bad ? -1 : 0;
+}
+
+const ks_kind *glue_kind(int number, PyObject *header, int64_t members[GLUE_MOST])
+{
+    if (number < 0 || number >= ks_kinds_count) {
+        PyErr_SetString(PyExc_ValueError, "there is no such kind of entry");
+        return NULL;
+    }
+    const ks_kind *kind = &ks_kinds[number];
+    return glue_integers(header, members, kind->members) < 0 ? NULL : kind;
+}
+
+int glue_plan_of(PyObject *tuple, glue_plan *plan)
+{
+    int64_t numbers[MOST_FIELDS];
+    const Py_ssize_t fields = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : 0;
+    int bad = fields > MOST_FIELDS;
+    if (!bad && glue_integers(tuple, numbers, fields) < 0)
+        return -1;
+    plan->fields = (int)fields;
+    for (int i = 0; !bad && i < fields; i++) {
+        bad = numbers[i] < 0 || numbers[i] >= ks_columns_count || ks_columns[numbers[i]].list >= 0;
+        plan->column[i] = (int)numbers[i];
+    }
+    if (bad)
+        PyErr_SetString(PyExc_ValueError, "the plan names no column of records");
+    return bad ? -1 : 0;
+}
+
+int glue_parts(const ks_column *list, int parts[MOST_FIELDS])
+{
+    int count = 0;
+    for (int i = 0; i < ks_columns_count && count < MOST_FIELDS; i++)
+        if (ks_columns[i].list == list->index && ks_columns[i].kind != KS_INTEGER)
+            parts[count++] = i;
+    return count;
+}
+
+void glue_columns_open(glue_columns *c, int layout)
+{
+    memset(&c->out, 0, sizeof c->out);
+    memset(c->integers, 0, (size_t)ks_integers_count * sizeof *c->integers);
+    memset(c->bytes, 0, (size_t)ks_bytes_count * sizeof *c->bytes);
+    memset(c->lists, 0, (size_t)ks_lists_count * sizeof *c->lists);
+    c->out.layout = layout;
+    c->out.integers = c->integers;
+    c->out.bytes = c->bytes;
+    c->out.lists = c->lists;
 }

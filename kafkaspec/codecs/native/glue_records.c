@@ -53,13 +53,8 @@ static PyObject *records_new(PyTypeObject *type, PyObject *args, PyObject *keywo
                           &flags, &record, &plan, &text, &check))
         return NULL;
     int64_t role[ROLES];
-    if (glue_integers(roles, role, ROLES) < 0)
+    if (glue_roles(roles, role, ROLES, count, capacity) < 0)
         return NULL;
-    int bad = count < 0 || count > capacity || capacity > PY_SSIZE_T_MAX / 1024;
-    for (int k = 0; k < ROLES; k++)
-        bad |= role[k] < 0 || role[k] >= ks_scan_count;
-    if (bad)
-        return PyErr_Format(PyExc_ValueError, "no such table");
     records *self = (records *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self)
         return NULL;
@@ -140,7 +135,7 @@ static int advance(records *self)
         return -1;
     for (;;) {
         maker_reset(m);
-        int status = ks_decode(&bytes, 1, batch, 0, 1, &m->out, &failed, &where);
+        int status = ks_decode(&bytes, 1, batch, 0, 1, &m->c.out, &failed, &where);
         if (status == KS_OK)
             break;
         if (status != KS_GROW || maker_more_items(m) < 0) {
@@ -160,7 +155,7 @@ static int advance(records *self)
 static PyObject *records_next(PyObject *object)
 {
     records *self = (records *)object;
-    while (self->row >= self->m.out.rows)
+    while (self->row >= self->m.c.out.rows)
         if (advance(self) <= 0) {
             self->count = 0; /* what has ended has ended */
             return NULL;

@@ -109,11 +109,10 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
  *
  * values, capacity, count: a table as scan fills it, looked at from entry `first` on. roles: which
  * of its columns mean what. rules: the magics without timestamps, and which entries are wanted.
- * batches: room for the descriptions of
- * all that are looked at. What is compressed has -1 - codec for its payload, and where that lies in
- * the input; who decompresses it puts the place of the records there. A wrapper, of which only the
- * last offset is known and not how many records it has, counts as one and has -1 - its number in
- * the table for its rows.
+ * batches: room for the descriptions of all that are looked at. What is compressed has -1 - codec
+ * for its payload, and where that lies in the input; who decompresses it puts the place of the
+ * records there. A wrapper, of which only the last offset is known and not how many records it has,
+ * counts as one and has -1 - its number in the table for its rows.
  */
 PyObject *glue_select(PyObject *module, PyObject *args)
 {
@@ -124,13 +123,9 @@ PyObject *glue_select(PyObject *module, PyObject *args)
                           &batches))
         return NULL;
     int64_t role[ROLES], rule[RULES];
-    if (glue_integers(roles, role, ROLES) < 0 || glue_integers(rules, rule, RULES) < 0)
+    if (glue_roles(roles, role, ROLES, count, capacity) < 0 || glue_integers(rules, rule, RULES) < 0)
         return NULL;
-    int bad = first < 0 || first > count || count > capacity ||
-              capacity > PY_SSIZE_T_MAX / 1024;
-    for (int k = 0; k < ROLES; k++)
-        bad |= role[k] < 0 || role[k] >= ks_scan_count;
-    if (bad)
+    if (first < 0 || first > count)
         return PyErr_Format(PyExc_ValueError, "no such table");
     glue_pins pins;
     if (glue_pins_open(&pins, 2) < 0)

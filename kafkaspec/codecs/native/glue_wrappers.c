@@ -46,11 +46,9 @@ PyObject *glue_survey(PyObject *module, PyObject *args)
     long long untimed;
     int64_t role[ROLES];
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOL", &buffer, &roles, &untimed) || glue_integers(roles, role, ROLES) < 0)
+    if (!PyArg_ParseTuple(args, "OOL", &buffer, &roles, &untimed) ||
+        glue_roles(roles, role, ROLES, 0, AT_ONCE) < 0)
         return NULL;
-    for (int k = 0; k < ROLES; k++)
-        if (role[k] < 0 || role[k] >= ks_scan_count)
-            return PyErr_Format(PyExc_ValueError, "no such column");
     glue_pins pins;
     if (glue_pins_open(&pins, 1) < 0)
         return NULL;
