@@ -10,6 +10,7 @@ from construct import (  # type: ignore[import-untyped]
     Array,
     Bytes,
     Default,
+    GreedyBytes,
     Int16sb,
     Int16ub,
     Int32sb,
@@ -22,7 +23,6 @@ from construct import (  # type: ignore[import-untyped]
 from kafkaspec.codecs.references.construct.runtime import (
     Count,
     Named,
-    RemainingBytes,
     Structure,
     Valid,
     remaining_,
@@ -39,7 +39,7 @@ control_record_key = Structure(
     # Type of the record. Readers skip types that they do not know.
     "type" / Named(Int16sb, ControlRecordType),
     # Bytes after it are ignored.
-    "unused" / Default(RemainingBytes, b""),
+    "unused" / Default(GreedyBytes, b""),
 )
 """Type of a control record, in the key of the record."""
 
@@ -50,7 +50,7 @@ end_transaction_marker = Structure(
     # Epoch of the transaction coordinator that wrote the marker.
     "coordinator_epoch" / Int32sb,
     # Bytes after it are ignored.
-    "unused" / Default(RemainingBytes, b""),
+    "unused" / Default(GreedyBytes, b""),
 )
 """Value of ABORT and COMMIT."""
 
@@ -86,7 +86,7 @@ leader_change_message = Structure(
     "granting_voters" / Array(this.num_granting_voters - 1, voter),
     "tagged_fields" / flexible.tagged_fields,
     # Bytes after it are ignored.
-    "unused" / Default(RemainingBytes, b""),
+    "unused" / Default(GreedyBytes, b""),
 )
 """Value of LEADER_CHANGE, the first record of a KRaft leader. Version 0:
 no broker has written another.
@@ -100,7 +100,7 @@ snapshot_header_record = Structure(
     "last_contained_log_timestamp" / Int64sb,
     "tagged_fields" / flexible.tagged_fields,
     # Bytes after it are ignored.
-    "unused" / Default(RemainingBytes, b""),
+    "unused" / Default(GreedyBytes, b""),
 )
 """Value of SNAPSHOT_HEADER, the first record of a KRaft snapshot."""
 
@@ -110,7 +110,7 @@ snapshot_footer_record = Structure(
     "version" / Default(Int16sb, 0),
     "tagged_fields" / flexible.tagged_fields,
     # Bytes after it are ignored.
-    "unused" / Default(RemainingBytes, b""),
+    "unused" / Default(GreedyBytes, b""),
 )
 """Value of SNAPSHOT_FOOTER, the last record of a KRaft snapshot."""
 
@@ -122,7 +122,7 @@ kraft_version_record = Structure(
     "kraft_version" / Int16sb,
     "tagged_fields" / flexible.tagged_fields,
     # Bytes after it are ignored.
-    "unused" / Default(RemainingBytes, b""),
+    "unused" / Default(GreedyBytes, b""),
 )
 """Value of KRAFT_VERSION, which turns on a feature level. Since 3.8."""
 
@@ -181,14 +181,14 @@ voters_record = Structure(
     "voters" / Array(this.num_voters - 1, registered_voter),
     "tagged_fields" / flexible.tagged_fields,
     # Bytes after it are ignored.
-    "unused" / Default(RemainingBytes, b""),
+    "unused" / Default(GreedyBytes, b""),
 )
 """Value of KRAFT_VOTERS, the set of voters. Since 3.8."""
 
 unknown_control_record = Structure(
     "control_record.unknown_control_record",
     # The value as it stands.
-    "data" / RemainingBytes,
+    "data" / GreedyBytes,
 )
 """Value of a type that is not described here."""
 

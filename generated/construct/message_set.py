@@ -12,6 +12,7 @@ from construct import (  # type: ignore[import-untyped]
     Const,
     Default,
     Error,
+    GreedyBytes,
     Int8sb,
     Int32sb,
     Int32ub,
@@ -25,7 +26,6 @@ from kafkaspec.codecs.references.construct.runtime import (
     Crc32,
     Length,
     Named,
-    RemainingBytes,
     Sized,
     Structure,
     ToEnd,
@@ -42,7 +42,7 @@ message_v0 = Structure(
     # CRC-32 (IEEE) of the payload alone.
     "crc" / Rebuild(Int32ub, Crc32("payload", ...)),
     # Data of a producer. There are no keys and no nulls.
-    "payload" / Default(RemainingBytes, b""),
+    "payload" / Default(GreedyBytes, b""),
 )
 """A message without attributes. Kafka 0.7 reads this format and writes only
 the other one, since it has compression.
@@ -70,7 +70,7 @@ message_v1 = Structure(
     "crc" / Rebuild(Int32ub, Crc32("payload", ...)),
     # Data of a producer or, for a compressed set, the messages in it. There are no keys and no
     # nulls.
-    "payload" / Default(RemainingBytes, b""),
+    "payload" / Default(GreedyBytes, b""),
 )
 """A message with attributes, or a compressed set of messages."""
 

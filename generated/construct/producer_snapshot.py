@@ -10,6 +10,7 @@ from construct import (  # type: ignore[import-untyped]
     Array,
     Const,
     Default,
+    GreedyBytes,
     Int16sb,
     Int32sb,
     Int32ub,
@@ -22,7 +23,6 @@ from kafkaspec.codecs.references.construct.runtime import (
     Count,
     Crc32c,
     Instance,
-    RemainingBytes,
     Structure,
     Valid,
     either_,
@@ -67,7 +67,7 @@ producer_snapshot = Structure(
     / Rebuild(Valid(Int32sb, (value_ >= 0) & (value_ <= (remaining_ // 46))), Count("entries")),
     "entries" / Array(this.num_entries, producer_entry),
     # Bytes after the entries, which the CRC covers; otherwise ignored.
-    "unused" / Default(RemainingBytes, b""),
+    "unused" / Default(GreedyBytes, b""),
 )
 """What the broker knows of idempotent and transactional producers just before
 the offset in the file name. Only the last batch of each producer survives a

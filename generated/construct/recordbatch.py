@@ -14,6 +14,7 @@ from construct import (  # type: ignore[import-untyped]
     Const,
     Default,
     Error,
+    GreedyBytes,
     IfThenElse,
     Int8sb,
     Int16sb,
@@ -38,7 +39,6 @@ from kafkaspec.codecs.references.construct.runtime import (
     Length,
     Named,
     NullableBytes,
-    RemainingBytes,
     Sized,
     Structure,
     ToEnd,
@@ -89,7 +89,7 @@ legacy_message = Structure(
     # wrapper whose value is null.
     "value" / nullable_bytes_s4,
     # Bytes after the value, empty unless someone forged them.
-    "unused" / Default(RemainingBytes, b""),
+    "unused" / Default(GreedyBytes, b""),
     parameters=("offset",),
 )
 """A message of magic 0 or 1. Key and value need not fill the message: what
@@ -151,7 +151,7 @@ record_batch = Structure(
     # does not look at `records` at all.
     "num_records" / Valid(Int32sb, value_ >= 0),
     # A `record_set`, compressed as `attributes` say.
-    "records" / RemainingBytes,
+    "records" / GreedyBytes,
     # Last offset as first written; the next batch begins after it.
     "last_offset" / Instance(int64_(this._.base_offset + this.last_offset_delta)),
     # Sequence number of the last record, with wrap-around; -1 for none.

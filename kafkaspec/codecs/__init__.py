@@ -73,13 +73,10 @@ def get_codec(name: str | None = None) -> Codec:
     if name not in _CODECS:
         raise ValueError(f"no codec {name!r}; there are {', '.join(_CODECS)}")
     module, class_name, package = _CODECS[name]
-    if name == "native" and not _is_there(name):
-        raise ValueError(
-            "the codec native was not built: install kafkaspec where there is a C compiler"
-        )
-    if package is not None and not _is_there(name):
-        raise ValueError(
-            f"the codec {name} needs the package {package}: pip install 'kafkaspec[{name}]'"
-        )
+    if not _is_there(name):
+        remedy = f"needs the package {package}: pip install 'kafkaspec[{name}]'"
+        if name == "native":
+            remedy = "was not built: install kafkaspec where there is a C compiler"
+        raise ValueError(f"the codec {name} {remedy}")
     codec: Codec = getattr(import_module(module), class_name)()
     return codec

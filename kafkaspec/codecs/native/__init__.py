@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from kafkaspec.codecs.native.codec import NativeCodec
-from kafkaspec.codecs.native.core import Core, is_built, load_core
+from kafkaspec.codecs.native.core import Core, load_core
 
-__all__ = ["Core", "NativeCodec", "is_built", "load_core"]
+__all__ = ["Core", "NativeCodec", "load_core"]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
@@ -178,15 +177,6 @@ class Core:
         return [child for child in self.columns.values() if child.list == column.index]
 
 
-def _module_name(package: str) -> str:
-    return "kafkaspec._native" if package == DEFAULT_PACKAGE else f"{package}._native"
-
-
-def is_built(package: str = DEFAULT_PACKAGE) -> bool:
-    """Return whether the extension for that generated code is there."""
-    return find_spec(_module_name(package)) is not None
-
-
 @cache
 def load_core(package: str = DEFAULT_PACKAGE) -> Core:
     """Return the extension for that generated code.
@@ -195,7 +185,8 @@ def load_core(package: str = DEFAULT_PACKAGE) -> Core:
         ImportError: it was not built; the installation found no C compiler.
         StaleExtensionError: it was not built from the code that is here.
     """
-    module = import_module(_module_name(package))
+    name = "kafkaspec._native" if package == DEFAULT_PACKAGE else f"{package}._native"
+    module = import_module(name)
     _refuse_stale(module, package)
     return Core(module)
 

@@ -42,7 +42,7 @@ _CONSTRUCT = (
 )  # fmt: skip
 _RUNTIME = (
     "Absent", "Ahead", "BitFields", "Boolean", "Count", "Crc32", "Crc32c", "Guard", "Instance",
-    "Length", "Named", "NullableBytes", "RemainingBytes", "Sized", "Structure", "ToEnd",
+    "Length", "Named", "NullableBytes", "Sized", "Structure", "ToEnd",
     "UnsignedVarInt32", "Valid", "VarInt32", "VarInt64", "With", "at_end_", "either_", "int64_",
     "bit_group", "position_", "remaining_", "size_", "value_",
 )  # fmt: skip
@@ -255,7 +255,7 @@ class ConstructModule:
                 text = "Boolean" if field.is_bool else f"BitsInteger({width})"
             case BytesType(size):
                 if size is None:
-                    return "RemainingBytes"
+                    return "GreedyBytes"
                 return f"Bytes({Deferred(self.model, type_).text(size)})"
             case TypeReference():
                 return self._sized(type_, field.type, self._reference(type_, field.type))

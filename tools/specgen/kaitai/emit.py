@@ -47,33 +47,7 @@ _POM = f"""\
 
 
 class CompilerMissing(Exception):  # noqa: N818 - it is a state of the machine, not of the data
-    """The official compiler cannot be run here; the message says what to install."""
-
-
-class JavaMissing(CompilerMissing):
-    """There is no Java."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "there is no Java in JAVA_HOME or on the PATH: install a Java runtime, 11 or later"
-        )
-
-
-class MavenMissing(CompilerMissing):
-    """There is no Maven, and the compiler is not in the cache yet."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "mvn is not on the PATH and the Kaitai Struct compiler is not in the cache: "
-            "install Apache Maven, 3.6 or later"
-        )
-
-
-class DownloadFailed(CompilerMissing):
-    """Maven could not fetch the compiler."""
-
-    def __init__(self, output: str) -> None:
-        super().__init__(f"Maven cannot fetch the Kaitai Struct compiler:\n{output.strip()}")
+    """The official compiler cannot be run or fetched here; the message says what to install."""
 
 
 def emit(model: Model, spec_directory: Path) -> list[Output]:
@@ -120,11 +94,13 @@ def compile_specs(spec_directory: Path, into: Path, options: Sequence[str] = PYT
 
 
 def java_command() -> str:
-    """Return the ``java`` of ``$JAVA_HOME``, else of the ``PATH``. Raises ``JavaMissing``."""
+    """Return the ``java`` of ``$JAVA_HOME``, else of the ``PATH``. Raises ``CompilerMissing``."""
     home = os.environ.get("JAVA_HOME")
     java = (home and shutil.which("java", path=str(Path(home) / "bin"))) or shutil.which("java")
     if java is None:
-        raise JavaMissing
+        raise CompilerMissing(
+            "there is no Java in JAVA_HOME or on the PATH: install a Java runtime, 11 or later"
+        )
     return java
 
 
@@ -156,7 +132,10 @@ def compiler_jars() -> list[Path]:
 def _fetch(home: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
-        raise MavenMissing
+        raise CompilerMissing(
+            "mvn is not on the PATH and the Kaitai Struct compiler is not in the cache: "
+            "install Apache Maven, 3.6 or later"
+        )
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=home.parent) as directory:
         pom = Path(directory) / "pom.xml"
         pom.write_text(_POM, encoding="utf-8")
@@ -169,7 +148,8 @@ def _fetch(home: Path) -> None:
             check=False,
         )
         if result.returncode != 0 or not list(jars.glob(f"{_ARTIFACT}-*.jar")):
-            raise DownloadFailed(result.stdout + result.stderr)
+            said = (result.stdout + result.stderr).strip()
+            raise CompilerMissing(f"Maven cannot fetch the Kaitai Struct compiler:\n{said}")
         try:
             # Rename at the end, so that no run ever leaves only some of the files.
             jars.rename(home)

@@ -41,12 +41,8 @@ class ConstructCodec(ReferenceCodec):
         whole = isinstance(buffer, bytes) and end - start == len(buffer)
         # Python does not copy the bytes here either.
         stream = BytesIO(buffer) if whole else Window(memoryview(buffer)[start:end])
-        found = self._definition(type_key).parse_stream(
-            stream,
-            _io=stream,
-            _cut=lambda begin, stop: buffer[start + begin : start + stop],
-            **self._arguments(type_key, parameters),
-        )
+        arguments = self._arguments(type_key, parameters)
+        found = self._definition(type_key).parse_stream(stream, _io=stream, **arguments)
         return self._trees.model(type_key, found), start + stream.tell()
 
     def build(self, type_key: str, value: Any, parameters: Sequence[Any], raw: bool) -> bytes:

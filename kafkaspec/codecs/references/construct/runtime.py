@@ -170,20 +170,6 @@ class NullableBytes(construct.Prefixed):  # type: ignore[misc]
         return obj
 
 
-class _Rest(type(construct.GreedyBytes)):  # type: ignore[misc]
-    """``GreedyBytes``, for the codec as a slice of the buffer that was handed in."""
-
-    def _parse(self, stream: Any, context: Any, path: str) -> Any:
-        cut = context._params.get("_cut")
-        if cut is None:
-            return super()._parse(stream, context, path)
-        return cut(stream.tell(), stream.seek(0, io.SEEK_END))
-
-
-RemainingBytes = _Rest()
-"""All bytes up to the end of the structure."""
-
-
 # What holds others.
 
 
