@@ -8,7 +8,8 @@ a mapped file would be copied), ``crc32c`` (40 ms to import) and ``zlib`` (a ten
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from fastcrc import crc32 as _crc32
 
@@ -34,3 +35,7 @@ def crc32c(data: Buffer) -> int:
     Record batches of magic 2 and producer snapshots carry it. Kafka: ``Crc32C``, KIP-98.
     """
     return _castagnoli(data)
+
+
+CHECKSUMS: Final[dict[str, Callable[[Any], int]]] = {"crc32": crc32, "crc32c": crc32c}
+"""The functions by the names that the specification has for them."""

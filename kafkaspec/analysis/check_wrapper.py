@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafkaspec._generated.python.model.recordbatch import LegacyMessage
 from kafkaspec.analysis.findings import Area, Finding, Place
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.layout.framing import FRAMING, message_size
@@ -14,8 +13,8 @@ from kafkaspec.log.legacy import has_relative_offsets
 
 def check_slack(batch: Batch, file: str) -> Iterator[Finding]:
     """Report bytes of an entry after its value. The checksum covers them."""
-    if isinstance(batch.message, LegacyMessage) and len(batch.message.unused):
-        left = len(batch.message.unused)
+    left = batch.ignored_bytes
+    if left:
         place = Place(file, Area.BATCH, batch.end - left, batch.last_offset)
         yield place.warning(R.TRAILING_BYTES, f"{left} bytes after the value are ignored")
 

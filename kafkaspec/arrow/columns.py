@@ -137,7 +137,7 @@ class Arrays:
             return pc.equal(values, 1)
         if name == "batch_position" and columns.start:
             values = pc.add(values, columns.start)
-        return values if values.type == kind else values.cast(kind, safe=False)
+        return values if values.type == kind else values.cast(kind)
 
     def _timestamps(self, columns: Columns) -> pa.Array:
         kind, _ = SIMPLE["timestamp"]

@@ -11,14 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
-from kafkaspec.arrow.schema import TIMESTAMP_TYPES
 from kafkaspec.codecs import Codec
 from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind
 from kafkaspec.layout import names as fields
 from kafkaspec.layout.kinds import new_message, require_kind
-from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE
+from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NO_TIMESTAMP_TYPE, NONE
 from kafkaspec.log.encoding import batch_entry, encode
 from kafkaspec.model import Record
 
@@ -27,6 +26,9 @@ COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", "timestamp_t
 CreateTime."""
 
 _HEADERS: Final = pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))
+
+_TIMESTAMP_TYPES: Final = (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE)
+"""Values of the column ``timestamp_type`` that can be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,11 +237,11 @@ def _appended(types: pa.Array | None) -> pa.Array | None:
     if types is None:
         return None
     names = types.cast(pa.string())
-    known = pa.array(TIMESTAMP_TYPES)
+    known = pa.array(_TIMESTAMP_TYPES)
     unknown = pc.filter(names, pc.invert(pc.is_in(names, known, skip_nulls=False)))
     if len(unknown):
         raise ValueError(
-            f"column timestamp_type has {unknown[0]}; there are {', '.join(TIMESTAMP_TYPES)}"
+            f"column timestamp_type has {unknown[0]}; there are {', '.join(_TIMESTAMP_TYPES)}"
         )
     appended = pc.equal(names, LOG_APPEND_TIME)
     return appended if pc.any(appended).as_py() else None

@@ -17,8 +17,10 @@ from kafkaspec.arrow.schema import (
     TIMESTAMP_TYPES,
     UNTIMED,
     Place,
+    integer_type,
 )
 from kafkaspec.codecs import HeaderTable
+from kafkaspec.layout import names
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.segment import Segment
@@ -31,18 +33,18 @@ SCHEMA: Final = pa.schema(
         pa.field("size", pa.int64(), nullable=False),
         pa.field("base_offset", pa.int64()),
         pa.field("last_offset", pa.int64(), nullable=False),
-        pa.field("num_records", pa.int32()),
-        pa.field("magic", pa.int8(), nullable=False),
+        pa.field("num_records", integer_type(names.NUM_RECORDS)),
+        pa.field("magic", SIMPLE["magic"][0], nullable=False),
         pa.field("compression", _TEXT, nullable=False),
         pa.field("timestamp_type", _TEXT, nullable=False),
         pa.field("base_timestamp", TIMESTAMP),
         pa.field("max_timestamp", TIMESTAMP),
         pa.field("delete_horizon", TIMESTAMP),
-        pa.field("leader_epoch", pa.int32(), nullable=False),
+        pa.field("leader_epoch", SIMPLE["leader_epoch"][0], nullable=False),
         pa.field("producer_id", pa.int64(), nullable=False),
-        pa.field("producer_epoch", pa.int16(), nullable=False),
-        pa.field("base_sequence", pa.int32(), nullable=False),
-        pa.field("last_sequence", pa.int32(), nullable=False),
+        pa.field("producer_epoch", SIMPLE["producer_epoch"][0], nullable=False),
+        pa.field("base_sequence", SIMPLE["sequence"][0], nullable=False),
+        pa.field("last_sequence", SIMPLE["sequence"][0], nullable=False),
         pa.field("transactional", pa.bool_(), nullable=False),
         pa.field("control", pa.bool_(), nullable=False),
         pa.field("crc", pa.uint32(), nullable=False),
@@ -155,7 +157,7 @@ def _typed(field: pa.Field, values: pa.Array) -> pa.Array:
         return arrays.codes(values, COMPRESSIONS)
     if field.type == pa.bool_():
         return values if values.type == field.type else pc.equal(values, 1)
-    return values.cast(field.type, safe=False)
+    return values.cast(field.type)
 
 
 def _from_scan(table: HeaderTable, base: int) -> pa.RecordBatch:

@@ -9,15 +9,16 @@ from typing import Final
 import pyarrow as pa
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
-from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.columns.reader import Wanted
-from kafkaspec.layout.kinds import KINDS
-from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
+from kafkaspec.layout import Kind, names
+from kafkaspec.layout.kinds import KINDS, header_fields, value_names
+from kafkaspec.log.batch import NO_TIMESTAMP_TYPE
+from kafkaspec.log.batch import TIMESTAMP_TYPES as STORED_TIMESTAMP_TYPES
 from kafkaspec.log.columnar import CHUNK_BYTES, HeaderKeys, Layout
 from kafkaspec.log.segment import Segment
 
-TIMESTAMP_TYPES: Final = (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE)
-"""Timestamp types: the first two by the attribute bit of a batch, the third for magic 0."""
+TIMESTAMP_TYPES: Final = (*STORED_TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE)
+"""Timestamp types: by what is stored in a batch, the last one for magic 0."""
 
 UNTIMED: Final = pa.array(
     [kind.magic for kind in KINDS.values() if not kind.has_timestamps], pa.int64()
@@ -29,10 +30,7 @@ MESSAGES: Final = pa.array(
 )
 """Magics whose entries are single messages or wrappers."""
 
-COMPRESSIONS: Final = tuple(
-    CompressionType(i).name.lower() if i in list(CompressionType) else f"unknown({i})"
-    for i in range(8)
-)
+COMPRESSIONS: Final = value_names(names.COMPRESSION)
 """Names of compression types, by stored id."""
 
 CONTROL_TYPES: Final = (*(kind.name for kind in ControlRecordType), "UNKNOWN")
@@ -43,18 +41,27 @@ PLACE_COLUMNS: Final = ("topic", "partition")
 _TEXT: Final = pa.dictionary(pa.int8(), pa.string())
 TIMESTAMP: Final = pa.timestamp("ms", tz="UTC")
 
+
+def integer_type(name: str) -> pa.DataType:
+    """Return a type with room for a number of headers, whatever their kind, and for -1."""
+    fields = header_fields(name)
+    bits = max(f.largest.bit_length() + 1 if f.kind is Kind.INTEGER else 64 for f in fields)
+    kinds = (pa.int8(), pa.int16(), pa.int32())
+    return next((kind for kind in kinds if bits <= kind.bit_width), pa.int64())
+
+
 SIMPLE: Final[dict[str, tuple[pa.DataType, bool]]] = {
     "offset": (pa.int64(), False),
     "timestamp": (TIMESTAMP, True),
     "timestamp_type": (_TEXT, False),
     "topic": (pa.dictionary(pa.int32(), pa.string()), True),
     "partition": (pa.int32(), True),
-    "leader_epoch": (pa.int32(), False),
-    "magic": (pa.int8(), False),
+    "leader_epoch": (integer_type(names.LEADER_EPOCH), False),
+    "magic": (integer_type(names.MAGIC), False),
     "compression": (_TEXT, False),
     "producer_id": (pa.int64(), False),
-    "producer_epoch": (pa.int16(), False),
-    "sequence": (pa.int32(), False),
+    "producer_epoch": (integer_type(names.PRODUCER_EPOCH), False),
+    "sequence": (integer_type(names.BASE_SEQUENCE), False),
     "transactional": (pa.bool_(), False),
     "control_type": (_TEXT, True),
     "batch_position": (pa.int64(), False),

@@ -240,18 +240,19 @@ class Codec(ABC):
         Raises:
             KafkaSpecError: as ``parse`` of ``recordbatch.record_set``.
         """
+        kind = kind_of(batch)
         record_set, _ = self.parse(
-            kind_of(batch).record_set, payload, parameters=(batch,), complete=True, origin=origin
+            kind.record_set, payload, parameters=(batch,), complete=True, origin=origin
         )
         return [
             Record(
                 record.offset,
-                record.timestamp,
+                record.timestamp if kind.has_timestamps else -1,
                 record.key,
                 record.value,
                 tuple(
                     (header.key.decode("utf-8", "surrogateescape"), header.value)
-                    for header in record.headers
+                    for header in (record.headers if kind.has_headers else ())
                 ),
             )
             for record in record_set.records
@@ -289,14 +290,25 @@ class Codec(ABC):
                 wanted = ", ".join(sorted(classes.missing - own.keys()))
                 detail = f"record {record.offset} needs a value for {wanted}: there is no default"
                 raise make_error(Reason.UNENCODABLE, detail)
-            values: dict[str, Any] = {
-                classes.parameter: batch,
+            known = {
+                names.TIMESTAMP: record.timestamp,
                 names.TIMESTAMP_DELTA: signed64(record.timestamp - batch.base_timestamp),
+                names.OFFSET: record.offset,
                 names.OFFSET_DELTA: record.offset - batch.base_offset,
                 names.KEY: record.key,
                 names.VALUE: record.value,
             }
+            if own.keys() & known.keys():
+                given = ", ".join(sorted(own.keys() & known.keys()))
+                raise make_error(
+                    Reason.UNENCODABLE, f"fields cannot set {given}: the record says it"
+                )
+            values = {name: known[name] for name in known.keys() & classes.stored}
+            values[classes.parameter] = batch
             if record.headers:
+                if names.HEADERS not in classes.stored:
+                    detail = f"record {record.offset}: magic {kind.magic} has no headers"
+                    raise make_error(Reason.UNENCODABLE, detail)
                 values[names.HEADERS] = [
                     classes.header(**{header_key: _header_key(record, key), header_value: value})
                     for key, value in record.headers

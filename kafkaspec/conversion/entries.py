@@ -37,7 +37,14 @@ from kafkaspec.conversion.transactions import Outcome, Transactions
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.sequences import sequence_after
-from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, NONE, Batch
+from kafkaspec.log.batch import (
+    CREATE_TIME,
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    NO_TIMESTAMP_TYPE,
+    NONE,
+    Batch,
+)
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.editing import changed
@@ -410,7 +417,7 @@ class EntryConverter:
         add = self.losses.add
         if batch.ignored_bytes:
             add(Loss.UNUSED_BYTES, batches=1, records=number)
-        if batch.timestamp_type == LOG_APPEND_TIME and not appended:
+        if batch.timestamp_type not in (CREATE_TIME, NO_TIMESTAMP_TYPE) and not appended:
             add(Loss.TIMESTAMP_TYPES, batches=1, records=number)
         if not kind.has_timestamps:
             timed = sum(record.timestamp != NO_TIMESTAMP for record in records)

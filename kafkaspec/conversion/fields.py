@@ -40,7 +40,7 @@ _UNUSED: Final = "unused"
 _KNOWN: Final = frozenset((*names.HEADER_NAMES, *names.RECORD_NAMES, _UNUSED))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OwnField:
     """A field that a conversion carries without knowing what it means.
 

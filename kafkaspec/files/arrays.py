@@ -35,7 +35,10 @@ def _letter(type_key: str, field: FieldLayout) -> str:
             return _INTEGERS[field.size] if field.signed else _INTEGERS[field.size].upper()
         if field.kind is Kind.BYTES:
             return f"{field.size}s"
-    raise TypeError(f"{type_key}: {field.id} does not always have the same number of bytes")
+    raise TypeError(
+        f"{field.location}: entries of this file are found by their number, which takes integers "
+        f"and bytes of a constant size; make {field.id} one of them, in every entry"
+    )
 
 
 def serialize_array(type_key: str, columns: Mapping[str, Iterable[int]]) -> bytes:

@@ -209,6 +209,10 @@ class TimeIndex(Index[TimeIndexEntry]):
         return problems
 
 
+for _index in (OffsetIndex, TimeIndex):
+    entry_struct(_index.type_key)  # raises for an entry whose size varies
+
+
 def is_zero(data: memoryview) -> bool:
     """Return whether ``data`` is all zeros, reading it in pieces."""
     zeros = bytes(_ZEROS_AT_ONCE)

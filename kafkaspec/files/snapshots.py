@@ -12,17 +12,19 @@ from kafkaspec._generated.python.model.producer_snapshot import (
     ProducerSnapshot as SnapshotStructure,
 )
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
-from kafkaspec.checksum import crc32c
+from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
+from kafkaspec.files.arrays import entry_struct
 from kafkaspec.io.local import Source
 from kafkaspec.io.remote import as_path
 from kafkaspec.layout import Checksum, Form
-from kafkaspec.layout.framing import field_of, fixed_size
+from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.kinds import new_value, type_key_of
 
 ABORTED_TRANSACTION = "transaction_index.aborted_transaction"
+_ENTRY_SIZE: Final = entry_struct(ABORTED_TRANSACTION).size
 SNAPSHOT = "producer_snapshot.producer_snapshot"
 _PRODUCER_ENTRY: Final = "producer_snapshot.producer_entry"
 _ENTRIES: Final = "entries"
@@ -50,7 +52,7 @@ class TransactionIndex:
         self.path = as_path(path)
         self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
         self._source = Source.of(self.path)
-        self.entry_size = fixed_size(ABORTED_TRANSACTION)
+        self.entry_size = _ENTRY_SIZE
         self.trailing_bytes = self._source.size % self.entry_size
 
     def __len__(self) -> int:
@@ -161,7 +163,8 @@ class ProducerSnapshot:
         )
 
     def _computed(self) -> int:
-        return crc32c(self._data[self._checksum.start :])
+        checksum = self._checksum
+        return CHECKSUMS[checksum.algorithm](self._data[checksum.start :])
 
     @property
     def _checksum(self) -> Checksum:

@@ -9,9 +9,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, NamedTuple, TypeVar
 
-from kafkaspec._generated.layout import ENTRY_KINDS, LAYOUTS
+from kafkaspec._generated.layout import ENTRY_KINDS, ENUMS, LAYOUTS
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.layout import EntryKind, Kind, names
+from kafkaspec.layout import EntryKind, FieldLayout, Kind, names
 from kafkaspec.layout.framing import BODY, ENTRY
 
 _T = TypeVar("_T")
@@ -47,6 +47,27 @@ def kind_of(message: Any) -> EntryKind:
     return kinds[message.magic]
 
 
+def header_fields(name: str) -> list[FieldLayout]:
+    """Return the fields with this dotted name in the headers of all kinds."""
+    found = []
+    for kind in KINDS.values():
+        if name in kind.header:
+            key = kind.key
+            for part in name.split("."):
+                field = next(item for item in LAYOUTS[key].fields if item.id == part)
+                key = field.type
+            found.append(field)
+    return found
+
+
+def value_names(name: str) -> tuple[str, ...]:
+    """Return the names of all numbers that an enumerated field of headers can hold."""
+    fields = header_fields(name)
+    known = {number: text for field in fields for number, (text, _) in ENUMS[field.enum].items()}
+    numbers = range(1 << max(field.width for field in fields))
+    return tuple(known.get(number, f"unknown({number})") for number in numbers)
+
+
 class RecordClasses(NamedTuple):
     """Classes of the typed model for the records of a batch.
 
@@ -55,13 +76,15 @@ class RecordClasses(NamedTuple):
         record: class for one record.
         header: class for a header of a record; ``dict`` for a kind without headers.
         parameter: name of the batch in a record and in a record set.
-        missing: fields of a record without a default that ``kafkaspec.model.Record`` lacks.
+        stored: fields of a record that its constructor takes.
+        missing: those without a default that ``kafkaspec.model.Record`` lacks.
     """
 
     record_set: type[Any]
     record: type[Any]
     header: type[Any]
     parameter: str
+    stored: frozenset[str]
     missing: frozenset[str]
 
 
@@ -82,6 +105,7 @@ def _record_classes(package: str, kind: EntryKind) -> RecordClasses:
         record=made_of,
         header=_class(package, headers) if headers else dict,
         parameter=parameter,
+        stored=frozenset(_accepted(made_of)),
         missing=required(made_of) - {parameter, *names.RECORD_NAMES},
     )
 
@@ -117,10 +141,14 @@ def _maker_of(type_key: str, given: Mapping[str, str], magic: int) -> _Maker:
     accepted = _accepted(made_of)
     direct = [(field, name) for field, name in given.items() if field in accepted]
     parts: list[tuple[str, _Maker]] = []
+    computed = set(given.values()) - {name for _, name in direct}
     for field in LAYOUTS[type_key].fields:
         inner = _below(field.id, given)
         if inner and field.kind is Kind.TYPE:
             parts.append((field.id, _maker_of(field.type, inner, magic)))
+            computed -= set(inner.values())
+    if computed:
+        raise _refuse(f"{', '.join(sorted(computed))}: follows from other fields")
     constant = {names.MAGIC: magic} if names.MAGIC in accepted else {}
     there = {name for name, _ in (*direct, *parts)} | constant.keys()
     _refuse_missing(made_of, there, f"magic {magic}")
@@ -140,10 +168,12 @@ def record_arguments(
     """Return the arguments of a class of the typed model for values by dotted name.
 
     Raises:
-        KafkaSpecError: ``unencodable``: a structure lacks a field without default.
+        KafkaSpecError: ``unencodable``: a structure lacks a field without default, or there is
+            none for a value.
     """
     own = {name: value for name, value in values.items() if "." not in name}
-    if len(own) == len(values):
+    foreign = values.keys() - own.keys() | (own.keys() - set(_accepted(made_of)))
+    if not foreign:
         return own
     package = _package_of(made_of)
     for field in _tables(package).LAYOUTS[type_key].fields:
@@ -156,6 +186,9 @@ def record_arguments(
                 wanted = ", ".join(f"{field.id}.{name}" for name in sorted(missing))
                 raise _refuse(f"there is no default for {wanted}")
             own[field.id] = part(**given)
+            foreign -= {f"{field.id}.{name}" for name in inner}
+    if foreign:
+        raise _refuse(f"{type_key} has no place for {', '.join(sorted(foreign))}")
     return own
 
 

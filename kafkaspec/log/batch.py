@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
-from kafkaspec.checksum import crc32, crc32c
+from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs import Buffer, Codec, Origin
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Checksum, EntryKind, names
 from kafkaspec.layout.framing import LOG_FRAMING, Framing, field_of
-from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.kinds import KINDS, value_names
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Record
 
@@ -27,14 +27,16 @@ CrcPolicy = Literal["error", "flag", "ignore"]
 CREATE_TIME: Final = "CreateTime"
 LOG_APPEND_TIME: Final = "LogAppendTime"
 NO_TIMESTAMP_TYPE: Final = "NoTimestampType"
+TIMESTAMP_TYPES: Final = tuple(
+    name.title().replace("_", "") for name in value_names(names.TIMESTAMP_TYPE)
+)
+"""Names of the stored timestamp types by their number."""
 
 NONE: Final = -1
 """Value for no producer, no sequence number, no leader epoch."""
 
 NO_TIMESTAMP: Final = -1
 """Value of a missing timestamp, as Kafka reports it."""
-
-_CHECKSUMS: Final[dict[str, Callable[[Buffer], int]]] = {"crc32": crc32, "crc32c": crc32c}
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +230,8 @@ class Batch(ABC):
     @property
     def timestamp_type(self) -> str:
         """``CreateTime``, ``LogAppendTime``, or ``NoTimestampType`` for magic 0."""
-        if self.message.attributes.timestamp_type == TimestampType.LOG_APPEND_TIME:
-            return LOG_APPEND_TIME
-        return CREATE_TIME
+        number: int = self.message.attributes.timestamp_type
+        return TIMESTAMP_TYPES[number]
 
     @property
     @abstractmethod
@@ -454,4 +455,4 @@ def _checksum_of(kind: EntryKind) -> Checksum:
 
 
 def _computed(checksum: Checksum, data: memoryview, framing: Framing) -> int:
-    return _CHECKSUMS[checksum.algorithm](data[framing.size + checksum.start :])
+    return CHECKSUMS[checksum.algorithm](data[framing.size + checksum.start :])

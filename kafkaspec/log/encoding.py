@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import (
@@ -22,6 +22,14 @@ from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
+
+_COMPUTED: Final = frozenset(
+    (
+        names.MAGIC, names.BASE_OFFSET, names.OFFSET, names.TIMESTAMP_TYPE, names.COMPRESSION,
+        names.LAST_OFFSET_DELTA, names.BASE_TIMESTAMP, names.MAX_TIMESTAMP,
+    )
+)  # fmt: skip
+"""Fields of a header that follow from the records or have an argument of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +116,9 @@ def encode(
         raise ValueError(f"no timestamp type {timestamp_type!r}")
     if compression not in compressions.NAMES:
         raise ValueError(f"no compression {compression!r}")
+    computed = sorted(_COMPUTED.union((kind.count, kind.payload)).intersection(header or ()))
+    if computed:
+        raise _refuse(f"header cannot set {', '.join(computed)}: records or arguments say it")
     items = list(records)
     if not items and base_offset is None and kind.has_record_sets:
         raise _refuse("a batch without records needs a base offset")
@@ -140,9 +151,10 @@ def encode(
         header={**own, **(header or {})},
         fields=None if fields is None else list(fields),
     )
+    _refuse_what_records_lack(items, kind)
     if kind.has_record_sets:
         return _batch(items, options)
-    _refuse_what_messages_lack(items, options, last_offset)
+    _refuse_what_messages_lack(options, last_offset)
     return _wrapper(items, options) if options.compression else _messages(items, options)
 
 
@@ -290,9 +302,7 @@ def _largest(records: Sequence[Record], append_time: bool) -> int:
     return max(times, default=NO_TIMESTAMP)
 
 
-def _refuse_what_messages_lack(
-    records: Sequence[Record], options: Options, last_offset: int | None
-) -> None:
+def _refuse_what_messages_lack(options: Options, last_offset: int | None) -> None:
     """Refuse options that a message has no place for; the error names the option."""
     kind = options.kind
     foreign = [name for name in options.header if name not in kind.header]
@@ -304,6 +314,11 @@ def _refuse_what_messages_lack(
     foreign += [name for name, given in lacking.items() if given]
     if foreign:
         raise _refuse(f"magic {kind.magic} has no place for {', '.join(foreign)}")
+
+
+def _refuse_what_records_lack(records: Sequence[Record], kind: EntryKind) -> None:
+    if kind.has_headers and kind.has_timestamps:
+        return
     for record in records:
         if record.headers and not kind.has_headers:
             raise _refuse(f"record {record.offset}: magic {kind.magic} has no headers")

@@ -15,8 +15,6 @@ The rules are those of Kafka's own iterator (``AbstractLegacyRecordBatch.DeepRec
 
 from __future__ import annotations
 
-from typing import Final
-
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import LegacyMessage
 from kafkaspec._generated.python.runtime import signed64
@@ -26,7 +24,6 @@ from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import (
     ENTRY,
     FRAMING,
-    LEGACY_MESSAGE,
     MESSAGE_PATH,
     field_of,
     field_position,
@@ -41,8 +38,6 @@ from kafkaspec.log.batch import (
     InnerMessage,
 )
 from kafkaspec.model import Record
-
-_LAYOUT: Final = LAYOUTS[LEGACY_MESSAGE]
 
 
 def has_relative_offsets(kind: EntryKind) -> bool:
@@ -191,7 +186,7 @@ class LegacyBatch(Batch):
             f"a message of magic {magic} inside a wrapper of magic {self.magic}",
             file=self.file,
             offset=self.payload_position,
-            inner_offset=position + FRAMING + field_position(_LAYOUT, "magic"),
-            path=f"{self.payload_path}{MESSAGE_PATH}/magic",
-            spec=field_of(LEGACY_MESSAGE, "magic").location,
+            inner_offset=position + FRAMING + field_position(LAYOUTS[self.kind.key], names.MAGIC),
+            path=f"{self.payload_path}{MESSAGE_PATH}/{names.MAGIC}",
+            spec=field_of(self.kind.key, names.MAGIC).location,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.checksum import crc32, crc32c
+from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import Checksum, EntryKind, names
@@ -26,8 +26,6 @@ _ENTRIES: Final = 1 << 14
 """Most entries at a time: their columns take a few MiB."""
 _OBJECTS: Final = 256
 """Most messages at a time that the codec does not scan."""
-
-_CRCS: Final = {"crc32": crc32, "crc32c": crc32c}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +142,7 @@ def _checksum(key: str) -> Checksum:
 
 _RULES: Final = {magic: _checksum(kind.key) for magic, kind in KINDS.items()}
 _CHECKSUMS: Final = {
-    magic: (_CRCS[rule.algorithm], FRAMING + rule.start) for magic, rule in _RULES.items()
+    magic: (CHECKSUMS[rule.algorithm], FRAMING + rule.start) for magic, rule in _RULES.items()
 }
 """Function of the checksum, and number of leading bytes of an entry that it skips, by magic."""
 _CRC_FIELDS: Final = {magic: rule.field for magic, rule in _RULES.items()}

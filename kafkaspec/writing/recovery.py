@@ -7,6 +7,7 @@ first record of a transaction marker. Kafka: ``FileLogInputStream.nextBatch``,
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 from kafkaspec import compression as compressions
@@ -20,7 +21,6 @@ from kafkaspec.layout.framing import (
     ENTRY,
     FRAMING,
     HEADER_UP_TO_MAGIC,
-    LEGACY_MESSAGE,
     MESSAGE,
     MINIMUM_MESSAGE,
     field_of,
@@ -47,12 +47,6 @@ _PEEK: Final = LAYOUTS[MESSAGE].peeks[0]
 _MAGIC: Final = FRAMING + _PEEK.position
 _SIZE: Final = next(item for item in LAYOUTS[ENTRY].fields if item.derive == "len")
 _SIZE_POSITION: Final = field_position(LAYOUTS[ENTRY], _SIZE.id)
-_STRINGS: Final = sum(
-    LAYOUTS[field_of(LEGACY_MESSAGE, name).type].minimum_size for name in (names.KEY, names.VALUE)
-)
-"""Size in bytes of two null strings."""
-_NULLS: Final = b"\xff" * _STRINGS
-_TIMESTAMP: Final = field_of(LEGACY_MESSAGE, names.TIMESTAMP).size
 
 
 def entry_at(segment: Segment, position: int) -> Headers | None:
@@ -142,9 +136,10 @@ def _batch(
 def _message(segment: Segment, position: int, buffer: memoryview, magic: int) -> Headers:
     """Return the headers of a message, without reading its key and value."""
     timed = KINDS[magic].has_timestamps
-    head = bytearray(buffer[: FRAMING + MINIMUM_MESSAGE - _STRINGS + (_TIMESTAMP if timed else 0)])
+    before, strings = _sizes(magic)
+    head = bytearray(buffer[: FRAMING + before])
     _put_magic(head, magic)
-    message = segment.codec.parse(ENTRY, _sized(bytes(head) + _NULLS))[0].message
+    message = segment.codec.parse(ENTRY, _sized(bytes(head) + b"\xff" * strings))[0].message
     compressed = message.attributes.compression
     none = [NONE]
     return Headers(
@@ -168,6 +163,16 @@ def _message(segment: Segment, position: int, buffer: memoryview, magic: int) ->
         transactional=[0],
         control=[0],
     )
+
+
+@cache
+def _sizes(magic: int) -> tuple[int, int]:
+    """Return the bytes of a message before its key, and those from there on if all is null."""
+    kind = KINDS[magic]
+    fields = [item for item in LAYOUTS[kind.key].fields if item.id in kind.header]
+    sizes = [LAYOUTS[item.type].minimum_size if item.type else item.size for item in fields]
+    key = [item.id for item in fields].index(names.KEY)
+    return sum(sizes[:key]), sum(sizes[key:])
 
 
 def _sized(entry: bytes) -> bytes:

@@ -220,6 +220,18 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         "        doc: Paint\n",
         [f"{MESSAGE}/seq/4: doc: the doc of color does not end in a full stop"],
     ),
+    *(
+        (
+            f"doc with {part}",
+            "        doc: Paint.\n",
+            f"        doc: Paint {part} paint.\n",
+            [
+                f"{MESSAGE}/seq/4: doc: the doc of color has {part}, which ends or changes a "
+                "comment in generated code; reword it"
+            ],
+        )
+        for part in ('"""', "*/", "\\")
+    ),
     (
         "doc too wide",
         "        doc: Paint.\n",

@@ -245,7 +245,8 @@ def _record_set(model: Model, kind: Type, count: Field) -> Type | None:
             if not isinstance(parameter.type, TypeReference) or model.type(parameter.type) != kind:
                 continue
             wanted = Attribute(Name(parameter.id), count.id)
-            if any(field.repeat and field.repeat.count == wanted for field in type_.fields):
+            counts = (wanted, Attribute(wanted, "value"))  # of a varint
+            if any(field.repeat and field.repeat.count in counts for field in type_.fields):
                 return type_
     return None
 

@@ -12,6 +12,8 @@ from tools.specgen.model import BitsType, Field, IntegerType, Model, Type
 
 _WIDTH = 80
 _REFERENCE = re.compile(r"https://github\.com/apache/kafka/blob/\d+\.\d+\.\d+(\.\d+)?/\S+ \S.*")
+_NOT_IN_COMMENTS = ('"""', "*/", "\\")
+"""What ends or changes a comment of Python, C or Java, into which the texts go."""
 _FILLERS = {"a", "an", "and", "for", "in", "is", "of", "the", "this", "to", "its", "field"}
 
 
@@ -35,6 +37,7 @@ def _references(type_: Type) -> Messages:
             "a blank and the name of the class"
         )
     for reference in type_.doc_refs:
+        yield from _comment("doc-ref", reference)
         if not _REFERENCE.fullmatch(reference):
             yield (
                 f"doc-ref {reference} does not name a release and may change; write "
@@ -55,6 +58,7 @@ def _text(location: str, name: str, doc: str) -> Messages:
     if not doc:
         yield f"{name} has no doc; say what it means and its unit"
         return
+    yield from _comment(f"the doc of {name}", doc)
     words = set(re.findall(r"[a-z0-9]+", doc.lower())) - _FILLERS
     if words <= set(name.split("_")):
         yield f"the doc of {name} repeats its name; say what it means"
@@ -65,6 +69,12 @@ def _text(location: str, name: str, doc: str) -> Messages:
     longest = max(len(line) for line in lines) + _indent(location) + len(first)
     if longest > _WIDTH:
         yield f"the doc of {name} is {longest} columns wide; write doc: | and wrap it at {_WIDTH}"
+
+
+def _comment(what: str, text: str) -> Messages:
+    for part in _NOT_IN_COMMENTS:
+        if part in text:
+            yield f"{what} has {part}, which ends or changes a comment in generated code; reword it"
 
 
 def _indent(location: str) -> int:

@@ -235,7 +235,7 @@ class RecordLoop:
         scalar = None
         match field.type:
             case IntegerType(size, signed):
-                if field.id in used or field.valid:
+                if field.id in used or field.valid or field.derive:
                     part = f"data[pos : pos + {size}]"
                     out.line(f'{target} = int.from_bytes({part}, "big", signed={signed})')
                 out.line(f"pos += {size}")

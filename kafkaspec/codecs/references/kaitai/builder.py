@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-from kafkaspec import checksum
+from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs.references.kaitai.trees import VARINT_BITS, KaitaiTrees
 from kafkaspec.codecs.references.kaitai.writer import reach_end, written
 from kafkaspec.codecs.references.trees import settled
 from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout
-
-_CHECKSUMS = {"crc32": checksum.crc32, "crc32c": checksum.crc32c}
 
 
 class TreeBuilder:
@@ -48,7 +46,7 @@ class TreeBuilder:
         check = layout.checksum
         if check is not None and not (self._raw and value[check.field] is not None):
             covered = written(tree)[check.start :]
-            setattr(tree, check.field, _CHECKSUMS[check.algorithm](covered))
+            setattr(tree, check.field, CHECKSUMS[check.algorithm](covered))
             self._check(tree)
         return tree
 
@@ -110,7 +108,7 @@ class TreeBuilder:
             setattr(tree, name, chosen)
 
     def _computed(self, owner: TypeLayout, field: FieldLayout, tree: Any, stored: Any) -> int:
-        number = 0 if field.derive in _CHECKSUMS else _measure(field, tree)
+        number = 0 if field.derive in CHECKSUMS else _measure(field, tree)
         if not self._raw or stored is None:
             return number
         source = next(other for other in owner.fields if other.id == field.derive_from)
