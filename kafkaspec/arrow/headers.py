@@ -21,6 +21,7 @@ from kafkaspec.arrow.schema import (
 )
 from kafkaspec.codecs import HeaderTable
 from kafkaspec.layout import names
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.segment import Segment
@@ -94,6 +95,17 @@ _SCANNED: Final = {
 _FOR_NONE: Final = {"transactional": 0, "control": 0}
 """Values for entries without such a field; -1 for all other columns."""
 
+_SETS: Final = [magic for magic, kind in KINDS.items() if kind.has_record_sets]
+_WITHOUT: Final = {
+    name: pa.array(magics, pa.int64())
+    for name in SCHEMA.names
+    if name not in ("position", "size")
+    and (
+        magics := [magic for magic in _SETS if _SCANNED.get(name, name) not in KINDS[magic].header]
+    )
+}
+"""Magics of record batches whose headers do not have a column."""
+
 _FEW_ROWS: Final = 16
 _ROWS_AT_ONCE: Final = 1 << 14
 
@@ -162,6 +174,8 @@ def _typed(field: pa.Field, values: pa.Array) -> pa.Array:
 
 def _from_scan(table: HeaderTable, base: int) -> pa.RecordBatch:
     def column(name: str) -> pa.Array:
+        if name not in table.names:
+            return pa.repeat(pa.scalar(0, pa.int64()), table.count)
         values = pa.py_buffer(table.column(name))
         return pa.Array.from_buffers(pa.int64(), table.count, [None, values])
 
@@ -173,10 +187,13 @@ def _from_scan(table: HeaderTable, base: int) -> pa.RecordBatch:
         name = field.name
         scanned = _SCANNED.get(name, name)
         values = column(scanned)
+        if name in _WITHOUT:
+            absent = pc.is_in(magic, _WITHOUT[name])
+            values = pc.if_else(absent, _FOR_NONE.get(name, -1), values)
         if name == "position" and base:
             values = pc.add(values, base)
         if name == "delete_horizon":
-            values = pc.if_else(pc.equal(column("attributes.has_delete_horizon"), 1), values, -1)
+            values = pc.if_else(pc.equal(column(names.HAS_DELETE_HORIZON), 1), values, -1)
         if mixed and name not in ("position", "size", "magic", "crc", "compression"):
             values = pc.if_else(legacy, _legacy(name, column, magic), values)
         made.append(_typed(field, values))

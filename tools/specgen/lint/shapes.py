@@ -304,6 +304,21 @@ def _segment(segment: Segment) -> Messages:
             if field.derive is None and field.id not in given:
                 message = f"would lose {field.id}; pass it as a parameter"
                 yield field, f"{batch.type.name} on its own {message}"
+    pending = [segment.entry, *(batch.record_set for batch in segment.batches)]
+    seen = set(pending)
+    while pending:
+        type_ = pending.pop()
+        stored = [item for item in type_.fields if item.derive and item.derive.function.is_checksum]
+        if type_ in segment.kinds:
+            if len(stored) != 1:
+                number = len(stored) or "no"
+                yield type_, f"{type_.name} has {number} checksums; readers verify one, -derive it"
+        else:
+            for field in stored:
+                yield field, "readers verify the checksum of an entry only; leave -derive out"
+        inner = {segment.model.type(ref) for item in type_.fields for ref in references(item.type)}
+        pending += inner - seen
+        seen |= inner
 
 
 def _names_in_c(segment: Segment) -> Messages:
