@@ -206,8 +206,7 @@ def _own_fields(segment: SegmentFile) -> Counter[str]:
             if batch.is_control or not batch.kind.has_record_sets:
                 continue
             own = {name for name, _ in header_values(batch.kind, batch.message)}
-            records, payload = batch.records(), batch.decompressed()
-            values = record_values(batch.message, batch.kind, payload, records, log.codec)
+            values = record_values(batch, batch.message, batch.decompressed(), log.codec)
             own.update(name for record in values or () for name in record)
             found.update(own)
     return found
