@@ -330,6 +330,18 @@ def test_found_says_what_the_index_answered() -> None:
     assert (with_index.how, with_index.target) == ("offset", entry.offset)
 
 
+@each("directory", DIRECTORIES, label)
+def test_every_entry_that_a_broker_wrote_is_followed(directory: Path) -> None:
+    """Up to 1.1 it has the first offset of a batch, since 2.0 the last one of an append."""
+    for segment in Partition(directory).segments:
+        index = segment.offset_index
+        for number in range(len(index) if index else 0):
+            assert index is not None
+            entry = index.entry(number)
+            found = segment.find(offset=entry.offset)
+            assert (found.index_answer, found.index_rejected) == (entry, False)
+
+
 @pytest.mark.parametrize("position", [1, 10**6, -1, None])
 def test_an_index_entry_that_cannot_be_right_is_not_followed(
     position: int | None, tmp_path: Path
