@@ -16,10 +16,10 @@ from tools.specgen.native.columns import (
     c_name,
     record_columns,
 )
-from tools.specgen.native.expressions import CTranslator, Unsupported
+from tools.specgen.native.expressions import Unsupported
 from tools.specgen.native.headers import structure_name
 from tools.specgen.native.walk import Scope, Walk
-from tools.specgen.writer import CodeWriter, CWriter
+from tools.specgen.writer import CodeWriter
 
 PREFETCH = 4096
 """Bytes between the record that is read and what is fetched ahead."""
@@ -65,6 +65,7 @@ class RecordDecoder(Walk):
         self._have: set[str] = set()
         self._stored: set[str] = set()
         self._raw = {c.path for c in self.numbers.records if c.kind == INTEGER}
+        self._resolved: set[str] = set()
 
     def emit(self) -> None:
         """Write the whole function."""
@@ -95,6 +96,18 @@ class RecordDecoder(Walk):
             out.line("return KS_IRREGULAR;")
             out.lines("grow:", "return KS_GROW;")
         out.line()
+
+    def resolved(self, text: str) -> str:
+        self._resolved.add(text)
+        return text
+
+    def used(self) -> int:
+        """Return a bit for each member of the header that the function reads."""
+        return sum(
+            1 << number
+            for number, member in enumerate(members(self.model, self.batch.type))
+            if f"h->{member.identifier}" in self._resolved
+        )
 
     def _locals(self) -> None:
         for column in self.numbers.records:
@@ -267,26 +280,3 @@ def emit_message_columns(segment: Segment, kind: Type, numbers: Numbers, out: Co
 def record_size(model: Model, batch: Batch) -> int:
     """Return the least number of bytes of a record of a batch."""
     return minimum_size(model, model.inner(batch.items))
-
-
-def used_members(segment: Segment, batch: Batch) -> int:
-    """Return a bit for each member of a batch's header that reading its records needs."""
-    decoder_names: set[str] = set()
-
-    class _Recorder(RecordDecoder):
-        def translator(self, scope: Scope, value: str = "_") -> CTranslator:
-            plain = super().translator(scope, value)
-
-            def resolve(path: str) -> str:
-                text = plain.resolve(path)
-                decoder_names.add(text)
-                return text
-
-            return CTranslator(self.model, scope.type, resolve, value, "p", scope.end)
-
-    _Recorder(segment, batch, Numbers(segment), CWriter()).emit()
-    mask = 0
-    for number, member in enumerate(members(segment.model, batch.type)):
-        if f"h->{member.identifier}" in decoder_names:
-            mask |= 1 << number
-    return mask

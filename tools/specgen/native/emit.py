@@ -15,7 +15,6 @@ from tools.specgen.native.decode import (
     RecordDecoder,
     emit_message_columns,
     record_size,
-    used_members,
 )
 from tools.specgen.native.encode_entries import HeaderEncoder, MessageEncoder, header_size
 from tools.specgen.native.encode_records import RecordEncoder
@@ -67,7 +66,7 @@ class _Module:
         self.model = segment.model
         self.numbers = Numbers(segment)
         self.out = CWriter()
-        self.decoded: set[str] = set()
+        self.used: dict[str, int] = {}
         self.finished: set[str] = set()
 
     def text(self) -> str:
@@ -100,7 +99,7 @@ class _Module:
         self._tables()
         return out.text()
 
-    def _unit(self, emit: Callable[[CodeWriter], None], head: str, refusal: str) -> bool:
+    def _unit(self, emit: Callable[[CodeWriter], None], head: str, refusal: str) -> None:
         """Write a function, or one that refuses everything if C does not support its shape."""
         part = CWriter()
         try:
@@ -112,22 +111,22 @@ class _Module:
                     self.out.line(f"(void){name};")
                 self.out.line(f"return {refusal};")
             self.out.line()
-            return False
+            return
         self.out.lines(*part.text().rstrip("\n").split("\n"), "")
-        return True
 
     def _batch(self, batch: Batch) -> None:
         name, finish = batch.record_set.name, CWriter()
         structure = structure_name(batch.type)
 
         def decode(part: CodeWriter) -> None:
-            RecordDecoder(self.segment, batch, self.numbers, part).emit()
+            decoder = RecordDecoder(self.segment, batch, self.numbers, part)
+            decoder.emit()
+            self.used[batch.type.key] = decoder.used()
 
         def encode(part: CodeWriter) -> None:
             RecordEncoder(self.segment, batch, self.numbers, part).emit()
 
-        if self._unit(decode, _DECODE_HEAD.format(name, structure), "KS_IRREGULAR"):
-            self.decoded.add(batch.type.key)
+        self._unit(decode, _DECODE_HEAD.format(name, structure), "KS_IRREGULAR")
         self._dispatch(batch)
         self._unit(encode, _ENCODE_HEAD.format(name), "KS_RANGE")
         with suppress(Unsupported):
@@ -150,10 +149,9 @@ class _Module:
         ):
             out.line(f"const int extra = {test};")
             call = f"decode_{name}(h, buffer, start, size, number, out, "
-            for layout in ("KS_VIEW", "KS_BINARY"):
+            for layout in ("KS_VIEW", "KS_BINARY", "KS_SPAN"):
                 with out.block(f"if (out->layout == {layout} && !extra)"):
                     out.line(f"return {call}{layout}, 0, position);")
-            out.when("out->layout == KS_SPAN && !extra", f"return {call}KS_SPAN, 0, position);")
             out.line(f"return {call}out->layout, 1, position);")
         out.line()
         out.line(f"static int payload_{name}(const int64_t *header, const ks_buffer *payload,")
@@ -211,9 +209,7 @@ class _Module:
 
     def _kind(self, kind: Type, batch: Batch | None) -> None:
         count = len(members(self.model, kind))
-        used = (1 << count) - 1
-        if batch is not None and kind.key in self.decoded:
-            used = used_members(self.segment, batch)
+        used = self.used.get(kind.key, (1 << count) - 1)
         parts = [f'"{kind.key}"', str(count), f"names_{kind.name}", f"UINT64_C({hex(used)})"]
         if batch is None:
             parts += ["0", "0", "0", "NULL", f"encode_{kind.name}", "NULL"]

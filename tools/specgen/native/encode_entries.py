@@ -11,7 +11,6 @@ from tools.specgen.native.columns import INTEGER, c_name
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.encode_fields import RANGE, FieldWriter
 from tools.specgen.native.expressions import CTranslator, Unsupported, checks
-from tools.specgen.native.headers import structure_name
 from tools.specgen.writer import CodeWriter
 
 
@@ -47,34 +46,20 @@ class MessageEncoder(FieldWriter):
 
     def emit(self) -> None:
         """Write the whole function."""
-        out, kind, entry = self.out, self.kind, self.segment.entry
-        out.line(f"static int encode_{kind.name}(const int64_t *header, const ks_in *in,")
-        with out.block(
+        out, kind = self.out, self.kind
+        head = (
+            f"static int encode_{kind.name}(const int64_t *header, const ks_in *in,\n"
             "        int64_t first, int64_t rows, uint8_t *out, int64_t capacity,\n"
-            "        int64_t *used)\n{",
-            "}",
-        ):
-            out.line(f"{structure_name(kind)} kept, *const h = &kept;")
-            out.line("memcpy(h, header, sizeof kept - sizeof kept.present);")
-            out.line("uint8_t *p = out;")
-            out.line("const uint8_t *const end = out + capacity;")
-            with out.block("for (int64_t row = first; row < first + rows; row++) {", "}"):
-                out.line("int64_t size = 0;")
-                self.gather(kind)
-                before = sum(fixed_size(self.model, f) or 0 for f in entry.fields if f != self.body)
-                out.when(f"end - p < size + {before}", "return KS_GROW;")
-                emit_frame(self.segment, kind, out, self.numbers, self._columns)
-                out.line("uint8_t *const body = p;")
-                self.write(kind)
-                _emit_checksum(self.model, kind, "p - body", out)
-            out.line("*used = p - out;")
-            out.line("return KS_OK;")
-        out.line()
-
-    @property
-    def body(self) -> Field:
-        """Return the field of the entry that holds the message."""
-        return self.segment.body
+            "        int64_t *used)"
+        )
+        before = sum(fixed_size(self.model, field) or 0 for field in self.segment.framing)
+        with self.function(head, kind), self.rows():
+            self.gather(kind)
+            out.when(f"end - p < size + {before}", "return KS_GROW;")
+            emit_frame(self.segment, kind, out, self.numbers, self._columns)
+            out.line("uint8_t *const body = p;")
+            self.write(kind)
+            _emit_checksum(self.model, kind, "p - body", out)
 
 
 class HeaderEncoder(FieldWriter):
@@ -106,18 +91,13 @@ class HeaderEncoder(FieldWriter):
         head = (
             f"static int finish_{kind.name}(const int64_t *header, uint8_t *out, int64_t payload)"
         )
-        with out.block(f"{head}\n{{", "}"):
-            out.line(f"{structure_name(kind)} kept, *const h = &kept;")
-            out.line("memcpy(h, header, sizeof kept - sizeof kept.present);")
-            out.line("uint8_t *p = out;")
+        with self.function(head, kind):
             out.line("int64_t size = payload;")
             self.gather(kind)
             emit_frame(self.segment, kind, out, None, set())
             out.line("uint8_t *const body = p;")
             self.write(kind)
             _emit_checksum(self.model, kind, "size", out)
-            out.line("return KS_OK;")
-        out.line()
 
 
 def emit_frame(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from tools.specgen.expression import literal, names
@@ -17,6 +19,7 @@ from tools.specgen.model import (
 )
 from tools.specgen.native.columns import c_name
 from tools.specgen.native.expressions import CTranslator, Unsupported, bare, checks
+from tools.specgen.native.headers import structure_name
 from tools.specgen.writer import CodeWriter
 
 RANGE = "return KS_RANGE;"
@@ -50,6 +53,26 @@ class FieldWriter:
     def write_array(self, field: Field) -> None:
         """Write the bytes of an array."""
         raise Unsupported(f"{field.location}: an array stands where C writes none")
+
+    @contextmanager
+    def function(self, head: str, kind: Type) -> Iterator[None]:
+        """Write a function whose first argument is the header of an entry of that kind."""
+        with self.out.block(f"{head}\n{{", "}"):
+            self.out.line(f"{structure_name(kind)} kept, *const h = &kept;")
+            self.out.line("memcpy(h, header, sizeof kept - sizeof kept.present);")
+            self.out.line("uint8_t *p = out;")
+            yield
+            self.out.line("return KS_OK;")
+        self.out.line()
+
+    @contextmanager
+    def rows(self) -> Iterator[None]:
+        """Write a loop over rows that ends with the number of bytes used."""
+        self.out.line("const uint8_t *const end = out + capacity;")
+        with self.out.block("for (int64_t row = first; row < first + rows; row++) {", "}"):
+            self.out.line("int64_t size = 0;")
+            yield
+        self.out.line("*used = p - out;")
 
     def _translator(self, type_: Type, prefix: str, value: str = "_") -> CTranslator:
         return CTranslator(self.model, type_, lambda path: self.resolve(prefix + path), value)

@@ -12,7 +12,6 @@ from tools.specgen.native.columns import c_name
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.encode_fields import RANGE, FieldWriter
 from tools.specgen.native.expressions import Unsupported
-from tools.specgen.native.headers import structure_name
 from tools.specgen.writer import CodeWriter, CWriter
 
 
@@ -73,26 +72,17 @@ class RecordEncoder(FieldWriter):
 
     def emit(self) -> None:
         """Write the whole function."""
-        out = self.out
         name = self.batch.record_set.name
-        out.line(f"static int encode_{name}(const int64_t *header, const ks_in *in, int64_t first,")
-        with out.block(
-            "        int64_t rows, uint8_t *out, int64_t capacity, int64_t *used)\n{", "}"
-        ):
-            out.line(f"{structure_name(self.batch.type)} kept, *const h = &kept;")
-            out.line("memcpy(h, header, sizeof kept - sizeof kept.present);")
-            out.line("uint8_t *p = out;")
-            out.line("const uint8_t *const end = out + capacity;")
-            with out.block("for (int64_t row = first; row < first + rows; row++) {", "}"):
-                self._row()
-            out.line("*used = p - out;")
-            out.line("return KS_OK;")
-        out.line()
+        head = (
+            f"static int encode_{name}(const int64_t *header, const ks_in *in, int64_t first,\n"
+            "        int64_t rows, uint8_t *out, int64_t capacity, int64_t *used)"
+        )
+        with self.function(head, self.batch.type), self.rows():
+            self._row()
 
     def _row(self) -> None:
         out = self.out
         arrays = [f for f in self.record.fields if f.repeat is not None]
-        out.line("int64_t size = 0;")
         for field in arrays:
             name = c_name(field.id)
             number = self.numbers[field.id]

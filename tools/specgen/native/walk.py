@@ -76,13 +76,17 @@ class Walk:
         """Write code for an array of structures."""
         raise Unsupported(f"{field.location}: an array has no place here")
 
+    def resolved(self, text: str) -> str:
+        """Return the source text of a name in an expression; a subclass may note it."""
+        return text
+
     def translator(self, scope: Scope, value: str = "_") -> CTranslator:
         """Return the translator of expressions of the structure."""
 
         def resolve(path: str) -> str:
             if path not in scope.names:
                 raise Unsupported(f"{scope.type.location}: {path} is not known here")
-            return scope.names[path]
+            return self.resolved(scope.names[path])
 
         return CTranslator(self.model, scope.type, resolve, value, "p", scope.end)
 
