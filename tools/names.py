@@ -1,4 +1,4 @@
-"""Makes the table of public names from what packages import for type checkers.
+"""Make the table of public names from what packages import for type checkers.
 
 python -m tools.names            write kafkaspec/_names.py
 python -m tools.names --check    fail if it is not what the packages say

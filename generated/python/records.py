@@ -17,8 +17,11 @@ _ZIGZAG = tuple((code >> 1) ^ -(code & 1) for code in range(0x80))
 
 
 def _longer(data: bytes, pos: int, size: int, limit: int) -> tuple[int, int]:
-    """A varint of up to ``size`` bytes as it is coded, below ``limit``; the rest is
-    for the checked parser, as ``IndexError`` says."""
+    """Return a varint of up to ``size`` bytes as it is coded, and the position after it.
+
+    Raises:
+        IndexError: it is not below ``limit`` or not valid; the checked parser decodes it.
+    """
     number = 0
     for shift in range(0, 7 * size, 7):
         byte = data[pos]
@@ -34,8 +37,7 @@ def _longer(data: bytes, pos: int, size: int, limit: int) -> tuple[int, int]:
 def decode_record_set(batch: recordbatch.RecordBatch, data: bytes) -> list[Record] | None:
     """Return all records of ``data``, the payload of ``batch`` after decompression.
 
-    None where anything is unusual, be it right or wrong: then the checked parser has
-    to look at it.
+    Return None if anything is unusual, valid or not: the checked parser decodes it.
     """
     base_offset = batch.base_offset
     fixed_1 = batch.attributes.timestamp_type == 1

@@ -1,7 +1,7 @@
 """Compute expressions of the specification on known values.
 
-The linter uses it to see whether a default satisfies ``valid``, the vector generator to say what
-a rule decides about a value. Codecs do not use it: they are compared with what it says.
+The linter uses it to check whether a default satisfies ``valid``, the vector generator to predict
+what a rule says about a value. Codecs do not use it: they are compared with what it says.
 """
 
 from __future__ import annotations

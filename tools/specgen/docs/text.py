@@ -209,7 +209,7 @@ def writer_text(model: Model, type_: Type, field: Field) -> str:
         derive = field.derive
         plus = f" plus {derive.plus}" if derive.plus else ""
         if type_.is_opaque_count(field):
-            return f"as told: what `{derive.first}` holds"
+            return f"as given: the items in `{derive.first}`"
         match derive.function:
             case DeriveFunction.LEN:
                 return f"size of `{derive.first}`{plus}"
@@ -220,9 +220,9 @@ def writer_text(model: Model, type_: Type, field: Field) -> str:
                 return f"{name} from `{derive.first}` to the end"
     if field.default is not None:
         value = field.default.value
-        return f"{'empty' if value == () else 'null' if value is None else value} unless told"
+        return f"{'empty' if value == () else 'null' if value is None else value} unless given"
     if isinstance(field.type, TypeReference) and field.repeat is None:
         inner = model.type(field.type)
         if not inner.scalar and all(item.default for item in inner.fields):
-            return "its defaults unless told"
-    return "as told"
+            return "its defaults unless given"
+    return "as given"

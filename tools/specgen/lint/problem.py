@@ -31,7 +31,7 @@ class Located(Protocol):
 
 
 Messages = Iterable[str | tuple[Located | str, str]]
-"""What a rule yields: a message about the node that it looks at, or another place and a message."""
+"""Messages of a rule about the node that it checks, or about another place, which comes first."""
 
 
 def found(rule: str, node: Located | str, messages: Messages) -> Iterable[Problem]:

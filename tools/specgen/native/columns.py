@@ -44,7 +44,7 @@ def record_columns(segment: Segment) -> tuple[Column, ...]:
 def _columns_of(
     model: Model, type_: Type, prefix: str = "", list_path: str | None = None
 ) -> list[Column]:
-    """Yield the columns of one record: value instances, numbers, byte strings, lists of structures.
+    """Return the columns of a record: value instances, numbers, byte strings, lists of structures.
 
     Fields of structures without a size of their own have dotted ids.
     """

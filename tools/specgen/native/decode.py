@@ -26,7 +26,7 @@ PREFETCH = 4096
 
 
 class Numbers:
-    """Return the place of each column among those of its kind, record columns first."""
+    """The place of each column among those of its kind, record columns first."""
 
     def __init__(self, segment: Segment) -> None:
         self.records = record_columns(segment)
@@ -242,7 +242,7 @@ class RecordDecoder(Walk):
 
 
 def emit_message_columns(segment: Segment, kind: Type, numbers: Numbers, out: CodeWriter) -> None:
-    """Writer of ``put_<message>``: a message that is one record, as a row of the columns."""
+    """Write ``put_<message>``, which adds a message that is one record to the columns."""
     own = {member.path for member in members(segment.model, kind)}
     strings = {field.id for field in kind.fields if is_bytes(segment.model, field)}
     out.line(f"KS_INLINE int put_{kind.name}(const {structure_name(kind)} *h,")

@@ -183,7 +183,7 @@ class FieldWriter:
             self.out.when(f"KS_UNLIKELY({present}!({condition}))", RANGE)
 
     def _check_length(self, type_: Type, field: Field, value: str, prefix: str) -> None:
-        """Return a length or count; it is not negative before its ``plus`` is added."""
+        """Check a length or count, which is not negative before its ``plus`` is added."""
         assert field.derive is not None
         least = sole_lower_bound(field)
         if least is not None and least <= field.derive.plus:

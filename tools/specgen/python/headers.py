@@ -218,7 +218,7 @@ class _Module:
         ]  # fmt: skip
 
     def _made(self, kind: _Kind) -> Iterator[tuple[str, ex.Expression, Type]]:
-        """Write the columns that are computed from other columns."""
+        """Yield the columns that are computed from others: path, expression, and its type."""
         length, framing = ex.Name(self.segment.length.id), kind.framing.size
         yield "size", _sum(length, framing), self.segment.entry
         if kind.rest is not None:

@@ -2,8 +2,8 @@
 
 The loop needs no bounds checks, since bytes raise ``IndexError`` by themselves, and no objects of
 the typed model. It is safe because positions only grow: if a record ends exactly where its size
-says, everything read for it was inside it. At the least irregularity it gives up and returns
-None, and the caller uses the checked parser.
+says, everything read for it was inside it. At any irregularity it returns None, and the caller uses
+the checked parser.
 """
 
 from __future__ import annotations
@@ -54,8 +54,11 @@ _ZIGZAG = tuple((code >> 1) ^ -(code & 1) for code in range(0x80))
 
 
 def _longer(data: bytes, pos: int, size: int, limit: int) -> tuple[int, int]:
-    """A varint of up to ``size`` bytes as it is coded, below ``limit``; the rest is
-    for the checked parser, as ``IndexError`` says."""
+    """Return a varint of up to ``size`` bytes as it is coded, and the position after it.
+
+    Raises:
+        IndexError: it is not below ``limit`` or not valid; the checked parser decodes it.
+    """
     number = 0
     for shift in range(0, 7 * size, 7):
         byte = data[pos]
@@ -149,8 +152,7 @@ class RecordLoop:
             out.lines(
                 '"""Return all records of ``data``, the payload of ``batch`` after decompression.',
                 "",
-                "None where anything is unusual, be it right or wrong: then the checked parser has",
-                "to look at it.",
+                "Return None if anything is unusual, valid or not: the checked parser decodes it.",
                 '"""',
             )
             out.lines(*self.meanings.assignments())

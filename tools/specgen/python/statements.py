@@ -1,4 +1,4 @@
-"""What the writers of parsers and serializers share: modules, names, places, handlers of errors."""
+"""Shared parts of the writers of parsers and serializers: modules, names, handlers of errors."""
 
 from __future__ import annotations
 
