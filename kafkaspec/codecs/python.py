@@ -80,12 +80,10 @@ class PythonCodec(Codec):
         if self._decoders is None:
             self._decoders = import_module(f"{self._package}.records").DECODERS
         decode = self._decoders.get(kind_of(batch).key)
-        if decode is None:
-            return super().decode_records(batch, payload, origin=origin)
-        records = decode(batch, payload if isinstance(payload, bytes) else bytes(payload))
-        if records is None:
-            return super().decode_records(batch, payload, origin=origin)
-        return records
+        records = None
+        if decode is not None:
+            records = decode(batch, payload if isinstance(payload, bytes) else bytes(payload))
+        return super().decode_records(batch, payload, origin=origin) if records is None else records
 
     def _load(self, package: str, table: str, type_key: str) -> Any:
         module = f"{self._package}.{package}.{type_key.partition('.')[0]}"

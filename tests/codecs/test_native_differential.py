@@ -42,7 +42,7 @@ def _reference(batch: RecordBatch, payload: bytes) -> list[Record] | None:
 def _objects(batch: RecordBatch, payload: bytes) -> list[Record] | None:
     found: list[Record] | None = native.payload_objects(
         KIND.number,
-        KIND.used_header(batch),
+        KIND.header(batch, used=True),
         batch.num_records,
         payload,
         Record,

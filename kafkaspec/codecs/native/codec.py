@@ -82,7 +82,7 @@ class NativeCodec(PythonCodec):
         kind = core.kind_of(batch)
         records: list[Record] | None = core.module.payload_objects(
             kind.number,
-            kind.used_header(batch),
+            kind.header(batch, used=True),
             batch.num_records,
             payload,
             Record,

@@ -62,32 +62,30 @@ class Kind:
     header_size: int
 
     @cached_property
-    def _getters(self) -> dict[type, tuple[attrgetter[Any], tuple[int, ...]]]:
+    def _getters(self) -> dict[tuple[type, bool], tuple[attrgetter[Any], tuple[int, ...]]]:
         return {}
 
-    @cached_property
-    def _getter(self) -> tuple[attrgetter[Any], tuple[int, ...]]:
-        chosen = [number for number in range(len(self.names)) if self.used >> number & 1]
-        return attrgetter(*(self.names[number] for number in chosen)), tuple(chosen)
+    def header(self, message: Any, *, used: bool = False) -> tuple[int, ...]:
+        """Return the numbers of a header of the typed model; zeros for everything else.
 
-    def used_header(self, message: Any) -> tuple[int, ...]:
-        """Return the numbers of a header that decoding needs; zeros for the others."""
-        getter, chosen = self._getter
-        values = getter(message)
+        Args:
+            message: the header.
+            used: only the numbers that decoding needs.
+        """
+        found = self._getters.get((type(message), used))
+        if found is None:
+            places = tuple(
+                number
+                for number, name in enumerate(self.names)
+                if (self.used >> number & 1 if used else _is_number(message, name))
+            )
+            names = [self.names[number] for number in places]
+            # The first one twice: the getter of a single name gives no tuple.
+            found = attrgetter(*names, names[0]), places
+            self._getters[type(message), used] = found
+        getter, places = found
         header = [0] * len(self.names)
-        for number, value in zip(chosen, values if len(chosen) > 1 else (values,), strict=True):
-            header[number] = value
-        return tuple(header)
-
-    def header(self, message: Any) -> tuple[int, ...]:
-        """Return the numbers of a header of the typed model; zeros for everything else."""
-        getter = self._getters.get(type(message))
-        if getter is None:
-            chosen = [name for name in self.names if _is_number(message, name)]
-            places = tuple(self.names.index(name) for name in chosen)
-            getter = self._getters[type(message)] = (attrgetter(*chosen, chosen[0]), places)
-        header = [0] * len(self.names)
-        for number, value in zip(getter[1], getter[0](message), strict=False):
+        for number, value in zip(places, getter(message), strict=False):
             header[number] = value or 0
         return tuple(header)
 

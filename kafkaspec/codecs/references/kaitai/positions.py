@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from kafkaspec.codecs.references.kaitai.trees import KaitaiTrees
@@ -78,25 +79,14 @@ def _fields(
             continue
         found = trees.get(tree, field.id)
         own = f"{path}/{field.id}"
-        if not field.repeated:
-            yield from _one(trees, field, found, place, tree, base, own, depth, first_bit)
-            continue
-        inner = [
-            position
-            for index, (item, item_place) in enumerate(zip(found, place["arr"], strict=False))
-            for position in _one(
-                trees, field, item, item_place, tree, base, f"{own}/{index}", depth + 1
-            )
-        ]
-        yield _structure(field, "", own, depth, place, base, inner)
-        yield from inner
+        yield from _one(trees, field, found, place, tree, base, own, depth, first_bit)
 
 
 def _one(
     trees: KaitaiTrees,
     field: FieldLayout,
     found: Any,
-    place: dict[str, int],
+    place: dict[str, Any],
     owner: Any,
     base: int,
     path: str,
@@ -104,54 +94,40 @@ def _one(
     first_bit: int = 0,
 ) -> Iterator[FieldPosition]:
     """Yield a field or an item of an array, with everything inside."""
-    if field.kind in (Kind.TYPE, Kind.CHOICE):
-        if found is not None:
-            key = field.type or trees.chosen(field, found)
-            below = base if found._io is owner._io else base + place["start"]
-            inner = list(_fields(trees, key, found, below, path, depth + 1))
-            yield _structure(field, key, path, depth, place, base, inner)
-            yield from inner
+    make = partial(
+        FieldPosition, path,
+        location=field.location, original_id=field.original_id, doc=field.doc, depth=depth,
+        enum=field.enum,
+    )  # fmt: skip
+    start, end, key = base + place["start"], base + place.get("end", 0), ""
+    if "arr" in place:
+        inner = [
+            position
+            for index, (item, at) in enumerate(zip(found, place["arr"], strict=False))
+            for position in _one(trees, field, item, at, owner, base, f"{path}/{index}", depth + 1)
+        ]
+    elif field.kind in (Kind.TYPE, Kind.CHOICE):
+        if found is None:
+            return
+        key = field.type or trees.chosen(field, found)
+        below = base if found._io is owner._io else start
+        inner = list(_fields(trees, key, found, below, path, depth + 1))
     elif "end" in place:
-        start, end, bits = base + place["start"], base + place["end"], None
+        bits = None
         if field.kind is Kind.BITS:
             # Kaitai's positions are after the bytes that a run has taken so far: the bit that
             # ends this field is the end of the field, rounded up to a byte.
             start = end - (first_bit + field.width + 7) // 8 + first_bit // 8
             bits = (first_bit % 8, first_bit % 8 + field.width)
         value = trees.item_reader(field)(found)
-        yield _position(field, path, start, end, depth, field.type, value, bits)
-
-
-def _structure(
-    field: FieldLayout,
-    key: str,
-    path: str,
-    depth: int,
-    place: dict[str, int],
-    base: int,
-    inner: list[FieldPosition],
-) -> FieldPosition:
-    """Return the position of a structure or array; a broken one ends where its fields do."""
-    start = base + place["start"]
-    known = max([start, *(position.end for position in inner)])
-    end = base + place["end"] if "end" in place else known
-    return _position(field, path, start, end, depth, key)
-
-
-def _position(
-    field: FieldLayout,
-    path: str,
-    start: int,
-    end: int,
-    depth: int,
-    key: str,
-    value: Any = None,
-    bits: tuple[int, int] | None = None,
-) -> FieldPosition:
-    return FieldPosition(
-        path, start, end, value, field.location, key,
-        field.original_id, field.doc, depth, bits, field.enum,
-    )  # fmt: skip
+        yield make(start=start, end=end, value=value, type=field.type, bits=bits)
+        return
+    else:
+        return
+    if "end" not in place:  # a broken one ends where its fields do
+        end = max([start, *(position.end for position in inner)])
+    yield make(start=start, end=end, value=None, type=key)
+    yield from inner
 
 
 def with_error(found: list[FieldPosition], error: KafkaSpecError) -> list[FieldPosition]:
