@@ -169,8 +169,8 @@ class Codec(ABC):
     ) -> HeaderTable | None:
         """Return the headers of the entries from ``start`` on by columns, while they are regular.
 
-        For planning: whatever is odd about an entry ends it, and is left to ``parse``, which finds
-        the exact result or error. A codec need not know all kinds of entries here, or any.
+        For planning: anything unusual about an entry ends the table, and ``parse`` then finds the
+        exact result or error. A codec need not know all kinds of entries here, or any.
 
         Args:
             buffer: entries.
@@ -189,19 +189,19 @@ class Codec(ABC):
     ) -> PlainRecords | None:
         """Return the records of batches from ``start`` on that need only decoding.
 
-        For readers in a hurry, who must be able to do without: whatever is odd about an entry, it
-        is left to the way that looks at one after the other. None of a codec means always.
+        An optional fast path: it ends at anything unusual about an entry, which the caller then
+        reads entry by entry. A codec without such a path returns None.
 
         Args:
             buffer: entries.
             start: where the first one begins.
-            verify: whether batches with a wrong checksum are odd.
-            check: raises an error if the buffer may not be looked at any more. It is called
-                before each batch, and records are made from a copy of that. None: it always may.
+            verify: whether a wrong checksum counts as unusual.
+            check: raises an error if the buffer may no longer be read. It is called before each
+                batch, and records are made from a copy of the batch. None: it may always be read.
 
         Returns:
-            The records of some batches of data of magic 2 that are not compressed, none if the
-            first entry is another.
+            The records of the first batches, as long as they are uncompressed data batches; no
+            records if the first entry is something else.
         """
         return None
 
@@ -210,20 +210,19 @@ class Codec(ABC):
     ) -> bytes | None:
         """Return the same as ``encode_records``, for records in columns.
 
-        For writers in a hurry, who must be able to do without: ``encode_records`` writes the same,
-        and says what does not fit. None of a codec means always.
+        An optional fast path: ``encode_records`` writes the same, and says what does not fit.
 
         Args:
             message: header of the typed model, with the number of the records.
             rows: how many there are.
             columns: by name, ids of the specification: 64-bit integers; of bytes validity (or
                 None), 32-bit offsets and data; of a list 32-bit offsets, and its parts as columns.
-                What is not there has the default of the specification.
-            whole: of a batch the whole entry, with header and checksum, not compressed.
+                A column that is missing has the default of the specification.
+            whole: write the whole entry of a batch, with header and checksum, not compressed.
 
         Returns:
-            A record set; of a message as header entries with a record each. None if the codec does
-            not write such columns, or something does not fit.
+            A record set; if the header is that of a legacy message, entries of one record each.
+            None if the codec does not write such columns, or something does not fit.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""The input of the engines of others."""
+"""The file object that the engines of the reference codecs read from."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from io import SEEK_CUR, SEEK_END, SEEK_SET
 
 
 class Window:
-    """A part of a buffer as the file object that both engines read from; nothing is copied."""
+    """A part of a buffer as a file object; nothing is copied until it is read."""
 
     def __init__(self, view: memoryview) -> None:
         self._view = view
         self._position = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Up to ``size`` bytes, all that are left if it is negative."""
+        """Return up to ``size`` bytes, all that are left if it is negative."""
         begin = min(self._position, len(self._view))
         end = len(self._view) if size < 0 else min(begin + size, len(self._view))
         self._position = max(self._position, end)
@@ -30,8 +30,8 @@ class Window:
         return self._position
 
     def seekable(self) -> bool:
-        """True: Kaitai then compares sizes with what is left before it reads."""
+        """Return True: Kaitai then compares sizes with what is left before it reads."""
         return True
 
     def close(self) -> None:
-        """Nothing to do: the buffer belongs to the caller."""
+        """Do nothing: the buffer belongs to the caller."""
