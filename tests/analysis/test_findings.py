@@ -58,7 +58,7 @@ def test_every_finding_has_consequences() -> None:
         ("clean_shutdown", "unclean_stop", "recovers_log"),
     ],
 )
-def test_what_a_broker_does(area: str, reason: str, action: str) -> None:
+def test_reactions_of_a_broker(area: str, reason: str, action: str) -> None:
     consequence = consequence_of(Area(area), FindingReason(reason))
     assert consequence.action is BrokerAction(action)
 

@@ -75,7 +75,7 @@ def test_every_kind_of_file_was_among_them() -> None:
 
 
 @pytest.mark.slow
-def test_what_the_golden_logs_hold_exercises_the_index_checks() -> None:
+def test_the_golden_logs_exercise_the_index_checks() -> None:
     entries: Counter[FileKind] = Counter()
     for version in VERSIONS:
         for result in verify(GOLDEN / version / "logs").files:

@@ -270,7 +270,7 @@ def test_a_snapshot_of_kraft_without_footer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing", "missing.log", "nothing here"])
-def test_what_is_not_there_is_an_error(tmp_path: Path, name: str) -> None:
+def test_a_missing_path_is_an_error(tmp_path: Path, name: str) -> None:
     (tmp_path / "nothing here").mkdir()
     with pytest.raises(KafkaSpecError) as caught:
         verify(tmp_path / name)

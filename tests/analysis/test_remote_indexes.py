@@ -59,7 +59,7 @@ def test_sound_copies_have_no_findings(tmp_path: Path) -> None:
         ({"txnindex": [(7, 1, 4, 4)]}, ("error", "transaction_index", "transaction_order")),
     ],
 )
-def test_what_is_wrong_with_one_is_found(
+def test_defects_of_one_are_found(
     tmp_path: Path, files: dict[str, object], expected: tuple[str, str, str]
 ) -> None:
     cache(tmp_path, **files)

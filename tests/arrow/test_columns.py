@@ -193,7 +193,7 @@ def test_only_wanted_columns_in_the_wanted_order(codec: str) -> None:
         ({"max_bytes": 0}, "max_bytes"),
     ],
 )
-def test_what_cannot_be_answered(options: dict[str, Any], text: str) -> None:
+def test_invalid_requests(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         ks.Segment(b"").to_batches(**options)
 

@@ -140,7 +140,7 @@ def test_a_file_system_that_is_handed_in(files: Any, tmp_path: Path) -> None:
         assert partition.to_arrow(["offset"]).num_rows == 2000
 
 
-def test_what_is_not_there(files: Any) -> None:
+def test_missing_objects(files: Any) -> None:
     for url in (f"counting://nothing/{0:020d}.log", "counting://nothing", "nosuchscheme://x/y"):
         with pytest.raises(ks.KafkaSpecError) as caught:
             ks.open(url)

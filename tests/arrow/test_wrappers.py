@@ -134,7 +134,7 @@ BEFORE, BEHIND = forge.legacy(1, b"before"), forge.wrapper(900, inner(5))
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", [*REGULAR, *ODD, *WRONG])
-def test_what_is_in_a_wrapper(name: str, layout: str, by_python: list[int]) -> None:
+def test_contents_of_a_wrapper(name: str, layout: str, by_python: list[int]) -> None:
     data = BEFORE + (REGULAR | ODD | WRONG)[name] + BEHIND
     found = check(data, {"columns": COLUMNS, "layout": layout})
     assert found == objects_of(ks.Segment(data, codec="python", name="x"))

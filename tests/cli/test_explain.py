@@ -141,7 +141,7 @@ def test_files_beside_a_segment(suffix: str) -> None:
         (["--position", "99999999"], "is not in the file"),
     ],
 )
-def test_what_is_not_there(arguments: list[str], message: str) -> None:
+def test_missing_places(arguments: list[str], message: str) -> None:
     result = run("explain", *arguments, first_segment(golden("3.9.2", "plain-0")))
     assert result.exit_code == 2
     assert message in result.stderr

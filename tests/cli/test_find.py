@@ -98,7 +98,7 @@ def test_a_broker_answers_with_a_marker(tmp_path: Path) -> None:
     assert (plain["how"], plain["record"]["offset"]) == ("plain", 2)
 
 
-def test_what_is_not_there(tmp_path: Path) -> None:
+def test_missing_offsets_and_times(tmp_path: Path) -> None:
     partition = two_segments(tmp_path)
     result = run("find", "--offset", "99", partition)
     assert result.exit_code == 1

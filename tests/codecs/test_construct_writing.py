@@ -39,14 +39,14 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(("name", "bad", "path", "place"), UNENCODABLE.values(), ids=UNENCODABLE)
-def test_what_cannot_be_written(name: str, bad: Any, path: str, place: str) -> None:
+def test_values_that_cannot_be_written(name: str, bad: Any, path: str, place: str) -> None:
     entry = parse("recordbatch.entry", ONE)
     setattr(entry.message, name, bad)
     error = unencodable("recordbatch.entry", entry)
     assert (error.path, error.spec) == (path, f"recordbatch.ksy#/types/record_batch/{place}")
 
 
-def test_what_cannot_be_written_elsewhere() -> None:
+def test_values_that_cannot_be_written_elsewhere() -> None:
     entry = parse("recordbatch.entry", ONE)
     entry.message.attributes.compression = 8
     assert unencodable("recordbatch.entry", entry).path.endswith("/attributes/compression")

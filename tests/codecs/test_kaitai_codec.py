@@ -175,7 +175,7 @@ def test_scalars_and_back(key: str, data: str, value: object) -> None:
         ("recordbatch.nullable_bytes_s4", "80000000", None),
     ],
 )
-def test_what_kafka_reads_and_never_writes(key: str, data: str, value: object) -> None:
+def test_bytes_that_kafka_reads_and_never_writes(key: str, data: str, value: object) -> None:
     assert CODEC.parse(key, bytes.fromhex(data)) == (value, len(data) // 2)
 
 

@@ -353,7 +353,7 @@ def written(value: Entry | RecordSet | VotersRecord, *, raw: bool) -> bytes:
 
 
 @pytest.mark.parametrize(("path", "value"), (NUMBERS | RULES).items(), ids=NUMBERS | RULES)
-def test_what_cannot_be_written_is_named(
+def test_values_that_cannot_be_written_are_named(
     path: str, value: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(KafkaSpecError) as caught:

@@ -70,7 +70,7 @@ def test_order_depth_and_paths_of_records() -> None:
     ]
 
 
-def test_what_a_position_says() -> None:
+def test_the_parts_of_a_position() -> None:
     positions = {p.path: p for p in CODEC.positions("recordbatch.entry", b"?" + TWO_RECORDS, 1)}
     epoch = positions["/message/content/partition_leader_epoch"]
     assert (epoch.start, epoch.end, epoch.value, epoch.type) == (13, 17, 3, "")

@@ -257,7 +257,7 @@ def test_messages_are_those_of_the_python_codec(
         (LegacyMessage(offset=0, magic=1), Record(1, 1, "text", None)),  # type: ignore[arg-type]
     ],
 )
-def test_what_does_not_fit(batch: Any, record: Any) -> None:
+def test_values_that_do_not_fit(batch: Any, record: Any) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         CODEC.encode_records(batch, [record])
     assert caught.value.reason is Reason.UNENCODABLE

@@ -87,7 +87,7 @@ def test_any_buffer(kind: Any) -> None:
     assert CODEC.decode_records(entry.message, payload) == plain
 
 
-def test_what_is_asked_for_must_lie_in_the_buffer() -> None:
+def test_positions_must_lie_in_the_buffer() -> None:
     for start, end in [(-1, None), (3, 2), (0, 6), (6, None)]:
         with pytest.raises(ValueError, match="no bytes"):
             CODEC.parse("varint.varint32", b"\0" * 5, start, end)

@@ -275,7 +275,7 @@ def _record_set(**changes: Any) -> RecordSet:
         ("varint.unsigned_varint32", -1, (), ""),
     ],
 )
-def test_what_cannot_be_written(
+def test_values_that_cannot_be_written(
     key: str, value: object, parameters: tuple[Any, ...], path: str
 ) -> None:
     with pytest.raises(KafkaSpecError) as caught:

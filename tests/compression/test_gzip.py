@@ -141,6 +141,6 @@ def test_members_of_the_standard_library_are_read_in_every_partition(
         assert refusal(payload[: len(payload) // 2]) is Reason.DECOMPRESSION_FAILED
 
 
-def test_what_is_written_is_read_by_the_standard_library() -> None:
+def test_the_standard_library_reads_our_output() -> None:
     data = bytes(range(256)) * 300
     assert stdlib.decompress(compress(CompressionType.GZIP, data, magic=2)) == data

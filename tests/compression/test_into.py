@@ -47,7 +47,7 @@ def _decompress(codec: int, payload: bytes, magic: int = 2) -> bytes | None:
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("size", [1, 100, 16_000, 100_000])
-def test_what_producers_write_is_taken(codec: CompressionType, size: int) -> None:
+def test_output_of_producers_is_taken(codec: CompressionType, size: int) -> None:
     data = _text(size)
     payload = compression.compress(codec, data, magic=2)
     if codec is not CompressionType.ZSTD or len(payload) <= 30_000:
@@ -108,7 +108,7 @@ def test_two_streams_in_a_row_are_left_to_decompress(codec: CompressionType) -> 
 
 
 @pytest.mark.parametrize("codec", [0, 5, 7, -1])
-def test_what_is_no_compression_is_refused(codec: int) -> None:
+def test_unknown_compressions_are_refused(codec: int) -> None:
     assert _into(codec, b"abc", 10) is None
 
 

@@ -177,7 +177,7 @@ def test_frames_of_the_reference_library_are_read(block_size: int, checksums: bo
     assert decompress(frame) == data
 
 
-def test_what_is_written_is_read_by_the_reference_library() -> None:
+def test_the_reference_library_reads_our_output() -> None:
     data = b"".join(b"record %d;" % (number * 7919) for number in range(100_000))
     assert lz4.frame.decompress(compress(CompressionType.LZ4, data, magic=2)) == data
     with pytest.raises(RuntimeError):  # its header checksum is wrong on purpose

@@ -45,7 +45,7 @@ def test_kafka_python_reads_what_is_written(codec: CompressionType, data: bytes)
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
 @given(data=texts)
 @settings(max_examples=examples(30), deadline=None)
-def test_what_kafka_python_writes_is_read(codec: CompressionType, data: bytes) -> None:
+def test_output_of_kafka_python_is_read(codec: CompressionType, data: bytes) -> None:
     available(codec)
     encode = getattr(kafka_codec, f"{codec.name.lower()}_encode")
     assert decompress(codec, encode(data), magic=2) == data
@@ -83,7 +83,7 @@ def test_others_read_what_is_written(
 )
 @given(data=texts)
 @settings(max_examples=examples(20), deadline=None)
-def test_what_others_write_is_read(
+def test_output_of_others_is_read(
     codec: CompressionType, encode: Callable[[bytes], bytes], data: bytes
 ) -> None:
     assert decompress(codec, bytes(encode(data)), magic=2) == data

@@ -150,7 +150,7 @@ def test_the_partition_of_the_input_makes_no_difference(monkeypatch: pytest.Monk
         assert decompress(payload) == data + data[:1000]
 
 
-def test_what_is_written_is_read_by_the_reference_library_and_has_no_size() -> None:
+def test_the_reference_library_reads_our_output_which_has_no_size() -> None:
     payload = compress(CompressionType.ZSTD, TEXT * 1000, magic=2)
     parameters = zstandard.get_frame_parameters(payload)
     assert parameters.content_size == zstandard.CONTENTSIZE_UNKNOWN

@@ -71,7 +71,7 @@ def test_every_acknowledged_record_is_asked_for(version: str) -> None:
         assert there
 
 
-def test_what_a_testee_cannot_decompress_is_given_along() -> None:
+def test_a_testee_gets_decompressed_what_it_cannot_decompress() -> None:
     """One item for each entry, and nothing where it is not needed."""
     path = f"segment/{FULL[-1]}/codec-mixed-0/{0:020}.log"
     case = next(case for case in golden_cases(GOLDEN / FULL[-1]) if case.id == path)
@@ -153,7 +153,7 @@ def test_a_case_is_passed_by_its_answer_and_by_no_other(case: Case) -> None:
         ("headers", [], [["a2V5", None]], False),
     ],
 )
-def test_what_is_the_same(name: str, found: Any, wanted: Any, equal: bool) -> None:
+def test_equal_values(name: str, found: Any, wanted: Any, equal: bool) -> None:
     assert same(name, found, wanted) is equal
 
 

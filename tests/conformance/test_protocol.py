@@ -125,7 +125,7 @@ VECTORS = list(vector_cases())
     answer=st.dictionaries(st.sampled_from(MEMBERS), ANYTHING, max_size=4),
     case=st.sampled_from(VECTORS),
 )
-def test_whatever_a_testee_answers_is_judged(answer: dict[str, Any], case: Case) -> None:
+def test_any_answer_of_a_testee_is_judged(answer: dict[str, Any], case: Case) -> None:
     """It does not follow the protocol, it passes, or it fails in a listed way."""
     try:
         check_answer(answer, case.kind)
@@ -139,7 +139,7 @@ def test_whatever_a_testee_answers_is_judged(answer: dict[str, Any], case: Case)
 @pytest.mark.slow
 @settings(max_examples=examples(200), deadline=None)
 @given(message=st.dictionaries(st.sampled_from(MEMBERS), ANYTHING, max_size=5))
-def test_whatever_a_testee_says_of_itself_is_judged(message: dict[str, Any]) -> None:
+def test_any_hello_of_a_testee_is_judged(message: dict[str, Any]) -> None:
     try:
         hello = parse_hello({"protocol": 1} | message)
     except ProtocolError:

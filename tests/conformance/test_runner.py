@@ -84,7 +84,7 @@ def test_a_testee_that_hangs_is_not_waited_for() -> None:
     assert done.results[1].failure is Failure.TIMED_OUT
 
 
-def test_what_is_skipped_has_not_passed() -> None:
+def test_skipped_cases_have_not_passed() -> None:
     done = run("skips")
     assert outcomes(done)[1] is Outcome.SKIPPED
     assert done.results[1].detail == "not today"

@@ -222,6 +222,6 @@ def test_wrappers_with_offset_0_and_absolute_offsets_inside_are_shifted_right() 
         {"aborted": "hide"}, {"on_error": "ignore"},
     ],
 )  # fmt: skip
-def test_what_cannot_be_asked_for(choices: dict[str, Any]) -> None:
+def test_invalid_choices(choices: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(choices)).partition("_")[0]):
         Choices(**choices)

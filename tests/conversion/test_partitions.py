@@ -167,7 +167,7 @@ def test_offsets_that_go_back_are_damage(tmp_path: Path) -> None:
     assert [item.offset for item in records_of(tmp_path / "out-0")] == [5, 6, 7]
 
 
-def test_what_is_no_batch_at_the_end_is_shown(tmp_path: Path) -> None:
+def test_bytes_that_are_no_batch_at_the_end_are_shown(tmp_path: Path) -> None:
     directory = tmp_path / "torn-0"
     shutil.copytree(golden("4.3.1", "plain-0"), directory)
     (path,) = directory.glob("*.log")
@@ -180,7 +180,7 @@ def test_what_is_no_batch_at_the_end_is_shown(tmp_path: Path) -> None:
     assert report.clean
 
 
-def test_what_was_deleted_stays_deleted(tmp_path: Path) -> None:
+def test_deleted_records_stay_deleted(tmp_path: Path) -> None:
     directory = tmp_path / "logs" / "plain-0"
     shutil.copytree(golden("4.3.1", "plain-0"), directory)
     (directory.parent / "log-start-offset-checkpoint").write_text("0\n1\nplain 0 20\n")

@@ -51,7 +51,7 @@ def test_they_are_carried_over(tmp_path: Path, choices: dict[str, Any]) -> None:
         {"start_offset": 30},
     ],
 )
-def test_what_cannot_be_carried_over_is_named(tmp_path: Path, choices: dict[str, Any]) -> None:
+def test_lost_producers_are_named(tmp_path: Path, choices: dict[str, Any]) -> None:
     path, base = without_first_segment(tmp_path)
     report = ks.convert(path, tmp_path / "out", **choices)
     ((left, why),) = report.left_out

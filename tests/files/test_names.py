@@ -145,7 +145,7 @@ def test_open_a_segment_that_is_to_be_deleted(tmp_path: Path) -> None:
     assert Partition(tmp_path).segment_paths == []
 
 
-def test_what_open_refuses(tmp_path: Path) -> None:
+def test_open_refuses_other_files(tmp_path: Path) -> None:
     assert "no such file" in refused(tmp_path / "missing")
     assert "neither segments" in refused(tmp_path)
     (tmp_path / "topic-0").mkdir()

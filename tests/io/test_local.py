@@ -72,7 +72,7 @@ def test_a_link_that_leads_nowhere_is_no_silent_gap(tmp_path: Path) -> None:
     assert caught.value.file == str(directory / f"{1:020}.log")
 
 
-def test_what_cannot_be_reached_is_unreadable(
+def test_files_that_cannot_be_opened_are_unreadable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: Path, **_: object) -> os.stat_result:

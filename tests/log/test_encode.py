@@ -249,7 +249,7 @@ def test_zstd_is_not_for_wrappers() -> None:
 @pytest.mark.parametrize(
     "options", [{"magic": 3}, {"compression": "brotli"}, {"timestamp_type": "x"}, {"codec": "x"}]
 )
-def test_what_there_is_not(options: dict[str, Any]) -> None:
+def test_missing_features_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="no "):
         encode(LEGACY, **options)
 

@@ -129,7 +129,7 @@ def test_a_segment_that_is_closed_meanwhile(tmp_path: Path) -> None:
     del found  # gives the mapping back
 
 
-def test_what_has_ended_has_ended() -> None:
+def test_an_ended_iterator_stays_ended() -> None:
     found = iter(Segment(_plain(0)).records())
     assert len(list(found)) == 3
     assert next(found, None) is None

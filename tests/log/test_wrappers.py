@@ -279,7 +279,7 @@ def test_zstd_and_unknown_codecs_are_refused_when_records_are_read(
     assert error.offset == batch.payload_position
 
 
-def test_what_is_no_gzip_is_an_error_at_the_value(only: Open) -> None:
+def test_invalid_gzip_is_an_error_at_the_value(only: Open) -> None:
     data = legacy(4, b"not gzip", attributes=1)
     error = failure(only(data))
     assert error.reason is Reason.DECOMPRESSION_FAILED

@@ -206,7 +206,7 @@ def test_refusals(data: bytes, reason: Reason) -> None:
         assert error.spec.startswith("message_set.ksy#/"), codec
 
 
-def test_what_the_set_drops_is_counted() -> None:
+def test_bytes_that_the_set_drops_are_counted() -> None:
     data = compressed(message(b"whole"), message(b"cut off")[:-3])
     with Segment(data, log_format="0.7") as segment:
         (batch,) = segment.batches()
@@ -240,7 +240,7 @@ def test_any_bytes_end_or_raise_our_error(data: bytes) -> None:
 
 
 @given(st.lists(st.binary(max_size=40), max_size=6), st.booleans())
-def test_what_was_put_in_comes_out(payloads: list[bytes], together: bool) -> None:
+def test_messages_survive_a_round_trip(payloads: list[bytes], together: bool) -> None:
     entries = [message(value) for value in payloads]
     data = compressed(*entries) if together else b"".join(entries)
     assert values(data) == payloads

@@ -74,7 +74,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_is_left_is_what_a_brokers_cleaner_left(spark: SparkSession, logs: Path) -> None:
+def test_a_brokers_cleaner_left_the_same(spark: SparkSession, logs: Path) -> None:
     done = compact(spark, str(logs))
     assert rows(done.records, "compacted") == live(LOGS / "compacted-0")
     active = max(int(path.stem) for path in (LOGS / "compacted-transactions-0").glob("*.log"))

@@ -59,7 +59,7 @@ def test_totals_are_those_of_verify_and_of_the_producers(
     found.unpersist()
 
 
-def test_what_cannot_be_read_is_a_row(tmp_path: Path) -> None:
+def test_unreadable_batches_are_rows(tmp_path: Path) -> None:
     data = bytearray((GOLDEN / "4.3.1/logs/plain-0/00000000000000000000.log").read_bytes())
     sound = [len(batch) for batch in read_headers(_place(tmp_path, data))]
     positions = [batch.position for batch in Segment(tmp_path / "x-0" / NAME).batches()]

@@ -133,7 +133,7 @@ def test_an_unreadable_file_is_a_finding(orders: Path) -> None:
     flips=st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=4),
     compression=st.sampled_from(["none", "lz4"]),
 )
-def test_what_is_left_is_what_records_give(
+def test_the_other_rows_are_those_of_records(
     flips: list[tuple[int, int]], compression: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     directory = tmp_path_factory.mktemp("any") / "orders-0"

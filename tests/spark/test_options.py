@@ -58,7 +58,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("options", "match"), REFUSED, ids=lambda item: str(item)[:40])
-def test_what_cannot_be_followed_is_refused_by_name(options: dict[str, str], match: str) -> None:
+def test_unsupported_options_are_refused_by_name(options: dict[str, str], match: str) -> None:
     with pytest.raises(OptionError, match=match):
         read_options({"path": "/logs", **options})
 

@@ -42,7 +42,7 @@ def test_many_tasks_read_what_one_reads(size: str) -> None:
     assert one.equals(many)
 
 
-def test_what_is_the_same_in_most_rows_may_differ(tmp_path: Path) -> None:
+def test_columns_that_seldom_vary_may_vary(tmp_path: Path) -> None:
     kinds = ["CreateTime"] * 3 + ["LogAppendTime", "CreateTime"] + ["LogAppendTime"] * 40
     path = tmp_path / "orders-0" / "00000000000000000000.log"
     path.parent.mkdir()

@@ -50,7 +50,7 @@ def segment(directory: Path, base: int, data: bytes = b"") -> Path:
     return path
 
 
-def test_what_is_appended_comes_once(tmp_path: Path) -> None:
+def test_appended_records_come_once(tmp_path: Path) -> None:
     path = segment(tmp_path / "orders-0", 0, logs.batch(0, 3))
     found = reader(tmp_path)
     start = found.initialOffset()

@@ -242,7 +242,7 @@ def test_gaps_are_an_error_unless_they_are_allowed(
     ],
 )
 @pytest.mark.parametrize("gaps", [True, False])
-def test_what_cannot_be_written_leaves_nothing(
+def test_rows_that_cannot_be_written_leave_nothing(
     tmp_path: Path, tasks: list[list[pa.RecordBatch]], message: str, gaps: bool
 ) -> None:
     write(tmp_path, [[rows("z", 0, range(5))]])

@@ -210,7 +210,7 @@ def test_a_commit_that_is_killed_is_finished_by_the_next_or_never_began(tmp_path
     assert outcomes == {True, False}
 
 
-def test_what_a_killed_job_has_left_is_removed_after_a_day(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_job_are_removed_after_a_day(tmp_path: Path) -> None:
     writer = writer_for(tmp_path, NAMES)
     writer.write(iter([rows("a", 0, range(9))]))
     (directory,) = tmp_path.iterdir()

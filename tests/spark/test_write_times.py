@@ -30,9 +30,7 @@ def rows(types: list[int | None], stamps: list[int], first: int = 0) -> pa.Recor
 
 @pytest.mark.parametrize("version", ["0.10.2.2", "2.8.2", "4.3.1"])
 @pytest.mark.parametrize("compression", ["none", "lz4"])
-def test_what_is_read_is_written_and_read_again(
-    tmp_path: Path, version: str, compression: str
-) -> None:
+def test_rows_survive_a_round_trip(tmp_path: Path, version: str, compression: str) -> None:
     golden = GOLDEN / version / "logs" / "log-append-time-0"
     before = reading.table(golden, COLUMNS)
     assert set(before.column("timestampType").to_pylist()) == {1}

@@ -513,7 +513,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("fields", "text"), REFUSED.values(), ids=REFUSED)
-def test_what_the_emitter_does_not_know_it_says(tmp_path: Path, fields: str, text: str) -> None:
+def test_the_emitter_names_unknown_constructs(tmp_path: Path, fields: str, text: str) -> None:
     model = load(spec(tmp_path / "spec", HEAD + fields))
     with pytest.raises(ValueError, match=re.escape(text)):
         emit(model)

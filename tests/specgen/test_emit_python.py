@@ -278,7 +278,7 @@ def test_errors_of_other_shapes(
         ({"numbers": [0] * 70000}, "/num_numbers"),
     ],
 )
-def test_what_other_shapes_cannot_hold(
+def test_values_that_do_not_fit_a_shape(
     sample: PythonCodec, change: dict[str, Any], path: str
 ) -> None:
     value, _ = sample.parse("sample.sample", _sample_bytes())
@@ -360,7 +360,7 @@ def test_the_loop_gives_up_on_a_shape_that_it_is_not_made_for(tmp_path: Path, bu
         ),
     ],
 )
-def test_what_cannot_be_generated_the_linter_refuses(
+def test_the_linter_refuses_what_cannot_be_generated(
     tmp_path: Path, old: str, new: str, problem: str
 ) -> None:
     assert old in SAMPLE

@@ -39,7 +39,7 @@ def table_of(records: list[Record], codec: str | None = None) -> pa.Table:
 @pytest.mark.parametrize("compression", ["none", "lz4"])
 @SETTINGS
 @given(records=strategies.records(2, least=1))
-def test_what_is_read_is_what_was_given(
+def test_columns_survive_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, codec: str, compression: str, records: list[Record]
 ) -> None:
     records = [record for record in records if record.timestamp >= -1]

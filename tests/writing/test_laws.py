@@ -51,7 +51,7 @@ def appends(draw: st.DrawFn, magic: int) -> list[list[Record]]:
 
 @SETTINGS
 @given(st.data())
-def test_what_is_appended_can_be_read_and_no_check_finds_anything(data: st.DataObject) -> None:
+def test_appended_records_can_be_read_and_no_check_finds_anything(data: st.DataObject) -> None:
     version = data.draw(st.sampled_from(VERSIONS))
     profile = get_profile(version)
     magic = data.draw(st.integers(0, profile.magic))

@@ -110,7 +110,7 @@ def test_an_open_transaction_keeps_its_first_offset() -> None:
         ),
     ],
 )
-def test_what_a_marker_leaves(version: str, expected: dict[str, int]) -> None:
+def test_the_state_after_a_marker(version: str, expected: dict[str, int]) -> None:
     log = Log().batch(7, 2, base_sequence=0, transactional=True).marker(7, COMMIT)
     state, aborted = log.state(version)
     assert aborted == []

@@ -87,7 +87,7 @@ def test_a_leader_of_any_version_made_the_same_of_batches(path: Path) -> None:
             assert file.comparison in (Comparison.EQUAL, Comparison.REORDERED), file
 
 
-def test_what_is_written_is_what_was_compared(tmp_path: Path) -> None:
+def test_the_compared_files_are_written(tmp_path: Path) -> None:
     path = goldens.GOLDEN / "4.3.1/logs/transactions-segments-0"
     report = rebuild(path, "recovery", tmp_path / "out")
     made = sorted((tmp_path / "out").iterdir())

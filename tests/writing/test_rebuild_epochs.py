@@ -60,7 +60,7 @@ def test_those_of_brokers_come_out_byte_for_byte(version: str) -> None:
     assert equal > 10 or goldens.release(version) < (0, 11)
 
 
-def test_what_is_written_is_what_was_compared(tmp_path: Path) -> None:
+def test_the_compared_files_are_written(tmp_path: Path) -> None:
     path = next(goldens.GOLDEN.glob("4.3.1/logs/leader-epochs*-0"))
     made = made_of(path, "4.3.1", tmp_path / "out")
     assert made is not None
@@ -86,7 +86,7 @@ def test_an_epoch_that_does_not_follow_is_as_kafka_assigns_it(tmp_path: Path) ->
     assert (tmp_path / "out" / NAME).read_text() == "0\n2\n1 4\n8 5\n"
 
 
-def test_what_lies_below_the_log_start_offset_is_not_listed(tmp_path: Path) -> None:
+def test_epochs_below_the_log_start_offset_are_not_listed(tmp_path: Path) -> None:
     path = logs(tmp_path / "a-0", (0, batch(0, 1) + batch(5, 2) + batch(9, 4)))
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\na 0 7\n")
     made_of(path, "4.3", tmp_path / "out")

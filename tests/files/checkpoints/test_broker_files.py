@@ -195,7 +195,7 @@ def test_quorum_states_that_kafka_refuses(text: str, reason: Reason, offset: int
     assert len(str(error)) < 500
 
 
-def test_what_follows_the_object_is_not_looked_at() -> None:
+def test_bytes_after_the_object_are_ignored() -> None:
     expected = quorum_state.parse(V1.encode())
     assert quorum_state.parse(f"  {V1} more\nand more".encode()) == expected
 

@@ -53,7 +53,7 @@ def test_leader_epochs_round_trip(entries: list[EpochEntry]) -> None:
         (b"0\n2\n3 9\n3 9\n", (EpochEntry(3, 9), EpochEntry(3, 9))),
     ],
 )
-def test_what_kafka_accepts(data: bytes, expected: tuple[EpochEntry, ...]) -> None:
+def test_texts_that_kafka_accepts(data: bytes, expected: tuple[EpochEntry, ...]) -> None:
     assert leader_epoch_checkpoint.parse(data) == expected
 
 
@@ -77,7 +77,7 @@ def test_what_kafka_accepts(data: bytes, expected: tuple[EpochEntry, ...]) -> No
         (b"\0\0\0\0", Reason.INVALID_VALUE, 0, "/version"),  # as some found it, KAFKA-16541
     ],
 )
-def test_what_kafka_refuses(data: bytes, reason: Reason, offset: int, path: str) -> None:
+def test_texts_that_kafka_refuses(data: bytes, reason: Reason, offset: int, path: str) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         leader_epoch_checkpoint.parse(data, file="f")
     error = caught.value
@@ -85,7 +85,7 @@ def test_what_kafka_refuses(data: bytes, reason: Reason, offset: int, path: str)
 
 
 @pytest.mark.parametrize("entry", [EpochEntry(2**31, 0), EpochEntry(0, 2**63)])
-def test_what_does_not_fit_is_not_written(entry: EpochEntry) -> None:
+def test_values_that_do_not_fit_are_not_written(entry: EpochEntry) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         leader_epoch_checkpoint.serialize([entry])
     assert caught.value.reason is Reason.UNENCODABLE
@@ -124,7 +124,7 @@ def test_of_two_entries_for_a_partition_the_later_counts() -> None:
 
 
 @pytest.mark.parametrize("topic", ["", "a b", "a\nb", "\ud800", "\u00e4"])
-def test_what_is_no_topic_is_not_written(topic: str) -> None:
+def test_invalid_topics_are_not_written(topic: str) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         offset_checkpoint.serialize([PartitionOffset(topic, 0, 0)])
     assert caught.value.reason is Reason.UNENCODABLE

@@ -50,7 +50,7 @@ def test_text_of_a_uuid() -> None:
         f"x:\t +0\ny:   {ID}",  # names are not looked at
     ],
 )
-def test_what_kafka_accepts(data: str) -> None:
+def test_texts_that_kafka_accepts(data: str) -> None:
     assert partition_metadata.parse(data.encode()).topic_id == kafka_uuid.from_text(ID)
 
 
@@ -69,7 +69,7 @@ def test_what_kafka_accepts(data: str) -> None:
         ("\0" * 43, Reason.INVALID_VALUE, 0),
     ],
 )
-def test_what_kafka_refuses(data: str, reason: Reason, offset: int) -> None:
+def test_texts_that_kafka_refuses(data: str, reason: Reason, offset: int) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         partition_metadata.parse(data.encode(), file="f")
     error = caught.value

@@ -95,7 +95,7 @@ def test_numbers(digits: str, bits: int, expected: int) -> None:
         ("9" * 100_000, LONG_BITS),
     ],
 )
-def test_what_is_no_number(digits: str, bits: int) -> None:
+def test_texts_that_are_no_numbers(digits: str, bits: int) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         Text(bytes(99), "a").number(Piece(digits, 17, 3), bits, "/x")
     error = caught.value
