@@ -146,10 +146,10 @@ class _Build(Transformer[Token, Expression]):
     def number(self, text: Token) -> Expression:
         return Int(int(text.replace("_", ""), 0))
 
-    def true(self) -> Expression:
+    def true(self, _text: Token) -> Expression:
         return Bool(True)
 
-    def false(self) -> Expression:
+    def false(self, _text: Token) -> Expression:
         return Bool(False)
 
     def name(self, name: Token) -> Expression:
