@@ -20,6 +20,7 @@ from kafkaspec.arrow.schema import (
     integer_type,
 )
 from kafkaspec.codecs import HeaderTable
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch
@@ -113,6 +114,26 @@ _ROWS_AT_ONCE: Final = 1 << 14
 def read_segment_headers(segment: Segment) -> pa.Table:
     """Return the headers of a segment; see ``Columnar.batch_table``."""
     return pa.Table.from_batches(_batches(segment), SCHEMA)
+
+
+def readable_headers(segment: Segment) -> Iterator[pa.RecordBatch | KafkaSpecError]:
+    """Yield the headers of a segment, and the error of each entry that cannot be read."""
+    try:
+        yield from read_segment_headers(segment).to_batches(max_chunksize=_ROWS_AT_ONCE)
+        return
+    except KafkaSpecError:
+        pass
+    rows: list[Batch] = []
+    for item in segment.scan():
+        if isinstance(item, KafkaSpecError):
+            yield item
+        else:
+            rows.append(item)
+        if len(rows) == _ROWS_AT_ONCE:
+            yield _from_python(rows)
+            rows = []
+    if rows:
+        yield _from_python(rows)
 
 
 def with_place(table: pa.Table, place: Place, file: str | None) -> pa.Table:

@@ -1,7 +1,7 @@
-"""Segments as a data source of Spark, through PySpark: the extra ``spark``.
+"""Segments as a data source of Spark, through PySpark (the extra ``spark``).
 
-``register(spark)`` makes ``spark.read.format("kafkasegment")`` known; the package
-``pyspark_kafkasegment`` does the same where Spark finds it by itself.
+``register(spark)`` makes ``spark.read.format("kafkasegment")`` known. Where Spark finds the package
+``pyspark_kafkasegment``, it does so itself.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def read(
     Raises:
         OptionError: there is no such column.
     """
-    from kafkaspec.spark.options import CORRUPT_COLUMN
-    from kafkaspec.spark.schema import COLUMNS, CORRUPT
+    from kafkaspec.spark.options import ReadOptions
+    from kafkaspec.spark.schema import schema_of
     from kafkaspec.spark.source import NAME
 
     register(spark)
@@ -49,15 +49,8 @@ def read(
         options["isolation.level"] = options.pop("isolation_level")
     reader = spark.read.format(NAME).options(**options)
     if columns is not None:
-        from kafkaspec.spark.options import OptionError
-
-        corrupt = str(options.get("columnNameOfCorruptRecord", CORRUPT_COLUMN))
-        known = {**{name: item.spark for name, item in COLUMNS.items()}, corrupt: CORRUPT.spark}
-        for name in columns:
-            if name not in known:
-                raise OptionError(f"there is no column {name!r}; there are {', '.join(COLUMNS)}")
-        fields = (f"`{name}` {known[name].simpleString()}" for name in columns)
-        reader = reader.schema(", ".join(fields))
+        corrupt = options.get("columnNameOfCorruptRecord", ReadOptions.corrupt_column)
+        reader = reader.schema(schema_of(columns, str(corrupt)))
     return reader.load(path if isinstance(path, str) else list(path))
 
 
@@ -67,21 +60,21 @@ def write(
     """Write rows as segments in partition directories.
 
     Rows with a column ``offset`` are brought into the order of their offsets first, each task with
-    a range of them, so that one large partition keeps all tasks busy. Others are written as they
-    come, and get offsets in the order of the tasks.
+    a range of them, so that one large partition keeps all tasks busy. Other rows are written in
+    the order in which they arrive, and get offsets in the order of the tasks.
 
     Args:
         rows: columns of Spark's Kafka source; ``value`` has to be there, and ``topic``, unless
             there is an option ``topic``.
         path: a local directory, or one that is mounted alike on all machines.
-        mode: ``append`` goes on from the logs that are there; ``overwrite`` removes them.
-        tasks: how many; ``spark.sql.shuffle.partitions`` if None.
+        mode: ``append`` continues the logs that exist; ``overwrite`` removes them.
+        tasks: number of tasks; ``spark.sql.shuffle.partitions`` if None.
         options: of the data source; see ``kafkaspec.spark.write_options.WriteOptions``.
     """
     from pyspark.sql import functions
 
+    from kafkaspec.spark.parsing import lowered
     from kafkaspec.spark.source import NAME
-    from kafkaspec.spark.write_options import is_kept
 
     session = rows.sparkSession
     register(session)
@@ -89,7 +82,7 @@ def write(
         kind = rows.schema["headers"].dataType
         empty = functions.array().cast(kind)
         rows = rows.withColumn("headers", functions.coalesce("headers", empty))
-    if "offset" in rows.columns and is_kept(options):
+    if "offset" in rows.columns and lowered(options).get("offsets", "").lower() != "assign":
         order = [name for name in ("topic", "partition", "offset") if name in rows.columns]
         number = tasks or int(session.conf.get("spark.sql.shuffle.partitions") or "0")
         rows = rows.repartitionByRange(number, *order).sortWithinPartitions(*order)

@@ -1,4 +1,4 @@
-"""Reads a batch: plans on the driver, decodes in the tasks."""
+"""Read a batch: plan on the driver, decode in the tasks."""
 
 from __future__ import annotations
 
@@ -15,39 +15,38 @@ from kafkaspec.spark.planning import plan
 from kafkaspec.spark.schema import Output
 
 
-def wanted_of(output: Output, options: ReadOptions) -> Wanted:
-    """Return the settings that a task needs in addition to its pieces."""
-    return Wanted(
-        output, options.mode, options.control, options.fail_on_data_loss, options.check_crcs
-    )
+class TaskReader:
+    """The common part of both readers.
 
-
-def read_task(task: InputPartition, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """Yield the record batches of a task. Nothing planned is a task without pieces."""
-    pieces = task.pieces if isinstance(task, SegmentTask) else ()
-    first = True
-    for piece in pieces:
-        for batch in read_piece(piece, wanted):
-            if first and batch.num_rows > FIRST_ROWS:
-                yield batch.slice(0, FIRST_ROWS)
-                batch = batch.slice(FIRST_ROWS)
-            first = False
-            yield batch
-
-
-class SegmentReader(DataSourceReader):
-    """Reads segments as a batch."""
+    Args:
+        options: options of the read.
+        output: columns to read.
+    """
 
     def __init__(self, options: ReadOptions, output: Output) -> None:
-        """Make a reader.
-
-        Args:
-            options: options of the read.
-            output: columns to read.
-        """
         self._options = options
-        self._narrow: Narrowed | None = None
-        self._wanted = wanted_of(output, options)
+        self._wanted = Wanted(output, options)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the record batches of a task. If nothing was planned, it has no pieces.
+
+        Raises:
+            KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
+        """
+        first = True
+        for piece in partition.pieces if isinstance(partition, SegmentTask) else ():
+            for batch in read_piece(piece, self._wanted):
+                if first and batch.num_rows > FIRST_ROWS:
+                    yield batch.slice(0, FIRST_ROWS)
+                    batch = batch.slice(FIRST_ROWS)
+                first = False
+                yield batch
+
+
+class SegmentReader(TaskReader, DataSourceReader):
+    """Reads segments as a batch."""
+
+    _narrow: Narrowed | None = None
 
     def partitions(self) -> list[InputPartition]:
         """Return the tasks.
@@ -57,14 +56,6 @@ class SegmentReader(DataSourceReader):
             OptionError: an option cannot be followed.
         """
         return list(plan(self._options, self._narrow))
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Return the record batches of a task.
-
-        Raises:
-            KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
-        """
-        return read_task(partition, self._wanted)
 
 
 class FilteringReader(SegmentReader):

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec.arrow.arrays import constant
 from kafkaspec.arrow.schema import TIMESTAMP_TYPES
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
+from kafkaspec.spark.parsing import LARGEST_LONG
 from kafkaspec.spark.partitions import Piece
 from kafkaspec.spark.schema import HEADERS, TIMESTAMP, Output
 
 _MICROSECONDS: Final = 1000
-_LARGEST: Final = ((1 << 63) - 1) // _MICROSECONDS
-"""Largest timestamp in ms that Spark has room for."""
+_LARGEST: Final = LARGEST_LONG // _MICROSECONDS
 
 _TYPE_IDS: Final = pa.array(
     [-1 if name == NO_TIMESTAMP_TYPE else i for i, name in enumerate(TIMESTAMP_TYPES)], pa.int32()
 )
 """Kafka: ``TimestampType.id``."""
 
-
 _CONSTANTS: Final = {"topic": "topic", "partition": "partition", "file": "path"}
+_SPARE: Final = 8
+"""An eighth more than were asked for: record batches have about as many rows, not as many."""
 
 
 class Columns:
@@ -61,11 +64,10 @@ class Columns:
             value = getattr(self._piece, _CONSTANTS[name])
             return self._constant(field, value, batch.num_rows)
         values = batch.column(self._output.column(name).source)
-        if name == _TIMESTAMP_TYPE:
+        if name == "timestampType":
             return self._timestamp_types(field, values)
-        convert = _CONVERSIONS.get(name)
-        if convert is not None:
-            values = convert(values, self._piece)
+        if name in _CONVERSIONS:
+            values = _CONVERSIONS[name](values, self._piece)
         return values if values.type == field.type else values.cast(field.type)
 
     def _timestamp_types(self, field: pa.Field, values: pa.DictionaryArray) -> pa.Array:
@@ -80,37 +82,29 @@ class Columns:
         """Return a column with the same value in all rows."""
         found = self._repeated.get((field.name, value))
         if found is None or len(found) < rows:
-            room = rows + rows // _SPARE
-            kind = field.type
-            found = (
-                pa.nulls(room, kind) if value is None else pa.repeat(pa.scalar(value, kind), room)
-            )
+            found = constant(value, field.type, rows + rows // _SPARE)
             self._repeated[field.name, value] = found
         return found.slice(0, rows)
-
-
-_TIMESTAMP_TYPE: Final = "timestampType"
-_SPARE: Final = 8
-"""An eighth more than were asked for: record batches have about as many rows, not as many."""
 
 
 def finding(
     text: str, piece: Piece, offset: int | None, position: int | None, output: Output
 ) -> Any:
     """Return a row that says what could not be read, as a record batch."""
-    known: dict[str, Any] = {
+    row = {
         "topic": piece.topic,
         "partition": piece.partition,
         "offset": offset,
         "file": piece.path,
         "position": position,
+        output.corrupt: text,
     }
-    schema = output.schema
-    made = []
-    for field in schema:
-        value = text if field.name == output.corrupt else known.get(field.name)
-        made.append(pa.array([value], field.type))
-    return pa.RecordBatch.from_arrays(made, schema=schema)
+    return pa.RecordBatch.from_pylist([row], schema=output.schema)
+
+
+def has_room(numbers: pa.Array) -> pa.Array:
+    """Return whether Spark has room for each timestamp in ms."""
+    return pc.and_(pc.less_equal(numbers, _LARGEST), pc.greater_equal(numbers, -_LARGEST))
 
 
 def _timestamps(values: pa.Array, piece: Piece) -> pa.Array:
@@ -121,7 +115,7 @@ def _timestamps(values: pa.Array, piece: Piece) -> pa.Array:
     try:
         return pc.multiply_checked(numbers, _MICROSECONDS).view(TIMESTAMP)
     except pa.ArrowInvalid:
-        beyond = pc.filter(numbers, pc.greater(pc.abs(numbers), _LARGEST))
+        beyond = pc.filter(numbers, pc.invert(has_room(numbers)))
         detail = f"Spark has no room for a timestamp of {beyond[0].as_py()} ms"
         raise make_error(Reason.INVALID_VALUE, detail, file=piece.path) from None
 
@@ -136,17 +130,9 @@ def _headers(values: pa.Array, piece: Piece) -> pa.Array:
     return pa.ListArray.from_arrays(values.offsets, items, type=HEADERS, mask=empty)
 
 
-def _is_control(values: pa.Array, piece: Piece) -> pa.Array:
-    return values.is_valid()
-
-
-def _text(values: pa.Array, piece: Piece) -> pa.Array:
-    return values.dictionary_decode()
-
-
-_CONVERSIONS: Final[dict[str, Any]] = {
+_CONVERSIONS: Final[dict[str, Callable[[Any, Piece], pa.Array]]] = {
     "timestamp": _timestamps,
     "headers": _headers,
-    "isControl": _is_control,
-    "compression": _text,
+    "isControl": lambda values, _: values.is_valid(),
+    "compression": lambda values, _: values.dictionary_decode(),
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from kafkaspec.files import names
 from kafkaspec.spark.partition_commit import Additions, prepare
 from kafkaspec.spark.staging import Run, Staging, all_staging
 from kafkaspec.spark.write_options import WriteOptions
-from kafkaspec.writing.atomic import cannot_write, writing
+from kafkaspec.writing.atomic import cannot_write, force_directory, put, writing
 
 PLAN: Final = "plan.json"
 """In the staging directory of a write: the renames that are left."""
@@ -34,8 +34,8 @@ _REPLACED: Final = "replaced"
 class Plan:
     """Renames, each of one file or directory.
 
-    A name that is there already is one whose rename was done: a plan is made only of names that
-    are not there, or that an earlier rename of the plan takes away.
+    A target that exists is a rename that was done: a plan has only targets that do not exist, or
+    that an earlier rename of the plan takes away.
 
     Attributes:
         file: where the plan is kept.
@@ -48,16 +48,14 @@ class Plan:
     batch: int = -1
 
     def save(self, *, sync: bool) -> None:
-        """Keep it: the file appears with all of it, or not at all."""
+        """Save the plan: the file appears as a whole, or not at all."""
         text = json.dumps({"batch": self.batch, "renames": self.renames}, indent=1)
         beside = self.file.with_name(self.file.name + ".tmp")
         with writing(self.file):
-            with open(beside, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
+            beside.unlink(missing_ok=True)
+            put(beside, text.encode(), sync=True)
             os.rename(beside, self.file)
-            _force(self.file.parent, sync)
+            force_directory(self.file.parent, sync=sync)
 
     def carry_out(
         self, root: Path, *, sync: bool, taken_back: Callable[[], None] | None = None
@@ -67,8 +65,8 @@ class Plan:
         Args:
             root: the directory that is written to.
             sync: whether directories are forced to disk.
-            taken_back: called where it failed and nothing of it is left; without it what was done
-                stays, to be finished another time.
+            taken_back: called after a failure when all renames were undone. Without it, the renames
+                that were done stay, to be finished another time.
 
         Raises:
             KafkaSpecError: ``unreadable``: a name cannot be given.
@@ -81,7 +79,7 @@ class Plan:
                         os.rename(root / source, root / target)
                         done.append((root / source, root / target))
                 for directory in {target.parent for _, target in done}:
-                    _force(directory, sync)
+                    force_directory(directory, sync=sync)
         except BaseException:
             if taken_back is not None:
                 for before, after in reversed(done):
@@ -91,7 +89,7 @@ class Plan:
 
 
 def load_plan(file: Path) -> Plan | None:
-    """Return a plan that was kept, None if there is none.
+    """Load a plan that was saved; return None if there is none.
 
     Raises:
         KafkaSpecError: ``unreadable``, ``invalid_value``.
@@ -118,27 +116,37 @@ def _inside(name: object) -> str:
     return name
 
 
-def publish(
-    options: WriteOptions, staging: Staging, runs: Iterable[Run], *, keep: bool, overwrite: bool
-) -> None:
-    """Give what the tasks of a write have made its final names.
+@dataclass(frozen=True, slots=True)
+class How:
+    """How runs are published.
+
+    Attributes:
+        keep: whether offsets were kept; otherwise they are assigned now, in the order of the runs.
+        overwrite: whether existing partitions are removed.
+    """
+
+    keep: bool
+    overwrite: bool
+
+
+def publish(options: WriteOptions, staging: Staging, runs: Sequence[Run], how: How) -> None:
+    """Give the files that the tasks of a write have made their final names.
 
     Args:
         options: of the write.
         staging: of the job.
         runs: in the order of the tasks.
-        keep: whether offsets were kept; otherwise they are assigned now, in the order of the runs.
-        overwrite: whether partitions that are there are removed.
+        how: how they are published.
 
     Raises:
-        KafkaSpecError: what is there, or what the tasks have made, does not fit together; a file
+        KafkaSpecError: the existing log and the files of the tasks do not fit together, or a file
             cannot be written. Then everything is as it was before.
     """
     root = Path(options.path)
     with locked(root):
         for path in all_staging(options.path):
             finish_plan(root, path, sync=options.sync)
-        renames = _gather(root, options, staging, list(runs), keep=keep, overwrite=overwrite)
+        renames = _gather(root, options, staging, runs, how)
         plan = Plan(staging.path / PLAN, renames)
         plan.save(sync=options.sync)
         plan.carry_out(root, sync=options.sync, taken_back=plan.file.unlink)
@@ -146,9 +154,7 @@ def publish(
         staging.remove()
 
 
-def publish_batch(
-    options: WriteOptions, staging: Staging, runs: Iterable[Run], *, keep: bool, overwrite: bool
-) -> None:
+def publish_batch(options: WriteOptions, staging: Staging, runs: Sequence[Run], how: How) -> None:
     """Commit a micro-batch of a streaming query once, however often it is called.
 
     The last published micro-batch is noted in ``.kafkasegment-<query>.json`` in the directory. A
@@ -162,25 +168,19 @@ def publish_batch(
             last.carry_out(root, sync=options.sync)
             Plan(state, (), last.batch).save(sync=options.sync)
         if last is None or last.batch < staging.batch:
-            renames = _gather(root, options, staging, list(runs), keep=keep, overwrite=overwrite)
+            renames = _gather(root, options, staging, runs, how)
             plan = Plan(state, renames, staging.batch)
             plan.save(sync=options.sync)
             plan.carry_out(
                 root,
                 sync=options.sync,
-                taken_back=partial(_take_back, last, state, sync=options.sync),
+                taken_back=state.unlink
+                if last is None
+                else partial(Plan(state, (), last.batch).save, sync=options.sync),
             )
             Plan(state, (), staging.batch).save(sync=options.sync)
         for path in staging.of_job():
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _take_back(last: Plan | None, state: Path, *, sync: bool) -> None:
-    """Note that a micro-batch was not published after all."""
-    if last is None:
-        state.unlink()
-    else:
-        Plan(state, (), last.batch).save(sync=sync)
 
 
 def finish_plan(root: Path, staging: Path, *, sync: bool) -> None:
@@ -193,13 +193,7 @@ def finish_plan(root: Path, staging: Path, *, sync: bool) -> None:
 
 
 def _gather(
-    root: Path,
-    options: WriteOptions,
-    staging: Staging,
-    runs: list[Run],
-    *,
-    keep: bool,
-    overwrite: bool,
+    root: Path, options: WriteOptions, staging: Staging, runs: Sequence[Run], how: How
 ) -> tuple[tuple[str, str], ...]:
     """Put all partitions together in the staging directory.
 
@@ -213,17 +207,17 @@ def _gather(
     for name in (_NEW, _REPLACED):  # a commit that died before it had a plan
         shutil.rmtree(staging.path / name, ignore_errors=True)
     renames: list[tuple[Path, Path]] = []
-    if overwrite:
+    if how.overwrite:
         aside = staging.path / _REPLACED
         with writing(aside):
             aside.mkdir()
         renames += ((path, aside / path.name) for path in _partitions(root))
     for place, parts in sorted(logs.items()):
-        existing = root / place if (root / place).exists() and not overwrite else None
+        existing = root / place if (root / place).exists() and not how.overwrite else None
         new = staging.path / _NEW / place
         with writing(new):
             new.mkdir(parents=True)
-        additions = prepare(options, staging.path, parts, existing, new, keep=keep)
+        additions = prepare(options, staging.path, parts, existing, new, keep=how.keep)
         renames += _renames(additions, existing, root / place)
     return tuple(
         (os.fspath(source.relative_to(root)), os.fspath(target.relative_to(root)))
@@ -284,15 +278,5 @@ def locked(root: Path) -> Iterator[None]:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(descriptor)
-
-
-def _force(directory: Path, sync: bool) -> None:
-    if not sync or os.name == "nt":
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
     finally:
         os.close(descriptor)

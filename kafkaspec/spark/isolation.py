@@ -8,13 +8,13 @@ consumer leaves out what that producer wrote up to the marker. Kafka: ``UnifiedL
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
-from kafkaspec.arrow.headers import read_segment_headers
+from kafkaspec.arrow.headers import readable_headers
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -24,16 +24,7 @@ Aborted = tuple[int, int, int]
 
 COLUMNS: Final = ("offset", "producer_id", "transactional")
 """Columns that ``without_aborted`` reads."""
-
-
-class _Transactional(NamedTuple):
-    """A transactional batch."""
-
-    producer_id: int
-    control: bool
-    base_offset: int
-    last_offset: int
-    position: int
+_HEADERS: Final = ["producer_id", "control", "base_offset", "last_offset", "position"]
 
 
 def aborted_transactions(partition: Partition, start_offset: int | None = None) -> list[Aborted]:
@@ -57,12 +48,13 @@ def aborted_transactions(partition: Partition, start_offset: int | None = None) 
     for segment in partition.segments_from(start_offset):
         indexed = _listed(segment) is not None
         for batch in _transactional(segment):
-            if not batch.control:
-                first.setdefault(batch.producer_id, batch.base_offset)
+            producer_id = batch["producer_id"]
+            if not batch["control"]:
+                first.setdefault(producer_id, batch["base_offset"])
                 continue
-            began = first.pop(batch.producer_id, None)
-            if began is not None and not indexed and _is_abort(segment, batch.position):
-                found.append((batch.producer_id, began, batch.last_offset))
+            began = first.pop(producer_id, None)
+            if began is not None and not indexed and _is_abort(segment, batch["position"]):
+                found.append((producer_id, began, batch["last_offset"]))
     return found
 
 
@@ -77,26 +69,11 @@ def _listed(segment: Segment) -> list[Aborted] | None:
         return None
 
 
-def _transactional(segment: Segment) -> Iterator[_Transactional]:
-    """Yield the transactional batches; where some cannot be read, the others."""
-    try:
-        table = read_segment_headers(segment)
-    except KafkaSpecError:
-        for item in segment.scan():
-            if not isinstance(item, KafkaSpecError) and item.is_transactional:
-                yield _Transactional(
-                    item.producer_id,
-                    item.is_control,
-                    item.base_offset,
-                    item.last_offset,
-                    item.position,
-                )
-        return
-    chosen = table.filter(table.column("transactional")).select(
-        ["producer_id", "control", "base_offset", "last_offset", "position"]
-    )
-    for values in zip(*(column.to_pylist() for column in chosen.columns), strict=True):
-        yield _Transactional(*values)
+def _transactional(segment: Segment) -> Iterator[dict[str, Any]]:
+    """Yield the headers of transactional batches; where some cannot be read, of the others."""
+    for found in readable_headers(segment):
+        if isinstance(found, pa.RecordBatch):
+            yield from found.filter(found.column("transactional")).select(_HEADERS).to_pylist()
 
 
 def _is_abort(segment: Segment, position: int) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kafkaspec.spark.options import EARLIEST, LATEST, Bound, OptionError, ReadOptions
+from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions
+from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import LOGGER, Log
 
 
@@ -82,12 +83,20 @@ def lost(log: Log, span: Span, options: ReadOptions) -> None:
     """Report that requested offsets no longer exist.
 
     Raises:
-        OptionError: they are not, and ``failOnDataLoss``.
+        OptionError: they do not, and ``failOnDataLoss``.
     """
-    first = log.segments[0].base_offset if log.segments else None
-    if span.start is None or first is None or span.start >= first:
-        return
-    text = f"offsets {span.start}..{first - 1} of {log} are gone: the log begins at {first}"
+    first = first_offset(log)
+    if span.start is not None and span.start < first:
+        text = f"offsets {span.start}..{first - 1} of {log} are gone: the log begins at {first}"
+        report_loss(text, options)
+
+
+def report_loss(text: str, options: ReadOptions) -> None:
+    """Say that data is lost.
+
+    Raises:
+        OptionError: ``failOnDataLoss``.
+    """
     if options.fail_on_data_loss:
-        raise OptionError(f"{text}; failOnDataLoss=false goes on there")
-    LOGGER.warning("%s", text)
+        raise OptionError(f"{text}; failOnDataLoss=false goes on with what is there")
+    LOGGER.warning("data is lost: %s", text)

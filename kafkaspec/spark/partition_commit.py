@@ -1,4 +1,4 @@
-"""The runs of one partition become one log, which may go on from a log that is there."""
+"""Put the runs of one partition together to one log, which may continue an existing one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.staging import Run, gap
 from kafkaspec.spark.write_options import WriteOptions
-from kafkaspec.writing.atomic import writing
+from kafkaspec.writing.atomic import put, writing
 from kafkaspec.writing.headers import read_headers
 from kafkaspec.writing.profiles import get_profile
 from kafkaspec.writing.renumbering import move_offsets
@@ -24,7 +24,7 @@ from kafkaspec.writing.renumbering import move_offsets
 _DIGITS: Final = len(names.SegmentName(0, "").sibling(""))
 """Characters of a base offset in a name."""
 _SEGMENTS_WITH_SNAPSHOT: Final = 2
-"""Brokers before 2.8 keep the snapshots of so many segments."""
+"""Number of segments whose snapshots brokers before 2.8 keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Additions:
 
 @dataclass(frozen=True, slots=True)
 class _Existing:
-    """The log that is there.
+    """The existing log.
 
     Attributes:
         end: its log end offset.
@@ -76,13 +76,13 @@ def prepare(
         options: of the write.
         staging: where the directories of the runs are; their files are moved away.
         runs: of one partition, in the order of the tasks.
-        existing: the partition directory that they are to go on from, None without one.
+        existing: the partition directory to continue, None without one.
         target: an empty directory.
         keep: whether the runs have their final offsets.
 
     Raises:
-        KafkaSpecError: offsets of runs overlap, or leave some out; the log that is there cannot be
-            read or has a later leader epoch; a file cannot be written.
+        KafkaSpecError: offsets of runs overlap, or leave some out; the existing log cannot be read
+            or has a later leader epoch; a file cannot be written.
     """
     log = None if existing is None else _read(existing)
     ordered = sorted(runs, key=lambda run: run.first_offset) if keep else list(runs)
@@ -105,7 +105,7 @@ def prepare(
 
 
 def _check(options: WriteOptions, runs: Sequence[Run], end: int | None) -> None:
-    """Check that runs follow each other, and what is there."""
+    """Check that runs follow each other, and the existing log."""
     for run in runs:
         if end is not None and run.first_offset < end:
             detail = (
@@ -128,9 +128,7 @@ def _read(path: Path) -> _Existing:
         with Segment(partition.segment_paths[-1], tail="error") as segment:
             for headers in read_headers(segment):
                 end = headers.last_offset[-1] + 1
-    snapshot = path / names.SegmentName(end, names.PRODUCER_SNAPSHOT).sibling(
-        names.PRODUCER_SNAPSHOT
-    )
+    snapshot = path / _snapshot_name(end)
     with writing(path):
         state = snapshot.read_bytes() if snapshot.exists() else None
     return _Existing(
@@ -140,6 +138,10 @@ def _read(path: Path) -> _Existing:
         (path / names.LEADER_EPOCHS).exists(),
         (path / names.PARTITION_METADATA).exists(),
     )
+
+
+def _snapshot_name(offset: int) -> str:
+    return names.SegmentName(offset, "").sibling(names.PRODUCER_SNAPSHOT)
 
 
 def _segments(
@@ -177,11 +179,12 @@ def _snapshots(
 ) -> list[str]:
     """Write the producer snapshots: before each segment except the first, and at the end.
 
-    No batch of ours has a producer, so that all of them say the same: nothing, or what was known at
-    the end of the log that is there. Where that is not known a broker finds it out itself.
+    No batch of ours has a producer, so all snapshots are the same: empty, or what was known at the
+    end of the existing log. If that is not known, the broker rebuilds it.
     """
     if log is None:
-        state = next((path.read_bytes() for path in _of_kind(first, names.PRODUCER_SNAPSHOT)), None)
+        known = sorted(first.glob(f"*{names.PRODUCER_SNAPSHOT}"))
+        state = known[0].read_bytes() if known else None
         offsets = [*bases[1:], end]
     else:
         state = log.snapshot
@@ -191,21 +194,16 @@ def _snapshots(
     profile = get_profile(options.profile)
     if not profile.snapshot_per_segment and len(bases) >= _SEGMENTS_WITH_SNAPSHOT:
         offsets = [offset for offset in offsets if offset >= bases[-_SEGMENTS_WITH_SNAPSHOT]]
-    kind = names.PRODUCER_SNAPSHOT
-    made = [names.SegmentName(offset, kind).sibling(kind) for offset in offsets]
+    made = [_snapshot_name(offset) for offset in offsets]
     for name in made:
-        _put(target / name, state, options)
+        put(target / name, state, sync=options.sync)
     return made
-
-
-def _of_kind(directory: Path, kind: str) -> list[Path]:
-    return sorted(path for path in directory.iterdir() if path.name.endswith(kind))
 
 
 def _beside(
     options: WriteOptions, log: _Existing | None, first_offset: int, first: Path, target: Path
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Write what is once in a partition directory.
+    """Write the files that a partition directory has once.
 
     Returns:
         Names of the files, and of those that replace another.
@@ -235,13 +233,5 @@ def _beside(
     if log is not None and (log.epochs or log.has_epochs):
         replaced = (checkpoint.name,)
     data = leader_epoch_checkpoint.serialize(entries) if entries else b""
-    _put(target / checkpoint.name, data, options)
+    put(target / checkpoint.name, data, sync=options.sync)
     return [*made, checkpoint.name], replaced
-
-
-def _put(path: Path, data: bytes, options: WriteOptions) -> None:
-    with writing(path), open(path, "xb") as file:
-        file.write(data)
-        file.flush()
-        if options.sync:
-            os.fsync(file.fileno())

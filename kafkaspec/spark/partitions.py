@@ -1,4 +1,4 @@
-"""The descriptions of tasks, flat and small, as each is pickled and sent."""
+"""Descriptions of tasks: flat and small, since each is pickled and sent."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class Piece:
 
     Attributes:
         path: of the segment.
-        topic: of its directory, None if that is none of a partition.
+        topic: of its directory, None if that is not a partition directory.
         partition: of its directory, or None.
         start: byte offset of the first batch.
         end: byte offset after the last one.
-        last: whether the segment ends here, as it was when it was planned; what is no batch at the
-            end of a segment is its torn tail, and an error anywhere else.
+        last: whether the segment ended here when it was planned. Bytes that are no batch are a torn
+            tail at the end of a segment, and an error anywhere else.
         start_offset: smallest offset that is wanted, None for all.
         end_offset: first one that is not wanted, None for all.
         aborted: aborted transactions that reach into the piece: producer id, first offset, offset

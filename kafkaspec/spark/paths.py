@@ -23,7 +23,7 @@ LOGGER: Final = logging.getLogger("kafkaspec.spark")
 _GLOB: Final = frozenset("*?[")
 _STORE: Final = re.compile(r"s3[an](?=://)")
 _FILE: Final = re.compile(r"file:(?://(?:localhost)?(?=/))?(?=/(?!/))")
-"""How Hadoop writes what Python's file systems call otherwise."""
+"""Forms of Hadoop that Python's file systems write differently."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Log:
 
 
 def plain(text: str) -> str:
-    """Return a path or URL in Hadoop's words, as Python's file systems have it.
+    """Return a path or URL of Hadoop as Python's file systems write it.
 
     ``file:`` is a local path, ``s3a`` is ``s3``. A percent sign stands for itself, as in Hadoop's
     class ``Path``.
@@ -106,15 +106,15 @@ def local(text: str) -> str | None:
     return None if "://" in text else text
 
 
-def find_logs(paths: Iterable[str]) -> list[Log]:
-    """Return the logs under paths, each once, by topic and partition.
+def find_logs(paths: str | Iterable[str]) -> list[Log]:
+    """Return the logs under a path or several, each once, by topic and partition.
 
     Raises:
         KafkaSpecError: ``unreadable``: there is nothing there, or it is no log.
     """
     found: dict[str, Log] = {}
-    for path in paths:
-        for log in _behind(path):
+    for path in [paths] if isinstance(paths, str) else paths:
+        for log in _matching(path):
             known = found.get(str(log.directory))
             found[str(log.directory)] = log if known is None else _joined(known, log)
     return sorted(found.values(), key=_order)
@@ -131,7 +131,7 @@ def _joined(one: Log, other: Log) -> Log:
     return Log(one.directory, one.topic, one.partition, tuple(ordered))
 
 
-def _behind(text: str) -> Iterator[Log]:
+def _matching(text: str) -> Iterator[Log]:
     text = plain(text)
     if not _GLOB & set(text):
         yield from _logs(as_path(text))
@@ -164,7 +164,7 @@ def _glob(text: str) -> list[str]:
 
 def _logs(path: Path) -> Iterator[Log]:
     if not path.is_dir():
-        opened = open_log(path)  # what is no log is an error here
+        opened = open_log(path)  # refuses what is no log
         opened.close()
         yield _single(path)
         return
@@ -206,7 +206,7 @@ def _refuse_old(path: Path, name: names.SegmentName | None) -> None:
 
 
 def _single(path: Path) -> Log:
-    """Return one segment, of a directory that says what it belongs to."""
+    """Return one segment; the name of its directory says what it belongs to."""
     directory = path.absolute().parent
     parsed = names.parse_partition(directory.name)
     name = names.parse_segment(path.name)

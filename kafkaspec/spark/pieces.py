@@ -1,8 +1,7 @@
-"""A part of a segment through the library's Arrow reader, and what its damage means."""
+"""Read a part of a segment with the library's Arrow reader, and handle damage by the mode."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -21,24 +20,23 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.spark.columns import Columns, finding
 from kafkaspec.spark.isolation import COLUMNS as ISOLATION_COLUMNS
 from kafkaspec.spark.isolation import without_aborted
-from kafkaspec.spark.options import Mode
+from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import Piece
+from kafkaspec.spark.paths import LOGGER
 from kafkaspec.spark.schema import Output
 
-LOGGER: Final = logging.getLogger("kafkaspec.spark")
-
 KAFKA_BYTES: Final = 2 << 20
-"""Of Kafka data that is decoded at a time: with less Python shows, with more Spark is slower."""
+"""Bytes decoded at a time: with fewer, Python costs time; with more, Spark is slower."""
 NARROW_KAFKA_BYTES: Final = 4 << 20
-"""The same where no column is wanted whose size is that of the data: more would be little."""
+"""The same without the large columns, so that record batches do not become too small."""
 _WIDE: Final = frozenset(("key", "value", "headers"))
 MOST_BYTES: Final = 4 << 20
-"""Of a record batch, but for a record that is larger by itself: larger ones are slower."""
+"""Most bytes of a record batch, unless one record is larger: large batches are slower."""
 FIRST_ROWS: Final = 1000
-"""Of the first record batch: who wants few rows stops soon."""
+"""Most rows of the first record batch: a query for few rows stops soon."""
 
 _ALWAYS: Final = (Reason.CHANGED,)
-"""Reasons that are no damage of data: what was planned is not there any more."""
+"""Reasons that are no damage: the file is no longer as it was planned."""
 
 
 @dataclass(frozen=True)
@@ -47,55 +45,27 @@ class Wanted:
 
     Attributes:
         output: the columns.
-        mode: what damage means.
-        control: whether control records are wanted.
-        fail_on_data_loss: whether a file that is gone or became shorter is an error.
-        check_crcs: whether a wrong CRC is damage.
+        options: of the read.
     """
 
     output: Output
-    mode: Mode
-    control: bool
-    fail_on_data_loss: bool
-    check_crcs: bool
+    options: ReadOptions
 
 
-class Part(Reading):
-    """A file up to a position: what was appended since it was planned does not count.
+def open_piece(piece: Piece) -> Reading:
+    """Open the file of a piece up to its end: what was appended since it was planned is ignored.
 
-    Attributes: as ``Reading``.
+    Raises:
+        KafkaSpecError: ``unreadable``; ``changed``, it is shorter than when it was planned.
     """
-
-    def __init__(self, piece: Piece) -> None:
-        """Open the file of a piece.
-
-        Raises:
-            KafkaSpecError: ``unreadable``; ``changed``, it is shorter than when it was planned.
-        """
-        self._whole = _open(piece.path)
-        self.name = str(self._whole.name)
-        self.size = piece.end
-        self.modified = self._whole.modified
-        self.request_bytes = self._whole.request_bytes
-        if self._whole.size < piece.end:
-            size = self._whole.size
-            self._whole.close()
-            detail = f"it had {piece.end} bytes or more when it was planned and has {size} now"
-            raise make_error(Reason.CHANGED, detail, file=self.name, offset=size)
-
-    def read_into(self, position: int, target: memoryview) -> int:
-        """See ``Reading.read_into``."""
-        return self._whole.read_into(position, target)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._whole.close()
-
-
-def _open(path: str) -> Reading:
-    source = open_source(as_path(path), mapped=False)
-    assert isinstance(source, Reading)
-    return source
+    file = open_source(as_path(piece.path), mapped=False)
+    assert isinstance(file, Reading)
+    size, file.size = file.size, piece.end
+    if size < piece.end:
+        file.close()
+        detail = f"it had {piece.end} bytes or more when it was planned and has {size} now"
+        raise make_error(Reason.CHANGED, detail, file=file.name, offset=size)
+    return file
 
 
 def read_piece(piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -105,20 +75,20 @@ def read_piece(piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
         KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
     """
     try:
-        part = Part(piece)
+        file = open_piece(piece)
     except KafkaSpecError as error:
-        if not wanted.fail_on_data_loss:
+        if not wanted.options.fail_on_data_loss:
             LOGGER.warning("data is lost and left out: %s", error)
             return
-        if error.reason in _ALWAYS or wanted.mode == "FAILFAST":
+        if error.reason in _ALWAYS or wanted.options.mode == "FAILFAST":
             raise
         yield from _say(error, piece, None, None, wanted)
         return
     try:
-        for batch in _salvaged(piece, part, wanted):
+        for batch in _salvaged(piece, file, wanted):
             yield from _cut(batch)
     finally:
-        part.close()
+        file.close()
 
 
 def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -134,23 +104,23 @@ def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(start, step)
 
 
-def _salvaged(piece: Piece, part: Part, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def _salvaged(piece: Piece, file: Reading, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """Yield the record batches, and what the mode says about what cannot be read."""
     dropped = 0
     position = piece.start
     while position < piece.end:
-        crc: CrcPolicy = "error" if wanted.check_crcs else "ignore"
-        segment = Segment(part, tail="stop" if piece.last else "error", crc=crc)
+        crc: CrcPolicy = "error" if wanted.options.check_crcs else "ignore"
+        segment = Segment(file, tail="stop" if piece.last else "error", crc=crc)
         try:
             yield from _decoded(segment, replace(piece, start=position), wanted)
             break
         except KafkaSpecError as error:
-            if wanted.mode == "FAILFAST" or error.reason in _ALWAYS:
+            if wanted.options.mode == "FAILFAST" or error.reason in _ALWAYS:
                 raise
-            broken, offset, behind = _where(segment, position, error)
+            broken, offset, after = _where(segment, position, error)
             yield from _say(error, piece, offset, broken, wanted)
             dropped += 1
-            position = piece.end if behind is None else behind
+            position = piece.end if after is None else after
     if dropped:
         LOGGER.warning("%s: %d batches are damaged and left out", piece.path, dropped)
 
@@ -185,11 +155,16 @@ def _where(
         if end > error.offset:
             return start, offset, end
         start, offset = end, None
-    buffer, base = segment.around(segment.cursor(), start)
-    if len(buffer) - (start - base) < HEADER_UP_TO_MAGIC:
-        return start, None, None
-    size = message_size(buffer, start - base)
-    return start, None, start + FRAMING + size if size >= MINIMUM_MESSAGE else None
+    return start, None, entry_end(segment, start)
+
+
+def entry_end(segment: Segment, position: int) -> int | None:
+    """Return the byte offset after an entry with any content; None if its size is broken."""
+    if segment.size - position <= HEADER_UP_TO_MAGIC:
+        return None
+    buffer, base = segment.cursor(sparse=True).at(position, HEADER_UP_TO_MAGIC)
+    size = message_size(buffer, position - base)
+    return position + FRAMING + size if size >= MINIMUM_MESSAGE else None
 
 
 def _decoded(segment: Segment, piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -202,7 +177,7 @@ def _decoded(segment: Segment, piece: Piece, wanted: Wanted) -> Iterator[pa.Reco
         end_offset=piece.end_offset,
         layout="binary",
         max_bytes=KAFKA_BYTES if _WIDE.intersection(needed) else NARROW_KAFKA_BYTES,
-        include_control=wanted.control,
+        include_control=wanted.options.control,
         start_position=piece.start,
     )
     columns = Columns(piece, output)

@@ -1,4 +1,4 @@
-"""From logs and offsets to tasks: pruned by names and indexes, cut on batches, packed by bytes."""
+"""Plan tasks: prune logs by names and indexes, cut them at batches, pack the pieces by bytes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from kafkaspec.spark.partitions import Piece, SegmentTask
 from kafkaspec.spark.paths import LOGGER, Log, SegmentFile, find_logs
 
 OPEN_BYTES: Final = 256 << 10
-"""Cost of opening a file in bytes; a separate task costs a hundred times as much."""
+"""Cost of opening a file, in bytes; a separate task costs a hundred times as much."""
 SLACK: Final = 8
-"""A segment is not cut for an eighth of a task more."""
+"""A task may be larger by an eighth before its segment is cut."""
 
 
 @dataclass
@@ -32,8 +32,8 @@ class Tally:
     Attributes:
         segments: of the logs.
         bytes: of the segments that are left by name.
-        by_name: segments left out since their names say that no offset of them is wanted.
-        by_topic: logs left out since their topics or partitions are not wanted.
+        by_name: segments left out because their names say that no offset in them is wanted.
+        by_topic: logs left out because their topics or partitions are not wanted.
         read_bytes: of the pieces.
     """
 
@@ -117,7 +117,7 @@ def plan_spans(
 
 
 def _size(item: SegmentFile, options: ReadOptions) -> int:
-    """Return bytes of a segment; a task says what is wrong with a file that cannot be read."""
+    """Return the bytes of a segment; if it cannot be read, its task will say so."""
     try:
         return item.size
     except KafkaSpecError:
@@ -127,15 +127,14 @@ def _size(item: SegmentFile, options: ReadOptions) -> int:
 
 
 def _segments(log: Log, span: Span, tally: Tally) -> list[SegmentFile]:
-    """Return the segments whose names do not say that nothing in them is wanted."""
-    chosen = []
-    for item in log.segments:
-        below = span.start is not None and item.next_offset is not None
-        if below and item.next_offset <= span.start:  # type: ignore[operator]
-            continue
-        if span.end is not None and item.base_offset is not None and item.base_offset >= span.end:
-            continue
-        chosen.append(item)
+    """Return the segments that may have wanted offsets, by their names."""
+    start = -1 if span.start is None else span.start
+    chosen = [
+        item
+        for item in log.segments
+        if (item.next_offset is None or item.next_offset > start)
+        and (span.end is None or item.base_offset is None or item.base_offset < span.end)
+    ]
     tally.segments += len(log.segments)
     tally.by_name += len(log.segments) - len(chosen)
     return chosen
@@ -167,7 +166,7 @@ def _pieces(
 def _cut(
     log: Log, item: SegmentFile, span: Span, target: int, options: ReadOptions
 ) -> Iterator[tuple[Piece, int | None, int | None]]:
-    """Yield the pieces of a segment, and between which offsets each lies."""
+    """Yield the pieces of a segment, each with the offsets that it lies between."""
     size = _size(item, options)
     whole = Piece(str(item.path), log.topic, log.partition, 0, size, True, span.start, span.end)
     inner = _outside(item, span)
@@ -235,12 +234,12 @@ def _stop(segment: Segment, span: Span) -> int:
     return segment.size
 
 
-def _by_index(segment: Segment, cuts: list[Cut], target: int, behind: Cut) -> list[Cut] | None:
+def _by_index(segment: Segment, cuts: list[Cut], target: int, end: Cut) -> list[Cut] | None:
     """Return cuts at index entries that the segment confirms; None if they are not enough."""
     index = segment.offset_index
     if index is None or len(index) == 0:
         return None
-    stop = behind[0]
+    stop = end[0]
     made = list(cuts)
     while stop - made[-1][0] > target + target // SLACK:
         wanted = made[-1][0] + target
@@ -255,7 +254,7 @@ def _by_index(segment: Segment, cuts: list[Cut], target: int, behind: Cut) -> li
             break
         made.append(cut)
     if stop < segment.size:
-        made.append(behind)
+        made.append(end)
     return made
 
 

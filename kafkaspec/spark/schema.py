@@ -6,30 +6,37 @@ of the schema: no views, no dictionaries, no other unit of time.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import pyarrow as pa
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import DataType, StructField, StructType
 
-from kafkaspec.spark.options import OptionError, ReadOptions
+from kafkaspec.arrow.schema import SIMPLE
+from kafkaspec.spark.options import ReadOptions
+from kafkaspec.spark.parsing import OptionError
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 HEADERS: Final = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
-_HEADERS = ArrayType(
-    StructType([StructField("key", StringType()), StructField("value", BinaryType())])
-)
+
+
+def spark_arrow(kind: pa.DataType) -> pa.DataType:
+    """Return the type in which Spark takes a column of ``kafkaspec.arrow``."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_timestamp(kind):
+        return TIMESTAMP
+    return pa.int32() if kind in (pa.int8(), pa.int16()) else kind
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """Return the schema in Spark for one in Arrow."""
+    return StructType(
+        [StructField(field.name, from_arrow_type(field.type), field.nullable) for field in schema]
+    )
 
 
 @dataclass(frozen=True)
@@ -37,57 +44,51 @@ class Column:
     """A column.
 
     Attributes:
-        spark: its type in Spark.
-        arrow: its type in Arrow, as Spark wants it.
         source: column of ``kafkaspec.arrow`` that it is made of, "" for none.
+        arrow: its type in Arrow, as Spark wants it.
     """
 
-    spark: DataType
-    arrow: pa.DataType
     source: str
+    arrow: pa.DataType
+
+    @cached_property
+    def spark(self) -> DataType:
+        """Its type in Spark."""
+        return from_arrow_type(self.arrow)
 
 
-RECORD_COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp")
-"""The first columns of the default schema; ``timestampType`` and ``headers`` follow."""
+def _of(source: str) -> Column:
+    return Column(source, spark_arrow(SIMPLE[source][0]))
 
-BATCH_COLUMNS: Final = (
-    "baseOffset",
-    "leaderEpoch",
-    "producerId",
-    "producerEpoch",
-    "sequence",
-    "isTransactional",
-    "isControl",
-    "magic",
-    "compression",
-    "file",
-    "position",
-)
+
+_RECORD: Final = {
+    "key": Column("key", pa.binary()),
+    "value": Column("value", pa.binary()),
+    "topic": Column("", pa.string()),
+    "partition": Column("", pa.int32()),
+    "offset": _of("offset"),
+    "timestamp": _of("timestamp"),
+    "timestampType": Column("timestamp_type", pa.int32()),
+}
+_BATCH: Final = {
+    "baseOffset": _of("batch_base_offset"),
+    "leaderEpoch": _of("leader_epoch"),
+    "producerId": _of("producer_id"),
+    "producerEpoch": _of("producer_epoch"),
+    "sequence": _of("sequence"),
+    "isTransactional": _of("transactional"),
+    "isControl": Column("control_type", pa.bool_()),
+    "magic": _of("magic"),
+    "compression": _of("compression"),
+    "file": Column("", pa.string()),
+    "position": _of("batch_position"),
+}
+BATCH_COLUMNS: Final = tuple(_BATCH)
 """The columns that ``includeBatch`` adds."""
 
-COLUMNS: Final[dict[str, Column]] = {
-    "key": Column(BinaryType(), pa.binary(), "key"),
-    "value": Column(BinaryType(), pa.binary(), "value"),
-    "topic": Column(StringType(), pa.string(), ""),
-    "partition": Column(IntegerType(), pa.int32(), ""),
-    "offset": Column(LongType(), pa.int64(), "offset"),
-    "timestamp": Column(TimestampType(), TIMESTAMP, "timestamp"),
-    "timestampType": Column(IntegerType(), pa.int32(), "timestamp_type"),
-    "headers": Column(_HEADERS, HEADERS, "headers"),
-    "baseOffset": Column(LongType(), pa.int64(), "batch_base_offset"),
-    "leaderEpoch": Column(IntegerType(), pa.int32(), "leader_epoch"),
-    "producerId": Column(LongType(), pa.int64(), "producer_id"),
-    "producerEpoch": Column(IntegerType(), pa.int32(), "producer_epoch"),
-    "sequence": Column(IntegerType(), pa.int32(), "sequence"),
-    "isTransactional": Column(BooleanType(), pa.bool_(), "transactional"),
-    "isControl": Column(BooleanType(), pa.bool_(), "control_type"),
-    "magic": Column(IntegerType(), pa.int32(), "magic"),
-    "compression": Column(StringType(), pa.string(), "compression"),
-    "file": Column(StringType(), pa.string(), ""),
-    "position": Column(LongType(), pa.int64(), "batch_position"),
-}
+COLUMNS: Final[dict[str, Column]] = {**_RECORD, "headers": Column("headers", HEADERS), **_BATCH}
 
-CORRUPT: Final = Column(StringType(), pa.string(), "")
+CORRUPT: Final = Column("", pa.string())
 """The column that says what was found, in mode ``PERMISSIVE``."""
 
 
@@ -108,7 +109,7 @@ class Output:
     @property
     def sources(self) -> list[str]:
         """Columns of ``kafkaspec.arrow`` that are to be decoded."""
-        found = (COLUMNS[name].source for name in self.names if name != self.corrupt)
+        found = (self.column(name).source for name in self.names)
         return list(dict.fromkeys(name for name in found if name))
 
     @property
@@ -123,30 +124,37 @@ class Output:
 
     def column(self, name: str) -> Column:
         """Return the column of that name."""
-        return CORRUPT if name == self.corrupt else COLUMNS[name]
+        return column(name, self.corrupt)
 
 
-def default_schema(options: ReadOptions) -> StructType:
-    """Return the schema where the user gives none."""
-    names = [*RECORD_COLUMNS, "timestampType"]
-    if options.headers:
-        names.append("headers")
-    if options.batch:
-        names.extend(BATCH_COLUMNS)
-    fields = [StructField(name, COLUMNS[name].spark) for name in names]
-    if options.mode == "PERMISSIVE":
-        fields.append(StructField(options.corrupt_column, CORRUPT.spark))
-    return StructType(fields)
+def column(name: str, corrupt: str | None = None) -> Column:
+    """Return a column; ``corrupt`` is the name of the one for what was found.
+
+    Raises:
+        OptionError: there is no such column.
+    """
+    if name == corrupt:
+        return CORRUPT
+    if name not in COLUMNS:
+        raise OptionError(f"there is no column {name!r}; there are {', '.join(COLUMNS)}")
+    return COLUMNS[name]
 
 
-def schema_of(names: list[str], options: ReadOptions | None = None) -> StructType:
+def schema_of(names: Iterable[str], corrupt: str | None = None) -> StructType:
     """Return the schema with these columns.
 
     Raises:
         OptionError: there is no such column.
     """
-    corrupt = options.corrupt_column if options and options.mode == "PERMISSIVE" else None
-    return StructType([StructField(name, _column(name, corrupt).spark) for name in names])
+    return StructType([StructField(name, column(name, corrupt).spark) for name in names])
+
+
+def default_schema(options: ReadOptions) -> StructType:
+    """Return the schema where the user gives none."""
+    names = [*_RECORD, *(["headers"] if options.headers else ())]
+    names += BATCH_COLUMNS if options.batch else ()
+    corrupt = options.corrupt
+    return schema_of([*names, corrupt] if corrupt is not None else names, corrupt)
 
 
 def output_of(schema: StructType, options: ReadOptions) -> Output:
@@ -156,16 +164,13 @@ def output_of(schema: StructType, options: ReadOptions) -> Output:
         OptionError: there is no such column, it has another type, or ``PERMISSIVE`` has no column
             to say what it found.
     """
-    corrupt = options.corrupt_column if options.mode == "PERMISSIVE" else None
+    corrupt = options.corrupt
     if corrupt in COLUMNS:
         raise OptionError(f"option columnNameOfCorruptRecord: {corrupt} is a column of records")
     for field in schema.fields:
-        column = _column(field.name, corrupt)
-        if _plain(field.dataType) != _plain(column.spark):
-            raise OptionError(
-                f"column {field.name} is {column.spark.simpleString()},"
-                f" not {field.dataType.simpleString()}"
-            )
+        given, wanted = field.dataType.simpleString(), column(field.name, corrupt).spark
+        if given != wanted.simpleString():  # which says nothing about nulls
+            raise OptionError(f"column {field.name} is {wanted.simpleString()}, not {given}")
     names = tuple(field.name for field in schema.fields)
     if corrupt is not None and corrupt not in names:
         raise OptionError(
@@ -175,15 +180,3 @@ def output_of(schema: StructType, options: ReadOptions) -> Output:
     if not names or len(set(names)) < len(names):
         raise OptionError("name at least one column, and none of them twice")
     return Output(names, tuple(not field.nullable for field in schema.fields), corrupt)
-
-
-def _plain(kind: DataType) -> str:
-    return str(kind.simpleString())
-
-
-def _column(name: str, corrupt: str | None) -> Column:
-    if name == corrupt:
-        return CORRUPT
-    if name not in COLUMNS:
-        raise OptionError(f"there is no column {name!r}; there are {', '.join(COLUMNS)}")
-    return COLUMNS[name]

@@ -1,8 +1,7 @@
-"""Where tasks write: aside, in a directory of the job, until all of them have succeeded.
+"""Where tasks write until all of them have succeeded: in a staging directory of the job.
 
-Nothing of it has the name that it is to have. The directory is named as that of a partition which
-a broker has begun to delete: one that a crash leaves behind keeps no broker from starting, and
-readers of log directories pass it by.
+No file there has its final name. The directory is named like that of a partition that a broker has
+begun to delete: if a crash leaves one, brokers still start, and readers of log directories skip it.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import time
-import uuid
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -29,12 +27,12 @@ PREFIX: Final = "_staging-"
 SUFFIX: Final = "-delete"
 
 OPEN_LOGS: Final = 64
-"""Logs that a task writes at a time; with more of them, one is closed and another begun later."""
+"""Logs that a task writes at a time. If there are more, one is closed and continued later."""
 HELD_BYTES: Final = 32 << 20
-"""Rows that a task holds before it writes them, so that few rows of many logs are not many small
-batches."""
+"""Bytes of rows that a task holds before it writes them, so that few rows of many logs do not
+become many small batches."""
 STALE_SECONDS: Final = 24 * 60 * 60
-"""A staging directory without a change for so long is one of a job that was killed."""
+"""A staging directory that has not changed for this long belongs to a job that was killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +64,12 @@ class Staging:
             os.makedirs(self.path, exist_ok=True)
 
     def remove(self) -> None:
-        """Remove the directory with all that is in it."""
+        """Remove the directory and everything in it."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def of_job(self) -> Iterator[Path]:
         """Yield the staging directories of all micro-batches of the job."""
         yield from Path(self.root).glob(f"{PREFIX}*.{self.job}{SUFFIX}")
-
-
-def new_job() -> str:
-    """Return a unique name for a job."""
-    return uuid.uuid4().hex
 
 
 def all_staging(root: str) -> list[Path]:
@@ -85,7 +78,7 @@ def all_staging(root: str) -> list[Path]:
 
 
 def remove_stale(root: str, plan_name: str) -> None:
-    """Remove what jobs left that were killed long ago and had not begun to publish.
+    """Remove the staging directories of jobs that were killed long ago before they published.
 
     Args:
         root: the directory that is written to.
@@ -129,17 +122,17 @@ class Run:
         return f"{self.topic}-{self.partition}"
 
 
+@dataclass(slots=True)
 class _OpenRun:
     """A run in the making."""
 
-    def __init__(self, writer: SegmentWriter, topic: str, partition: int) -> None:
-        self.writer = writer
-        self.topic = topic
-        self.partition = partition
-        self.first_offset = writer.next_offset
-        self.next_offset = writer.next_offset
-        self.records = 0
-        self.pending: list[pa.RecordBatch] = []
+    writer: SegmentWriter
+    topic: str
+    partition: int
+    first_offset: int
+    next_offset: int
+    records: int = 0
+    pending: list[pa.RecordBatch] = field(default_factory=list)
 
 
 class TaskOutput:
@@ -181,7 +174,7 @@ class TaskOutput:
             self._flush()
 
     def finish(self) -> tuple[Run, ...]:
-        """Close what is open, and say what was written.
+        """Close all logs, and return what was written.
 
         Raises:
             KafkaSpecError: a file cannot be written.
@@ -209,9 +202,10 @@ class TaskOutput:
         options = self._options
         name = f"{self._name}-{self._begun}"
         self._begun += 1
+        first = rows.column("offset")[0].as_py() if self._keep else 0
         writer = SegmentWriter(
             self._staging.path / name,
-            rows.column("offset")[0].as_py() if self._keep else 0,
+            first,
             options.profile,
             segment_bytes=options.segment_bytes,
             index_interval_bytes=options.index_interval_bytes,
@@ -219,7 +213,7 @@ class TaskOutput:
             topic_id=options.topic_id,
             sync=options.sync,
         )
-        run = self._open[topic, partition] = _OpenRun(writer, topic, partition)
+        run = self._open[topic, partition] = _OpenRun(writer, topic, partition, first, first)
         return run
 
     def _follow(self, run: _OpenRun, rows: pa.RecordBatch) -> None:
@@ -251,13 +245,14 @@ class TaskOutput:
         run.writer.append_columns(
             rows,
             offsets="keep" if self._keep else "assign",
+            magic=self._options.magic,
             compression=self._options.compression,
             level=self._options.level,
             batch_bytes=self._options.batch_bytes,
         )
 
     def _close(self) -> None:
-        """Finish the log that got no rows for the longest time."""
+        """Finish the log that has had no rows for the longest time."""
         place, run = next(iter(self._open.items()))
         self._write(run)
         run.writer.close()

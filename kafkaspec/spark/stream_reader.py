@@ -1,12 +1,10 @@
-"""Reads a stream: offsets by topic-partition, new segments and partitions as they come."""
+"""Read a stream: offsets by topic-partition, new segments and partitions as they come."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
@@ -15,17 +13,10 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from kafkaspec.spark.batch_reader import read_task, wanted_of
-from kafkaspec.spark.offsets import Span, check_partitions, first_offset, span_of
-from kafkaspec.spark.options import (
-    EARLIEST,
-    LATEST,
-    Bound,
-    OptionError,
-    ReadOptions,
-    TopicPartition,
-)
-from kafkaspec.spark.paths import LOGGER, Log
+from kafkaspec.spark.batch_reader import TaskReader
+from kafkaspec.spark.offsets import Span, check_partitions, first_offset, report_loss, span_of
+from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions, TopicPartition
+from kafkaspec.spark.paths import Log
 from kafkaspec.spark.planning import plan_spans
 from kafkaspec.spark.schema import Output
 from kafkaspec.spark.tails import Tails
@@ -34,7 +25,7 @@ Offsets = dict[TopicPartition, int]
 """The next offset by topic-partition."""
 
 
-class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads segments as a stream.
 
     The checkpoint holds what ``startingOffsets`` takes: ``{"topic":{"0":23}}``.
@@ -47,8 +38,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             options: options of the read.
             output: columns to read.
         """
-        self._options = options
-        self._wanted = wanted_of(output, options)
+        super().__init__(options, output)
         self._tails = Tails(options)
         self._target: Offsets | None = None
 
@@ -128,31 +118,21 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             low = begin.get(place, first_offset(log) if log is not None else 0)
             if log is None or not log.segments:
                 if low < to:
-                    self._lost(f"offsets {low}..{to - 1} of {place[0]}-{place[1]} are gone")
+                    text = f"offsets {low}..{to - 1} of {place[0]}-{place[1]} are gone"
+                    report_loss(text, self._options)
                 continue
             first = first_offset(log)
             if low < to and low < first:
                 gone = min(first, to) - 1
-                self._lost(f"offsets {low}..{gone} of {log} are gone: the log begins at {first}")
-            behind = self._tails.end(log)
-            if behind < max(low, to):
-                self._lost(f"{log} ends at {behind}, and offsets up to {max(low, to)} were there")
+                text = f"offsets {low}..{gone} of {log} are gone: the log begins at {first}"
+                report_loss(text, self._options)
+            ends_at = self._tails.end(log)
+            if ends_at < max(low, to):
+                text = f"{log} ends at {ends_at}, and offsets up to {max(low, to)} were there"
+                report_loss(text, self._options)
             if max(low, first) < to:
                 spans.append((log, Span(max(low, first), to)))
         return list(plan_spans(spans, replace(self._options, start=Bound(), end=Bound())))
-
-    def _lost(self, text: str) -> None:
-        if self._options.fail_on_data_loss:
-            raise OptionError(f"{text}; failOnDataLoss=false goes on with what is there")
-        LOGGER.warning("data is lost: %s", text)
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Return the record batches of a task.
-
-        Raises:
-            KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
-        """
-        return read_task(partition, self._wanted)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Do nothing: no data is kept for a commit."""
@@ -182,7 +162,7 @@ def _parsed(offsets: dict[str, Any]) -> Offsets:
 
 
 def _limited(begin: Offsets, end: Offsets, most: int) -> Offsets:
-    """Divide so many offsets by backlog. Spark: ``KafkaOffsetReader.rateLimit``."""
+    """Divide the offsets of a micro-batch by backlog. Spark: ``KafkaOffsetReader.rateLimit``."""
     backlog = {place: end[place] - begin[place] for place in end}
     total = sum(backlog.values())
     if total <= most:

@@ -1,16 +1,17 @@
-"""How far the logs of a stream have come: the end of the last batch that is whole."""
+"""Find the ends of the logs of a stream: of the last complete batch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.isolation import last_stable_offset
-from kafkaspec.spark.options import OptionError, ReadOptions, TopicPartition
+from kafkaspec.spark.options import ReadOptions, TopicPartition
+from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import Log, SegmentFile, find_logs
+from kafkaspec.spark.pieces import entry_end
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class _Known:
 
 
 class Tails:
-    """The ends of logs, kept as a cache: nothing is read twice, and all can be found again."""
+    """The ends of logs. They are cached, so that nothing is read twice."""
 
     def __init__(self, options: ReadOptions) -> None:
         """Start without any known end."""
@@ -37,7 +38,7 @@ class Tails:
         self._known: dict[str, _Known] = {}
 
     def logs(self) -> dict[TopicPartition, Log]:
-        """Return the logs that are there now.
+        """Return the logs that exist now.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -81,11 +82,11 @@ class Tails:
             return known.end
         begin = known.position if known is not None and known.stop < item.size else 0
         with Segment(item.path, mapped=False) as segment:
-            found = _last(segment, begin)
-        if found is None:
+            known = _last(segment, begin)
+        if known is None:
             return None
-        self._known[str(item.path)] = found
-        return found.end
+        self._known[str(item.path)] = known
+        return known.end
 
 
 def _last(segment: Segment, begin: int) -> _Known | None:
@@ -97,9 +98,9 @@ def _last(segment: Segment, begin: int) -> _Known | None:
         for table, base in header_tables(segment, start):
             found.extend(base + at for at in table.column("position"))
             start = base + table.position
-        # What the codec does not scan; something that it does may follow.
-        position = _behind(segment, start)
-        if position is not None:
+        # The codec cannot scan this entry, but may be able to scan those after it.
+        position = entry_end(segment, start)
+        if position is not None and position <= segment.size:
             found.append(start)
     for at in reversed(found):
         try:
@@ -109,13 +110,3 @@ def _last(segment: Segment, begin: int) -> _Known | None:
         except KafkaSpecError:
             continue
     return None
-
-
-def _behind(segment: Segment, position: int) -> int | None:
-    """Return the byte offset after an entry with any content; None if it is incomplete."""
-    if segment.size - position <= HEADER_UP_TO_MAGIC:
-        return None
-    buffer, base = segment.cursor(sparse=True).at(position, HEADER_UP_TO_MAGIC)
-    size = message_size(buffer, position - base)
-    end = position + FRAMING + size
-    return end if size >= MINIMUM_MESSAGE and end <= segment.size else None

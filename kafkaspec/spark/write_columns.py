@@ -1,4 +1,4 @@
-"""Rows of a DataFrame as the columns that the writer of segments takes, by topic and partition."""
+"""Turn rows of a DataFrame into columns for the writer of segments, by topic and partition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.schema import TIMESTAMP
+from kafkaspec.arrow.arrays import constant
+from kafkaspec.arrow.schema import SIMPLE, TIMESTAMP
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME
 from kafkaspec.spark.write_options import WriteOptions, check_topic
 
@@ -35,7 +36,7 @@ def check_columns(names: Sequence[str], options: WriteOptions) -> bool:
         Whether offsets are those of the column ``offset``.
 
     Raises:
-        ValueError: with the column that is too many, or missing.
+        ValueError: a column is not known, or missing; with its name.
     """
     unknown = [name for name in names if name not in COLUMNS]
     if unknown:
@@ -194,9 +195,8 @@ def together(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 def _with_types(batch: pa.RecordBatch) -> pa.RecordBatch:
     if _TYPE_COLUMN in batch.schema.names:
         return batch
-    names = pa.array(_TYPE_NAMES.values())
-    codes = pa.repeat(pa.scalar(0, pa.int8()), batch.num_rows)
-    types = pa.DictionaryArray.from_arrays(codes, names)
+    kind, names = SIMPLE[_TYPE_COLUMN][0], tuple(_TYPE_NAMES.values())
+    types = constant(CREATE_TIME, kind, batch.num_rows, names)
     return batch.append_column(_TYPE_COLUMN, types)
 
 

@@ -1,6 +1,6 @@
-"""The two ends of ``df.write`` and ``df.writeStream``: what runs in tasks, and what commits.
+"""The writers of ``df.write`` and ``df.writeStream``: they write in tasks, and commit at the end.
 
-Kafka has no part in it: rows become the files that a broker of the chosen profile would have made.
+No Kafka is needed: rows become the files that a broker of the chosen profile would have made.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -18,8 +19,8 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from kafkaspec.spark.commit import PLAN, check_root, publish, publish_batch
-from kafkaspec.spark.staging import Run, Staging, TaskOutput, new_job, remove_stale
+from kafkaspec.spark.commit import PLAN, How, check_root, publish, publish_batch
+from kafkaspec.spark.staging import Run, Staging, TaskOutput, remove_stale
 from kafkaspec.spark.write_columns import check_columns
 from kafkaspec.spark.write_options import WriteOptions
 
@@ -44,13 +45,17 @@ class Written(WriterCommitMessage):
     job: str
 
 
-class SegmentsWriter(DataSourceArrowWriter):
-    """Writes rows into partition directories; see ``WriteOptions``.
+Messages = Sequence[WriterCommitMessage | None]
+
+
+class _Writer:
+    """The common part of both writers.
 
     Args:
         options: of the write.
         schema: of the rows.
-        overwrite: whether partitions that are there are removed.
+        overwrite: whether what is there is replaced: by a write, or by each micro-batch (output
+            mode ``complete``).
 
     Raises:
         ValueError: columns that cannot be written.
@@ -59,55 +64,49 @@ class SegmentsWriter(DataSourceArrowWriter):
 
     def __init__(self, options: WriteOptions, schema: StructType, overwrite: bool) -> None:
         self._options = options
-        self._overwrite = overwrite
-        self._keep = check_columns(schema.names, options)
-        self._staging = Staging(options.path, new_job())
-        check_root(self._staging.path.parent)
+        self._how = How(check_columns(schema.names, options), overwrite)
+        check_root(Path(options.path))
+
+    def _write(self, staging: Staging, iterator: Iterator[pa.RecordBatch]) -> Written:
+        """Write the rows of a task to the staging directory."""
+        output = TaskOutput(self._options, self._how.keep, staging, _attempt())
+        try:
+            for batch in iterator:
+                output.add(batch)
+            return Written(output.finish(), staging.job)
+        except BaseException:
+            output.abort()
+            raise
+
+
+class SegmentsWriter(_Writer, DataSourceArrowWriter):
+    """Writes rows into partition directories; see ``WriteOptions``."""
+
+    def __init__(self, options: WriteOptions, schema: StructType, overwrite: bool) -> None:
+        super().__init__(options, schema, overwrite)
+        self._staging = Staging(options.path, uuid.uuid4().hex)
         self._staging.make()
         remove_stale(options.path, PLAN)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        """Write the rows of a task aside."""
-        runs = _write(self._options, self._keep, self._staging, iterator)
-        return Written(runs, self._staging.job)
+        """Write the rows of a task to the staging directory."""
+        return self._write(self._staging, iterator)
 
-    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+    def commit(self, messages: Messages) -> None:
         """Publish the files of all tasks."""
-        publish(
-            self._options,
-            self._staging,
-            _runs(messages),
-            keep=self._keep,
-            overwrite=self._overwrite,
-        )
+        publish(self._options, self._staging, _runs(messages), self._how)
 
-    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+    def abort(self, messages: Messages) -> None:
         """Remove what any task has written, unless it is half published: then it is finished."""
         if not (self._staging.path / PLAN).exists():
             self._staging.remove()
 
 
-class SegmentsStreamWriter(DataSourceStreamArrowWriter):
-    """The same for the micro-batches of a streaming query, each published exactly once.
-
-    Args:
-        options: of the query.
-        schema: of the rows.
-        overwrite: whether each micro-batch replaces what is there (output mode ``complete``).
-
-    Raises:
-        ValueError: columns that cannot be written.
-        KafkaSpecError: the place cannot be written, or is a broker's.
-    """
-
-    def __init__(self, options: WriteOptions, schema: StructType, overwrite: bool) -> None:
-        self._options = options
-        self._overwrite = overwrite
-        self._keep = check_columns(schema.names, options)
-        check_root(Staging(options.path, "").path.parent)
+class SegmentsStreamWriter(_Writer, DataSourceStreamArrowWriter):
+    """The same for the micro-batches of a streaming query, each published exactly once."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        """Write the rows of a task aside."""
+        """Write the rows of a task to the staging directory."""
         context = TaskContext.get()
         query = context.getLocalProperty(_QUERY) if context is not None else None
         batch = context.getLocalProperty(_BATCH) if context is not None else None
@@ -115,43 +114,22 @@ class SegmentsStreamWriter(DataSourceStreamArrowWriter):
             raise ValueError("this task is not one of a streaming query")
         staging = Staging(self._options.path, uuid.UUID(query).hex, int(batch))
         staging.make()
-        return Written(_write(self._options, self._keep, staging, iterator), staging.job)
+        return self._write(staging, iterator)
 
-    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+    def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Publish a micro-batch unless it was published already."""
-        for staging in self._staging(messages, batchId):
-            publish_batch(
-                self._options,
-                staging,
-                _runs(messages),
-                keep=self._keep,
-                overwrite=self._overwrite,
-            )
+        for staging in self._reported(messages, batchId):
+            publish_batch(self._options, staging, _runs(messages), self._how)
 
-    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+    def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Remove what tasks have written; what is not known here goes with the next commit."""
-        for staging in self._staging(messages, batchId):
+        for staging in self._reported(messages, batchId):
             staging.remove()
 
-    def _staging(
-        self, messages: Sequence[WriterCommitMessage | None], batch: int
-    ) -> Iterator[Staging]:
+    def _reported(self, messages: Messages, batch: int) -> Iterator[Staging]:
         """Yield the staging directory if a task has reported it."""
         for job in {item.job for item in messages if isinstance(item, Written)}:
             yield Staging(self._options.path, job, batch)
-
-
-def _write(
-    options: WriteOptions, keep: bool, staging: Staging, iterator: Iterator[pa.RecordBatch]
-) -> tuple[Run, ...]:
-    output = TaskOutput(options, keep, staging, _attempt())
-    try:
-        for batch in iterator:
-            output.add(batch)
-        return output.finish()
-    except BaseException:
-        output.abort()
-        raise
 
 
 def _attempt() -> str:
@@ -161,7 +139,5 @@ def _attempt() -> str:
     return f"{task}{uuid.uuid4().hex}"
 
 
-def _runs(messages: Sequence[WriterCommitMessage | None]) -> Iterator[Run]:
-    for message in messages:
-        if isinstance(message, Written):
-            yield from message.runs
+def _runs(messages: Messages) -> list[Run]:
+    return [run for item in messages if isinstance(item, Written) for run in item.runs]

@@ -53,10 +53,7 @@ class DirectoryAside:
             if path.parent != self.path and not path.parent.exists():
                 path.parent.mkdir()
                 self._made.append(path.parent)
-            with open(path, "xb") as file:
-                file.write(data)
-                file.flush()
-                self.force(file.fileno())
+        put(path, data, sync=self._sync)
 
     def remove(self, name: str) -> None:
         """Remove a file that was written."""
@@ -82,7 +79,7 @@ class DirectoryAside:
         """
         with writing(self.target):
             for directory in (*self._made, self.path):
-                self._force_directory(directory)
+                force_directory(directory, sync=self._sync)
             if not self.target.exists() or not any(self.target.iterdir()):
                 os.rename(self.path, self.target)
             else:
@@ -91,22 +88,37 @@ class DirectoryAside:
                     raise cannot_write(self.target, f"there is a file {taken[0]} already")
                 for name in order:
                     os.rename(self.path / name, self.target / name)
-                self._force_directory(self.target)
+                force_directory(self.target, sync=self._sync)
                 self.path.rmdir()
-            self._force_directory(self.target.parent)
+            force_directory(self.target.parent, sync=self._sync)
 
     def discard(self) -> None:
         """Remove what was written."""
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def _force_directory(self, path: Path) -> None:
-        if not self._sync or os.name == "nt":  # Windows opens no directories
-            return
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+
+def put(path: Path, data: bytes, *, sync: bool) -> None:
+    """Write a new file, and force it to disk if asked to.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: the file cannot be written.
+    """
+    with writing(path), open(path, "xb") as file:
+        file.write(data)
+        file.flush()
+        if sync:
+            os.fsync(file.fileno())
+
+
+def force_directory(path: Path, *, sync: bool) -> None:
+    """Force the names in a directory to disk if asked to."""
+    if not sync or os.name == "nt":  # Windows opens no directories
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ LARGEST_EPOCH: Final = max(
 LARGEST_TIME: Final = field_of(TimeIndex.type_key, "timestamp").largest
 """Largest time in ms."""
 
-_BOUNDS: Final = {
+BOUNDS: Final = {
     "base_offset": (0, LARGEST_OFFSET),
     "segment_bytes": (1, LARGEST_SEGMENT),
     "segment_ms": (1, LARGEST_TIME),
@@ -36,6 +36,7 @@ _BOUNDS: Final = {
     "segment_index_bytes": (_LEAST_INDEX, LARGEST_SEGMENT),
     "leader_epoch": (0, LARGEST_EPOCH),
 }
+"""Smallest and largest value of each setting."""
 
 
 def check_settings(**settings: int | None) -> None:
@@ -45,6 +46,6 @@ def check_settings(**settings: int | None) -> None:
         ValueError: a number is out of range.
     """
     for name, value in settings.items():
-        least, most = _BOUNDS[name]
+        least, most = BOUNDS[name]
         if value is not None and not least <= value <= most:
             raise ValueError(f"{name} is {value}; it must be from {least} to {most}")

@@ -31,7 +31,7 @@ def _source(path: str | Path | list[str], options: dict[str, Any]) -> KafkaSegme
 def _schema(source: KafkaSegmentDataSource, columns: Sequence[str] | None) -> Any:
     if columns is None:
         return source.schema()
-    return schema_of(list(columns), read_options(source.options))
+    return schema_of(columns, read_options(source.options).corrupt)
 
 
 def tasks(path: str | Path | list[str], **options: Any) -> list[tuple[Piece, ...]]:

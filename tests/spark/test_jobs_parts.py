@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,13 +34,13 @@ def in_parts(path: Path, most: int, codec: str = "native") -> tuple[Report, int]
     units = [through_pickle(unit) for unit in informed(units, surveys)]
     done = joined(units, {n: check(unit) for n, unit in reversed(list(enumerate(units)))})
     report = Report(codecs=codecs)
-    for event in verify_events(path, codec=codec, elsewhere=partial(done.pop_or_none, 0)):
+    for event in verify_events(path, codec=codec, elsewhere=lambda path: done.pop((0, path), None)):
         if isinstance(event, FileResult):
             report.files.append(event)
             report.totals.add(event)
         else:
             report.findings.append(event)
-    assert not done.found  # each unit was asked for
+    assert not done  # each unit was asked for
     return report, sum(not unit.begins for unit in units)
 
 

@@ -10,7 +10,8 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.types import StructType
 
-from kafkaspec.spark.options import EARLIEST, LATEST, Bound, OptionError, read_options
+from kafkaspec.spark.options import EARLIEST, LATEST, Bound, read_options
+from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.schema import COLUMNS, default_schema, output_of
 
 REFUSED = [
@@ -36,13 +37,13 @@ REFUSED = [
     ({"startingOffsets": '{"a":{"x":3}}'}, "startingOffsets is JSON"),
     ({"startingOffsets": '{"a":3}'}, "startingOffsets is JSON"),
     ({"startingOffsets": "[" * 100_000}, "no JSON"),
-    ({"startingTimestamp": "-5"}, "startingTimestamp is a number"),
-    ({"startingTimestamp": "9" * 30}, "startingTimestamp is a number"),
+    ({"startingTimestamp": "-5"}, "startingTimestamp is a whole number"),
+    ({"startingTimestamp": "9" * 30}, "startingTimestamp is a whole number"),
     ({"startingOffsetsByTimestampStrategy": "x"}, "Strategy is one of"),
-    ({"minPartitions": "0"}, "minPartitions is a number"),
+    ({"minPartitions": "0"}, "minPartitions is a whole number"),
     ({"maxPartitionBytes": "0"}, "maxPartitionBytes is a size"),
     ({"maxPartitionBytes": "a lot"}, "maxPartitionBytes is a size"),
-    ({"failOnDataLoss": "yes"}, "failOnDataLoss is true or false"),
+    ({"failOnDataLoss": "yes"}, "failOnDataLoss is one of true, false"),
     ({"mode": "DROPMALFORMED"}, "mode is one of"),
     ({"isolation.level": "serializable"}, "isolation.level is one of"),
     (

@@ -115,7 +115,7 @@ def test_rows_are_not_held_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             held = max(held, sum(len(run.pending) for run in output._open.values()))
 
     options = parse_write_options({"path": str(tmp_path), "sync": "false"})
-    place = Staging(str(tmp_path), staging.new_job())
+    place = Staging(str(tmp_path), "f" * 32)
     place.make()
     output = staging.TaskOutput(options, True, place, "x")
     for batch in watched():

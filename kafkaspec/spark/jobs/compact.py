@@ -26,7 +26,7 @@ from kafkaspec.layout import names
 from kafkaspec.layout.framing import ENTRY, field_of
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark import read, write
-from kafkaspec.spark.jobs.units import computed, size_of
+from kafkaspec.spark.jobs.units import PLACE, beside, computed, size_of
 from kafkaspec.spark.paths import SegmentFile, find_logs
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 Clean = Literal["closed", "all"]
 """Which segments: all but the active one, the last, as Kafka does; or that too."""
 
-_PLACE: Final = ("topic", "partition")
 _LAST_OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET).largest
 
 
@@ -45,7 +44,7 @@ class Compaction:
 
     Attributes:
         records: the rows that are left, with the columns of the data source.
-        counts: by topic-partition: ``records`` that there are, ``kept``, and what was left out:
+        counts: by topic-partition: all ``records``, those ``kept``, and those left out:
             ``superseded`` by a later record of the same key, ``keyless``, ``tombstones``,
             ``not_committed`` (of aborted or open transactions).
         segments: that the rows come from.
@@ -80,20 +79,19 @@ def compact(
     Raises:
         KafkaSpecError: ``unreadable``: there is nothing under a path.
     """
-    many = [paths] if isinstance(paths, str) else list(paths)
-    logs = find_logs(many)
+    logs = find_logs(paths)
     ends = [(log.topic, log.partition, _clean_end(log.segments, clean)) for log in logs]
     bounds = spark.createDataFrame(ends, "topic string, partition int, clean_end bigint")
-    rows = read(spark, many, includeHeaders=True, isolation_level="read_committed", **options)
+    rows = read(spark, paths, includeHeaders=True, isolation_level="read_committed", **options)
     columns = rows.columns
-    placed = _with_ends(rows, bounds)
+    placed = beside(rows, f.broadcast(bounds))
     cleaned = f.col("offset") < f.col("clean_end")
     keyed = placed.where(cleaned & f.col("key").isNotNull())
-    last_first = Window.partitionBy(*_PLACE, "key").orderBy(f.desc("offset"))
+    last_first = Window.partitionBy(*PLACE, "key").orderBy(f.desc("offset"))
     last = keyed.withColumn("_rank", f.row_number().over(last_first)).where("_rank = 1")
     live = last if keep_tombstones else last.where("value is not null")
     kept = live.select(*columns).unionByName(placed.where(~cleaned).select(*columns))
-    counts = _counts(spark, many, bounds, keep_tombstones, options)
+    counts = _counts(spark, paths, bounds, keep_tombstones, options)
     return Compaction(kept, counts, [segment for log in logs for segment in log.segments])
 
 
@@ -103,53 +101,44 @@ def _clean_end(segments: Sequence[Any], clean: Clean) -> int:
     return (segments[-1].base_offset or 0) if segments else 0
 
 
-def _with_ends(rows: DataFrame, bounds: DataFrame) -> DataFrame:
-    same = [f.col(f"r.{name}").eqNullSafe(f.col(f"b.{name}")) for name in _PLACE]
-    joined = rows.alias("r").join(f.broadcast(bounds).alias("b"), same, "left")
-    return joined.select("r.*", "b.clean_end")
-
-
 def _counts(
     spark: SparkSession,
-    paths: list[str],
+    paths: str | Sequence[str],
     bounds: DataFrame,
     keep_tombstones: bool,
     options: dict[str, Any],
 ) -> DataFrame:
-    """Return the remaining records without values, only whether there is one."""
+    """Count records; this reads of values only whether there are any."""
     columns = ("topic", "partition", "offset", "key", "value")
     everything = read(spark, paths, ["topic", "partition", "offset"], **options)
-    total = everything.groupBy(*_PLACE).agg(f.count("*").alias("records"))
+    total = everything.groupBy(*PLACE).agg(f.count("*").alias("records"))
     committed = read(spark, paths, columns, isolation_level="read_committed", **options)
-    placed = _with_ends(committed, bounds)
+    placed = beside(committed, f.broadcast(bounds))
     cleaned = f.col("offset") < f.col("clean_end")
     by_key = (
         placed.where(cleaned & f.col("key").isNotNull())
-        .groupBy(*_PLACE, "key")
+        .groupBy(*PLACE, "key")
         .agg(
             f.count("*").alias("n"),
             f.max_by(f.col("value").isNull(), "offset").alias("is_tombstone"),
         )
-        .groupBy(*_PLACE)
+        .groupBy(*PLACE)
         .agg(
             f.sum("n").alias("keyed"),
             f.count("*").alias("keys"),
             f.count_if("is_tombstone").alias("dead"),
         )
     )
-    others = placed.groupBy(*_PLACE).agg(
+    others = placed.groupBy(*PLACE).agg(
         f.count("*").alias("committed"),
         f.count_if(cleaned & f.col("key").isNull()).alias("keyless"),
     )
-    joined = total
-    for other in (others, by_key):
-        joined = _joined(joined, other)
-    joined = joined.na.fill(0)
+    joined = beside(beside(total, others), by_key).na.fill(0)
     tombstones = f.lit(0) if keep_tombstones else f.col("dead")
     superseded = f.col("keyed") - f.col("keys")
     kept = f.col("committed") - f.col("keyless") - superseded - tombstones
     return joined.select(
-        *_PLACE,
+        *PLACE,
         "records",
         kept.alias("kept"),
         superseded.alias("superseded"),
@@ -157,12 +146,6 @@ def _counts(
         tombstones.cast("bigint").alias("tombstones"),
         (f.col("records") - f.col("committed")).alias("not_committed"),
     )
-
-
-def _joined(one: DataFrame, other: DataFrame) -> DataFrame:
-    same = [f.col(f"o.{name}").eqNullSafe(f.col(f"x.{name}")) for name in _PLACE]
-    left = one.alias("o").join(other.alias("x"), same, "left")
-    return left.select("o.*", *(f"x.{name}" for name in other.columns if name not in _PLACE))
 
 
 def write_compacted(

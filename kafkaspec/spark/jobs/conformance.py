@@ -1,4 +1,4 @@
-"""Each batch decoded by two or more codecs in the workers; each difference is a row."""
+"""Decode each batch with two or more codecs in the workers; each difference is a row."""
 
 from __future__ import annotations
 
@@ -25,26 +25,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SPLIT_BYTES: Final = 64 << 20
-"""A segment that is larger is compared in parts of about this size; slow codecs read too."""
+"""Larger segments are compared in parts of about this size, since some codecs are slow."""
 
 MAX_DIFFERENCES: Final = 20
-"""Differences of a batch that are given out; the row of its part counts the others."""
+"""Most rows for the differences of a batch; the row of its part counts all of them."""
 
 _MOST_TEXT: Final = 200
 
-_SCHEMA: Final = (
-    "kind string, topic string, partition int, file string, position bigint, offset bigint, "
-    "path string, codec string, value string, other_codec string, other_value string, "
-    "start bigint, batches bigint, records bigint, refused bigint, differences bigint"
+_SCHEMA: Final = pa.schema(
+    [(name, pa.string()) for name in ("kind", "topic")]
+    + [("partition", pa.int32()), ("file", pa.string())]
+    + [(name, pa.int64()) for name in ("position", "offset")]
+    + [(name, pa.string()) for name in ("path", "codec", "value", "other_codec", "other_value")]
+    + [(name, pa.int64()) for name in ("start", "batches", "records", "refused", "differences")]
 )
-_ARROW: Final = pa.schema(
-    [
-        (name, {"string": pa.string(), "int": pa.int32(), "bigint": pa.int64()}[kind])
-        for name, kind in (field.split(" ") for field in _SCHEMA.split(", "))
-    ]
-)
-_DIFFERENCE: Final = _ARROW.names[1:11]
-_PART: Final = ("topic", "partition", "file", *_ARROW.names[11:])
+_DIFFERENCE: Final = _SCHEMA.names[1:11]
+_PART: Final = ("topic", "partition", "file", *_SCHEMA.names[11:])
 
 
 @dataclass(frozen=True)
@@ -99,9 +95,9 @@ def conformance(
     if len(set(chosen)) < 2:
         raise ValueError("a comparison needs two codecs at least")
     units, sizes = [], []
-    for log in find_logs([paths] if isinstance(paths, str) else paths):
+    for log in find_logs(paths):
         for item in log.segments:
-            # Behind a URL the index would be fetched here for each segment: they stay whole.
+            # For a URL, the index of each segment would be fetched here: these segments stay whole.
             local = "://" not in str(item.path)
             spans = spans_of(item.path, split_bytes) if local else [WHOLE]
             for span in spans:
@@ -127,10 +123,10 @@ def compare(part: Part) -> Iterator[pa.RecordBatch]:
             values |= {"value": _text(value), "other_value": _text(other)}
             rows.append({"kind": "difference", **place, **_where(item), **values})
         if len(rows) >= 1000:
-            yield _batch(rows)
+            yield pa.RecordBatch.from_pylist(rows, _SCHEMA)
             rows = []
     rows.append({"kind": "part", **place, "start": part.span.start, **total})
-    yield _batch(rows)
+    yield pa.RecordBatch.from_pylist(rows, _SCHEMA)
 
 
 Difference = tuple[str, str, Any, Any]
@@ -236,13 +232,3 @@ def _text(value: Any) -> str:
     else:
         text = "nothing" if value is None else repr(value)
     return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}..."
-
-
-def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array([row.get(name) for row in rows], kind)
-            for name, kind in zip(_ARROW.names, _ARROW.types, strict=True)
-        ],
-        schema=_ARROW,
-    )

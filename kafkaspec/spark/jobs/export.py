@@ -31,8 +31,7 @@ def records_by_day(
         batch: whether the columns of their batches come too.
         options: of the data source.
     """
-    many = [paths] if isinstance(paths, str) else list(paths)
-    rows = read(spark, many, includeHeaders=True, includeBatch=batch, **options)
+    rows = read(spark, paths, includeHeaders=True, includeBatch=batch, **options)
     return rows.withColumn("day", f.expr(DAY))
 
 

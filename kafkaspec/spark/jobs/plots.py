@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,16 +73,13 @@ def _compression(axes: Axes, found: Stats) -> None:
 
 def _time(axes: Axes, found: Stats) -> None:
     rows = found.times.where("hour is not null").collect()
-    totals: dict[str, int] = {}
+    totals: Counter[str] = Counter()
     for row in rows:
-        topic = row.topic or ""
-        totals[topic] = totals.get(topic, 0) + (row.records or 0)
+        totals[row.topic or ""] += row.records or 0
     largest = sorted(totals, key=lambda name: (-totals[name], name))[:_TOPICS]
-    series: dict[str, dict[Any, int]] = {}
+    series: defaultdict[str, Counter[Any]] = defaultdict(Counter)
     for row in rows:
-        name = row.topic if row.topic in largest else _OTHERS
-        hours = series.setdefault(name or "", {})
-        hours[row.hour] = hours.get(row.hour, 0) + (row.records or 0)
+        series[row.topic if row.topic in largest else _OTHERS][row.hour] += row.records or 0
     for name, hours in sorted(series.items()):
         moments = sorted(hours)
         axes.plot(moments, [hours[at] for at in moments], marker="o", markersize=3, label=name)

@@ -3,59 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Window
 from pyspark.sql import functions as f
 
-from kafkaspec.arrow.headers import read_segment_headers
+from kafkaspec.arrow.arrays import constant
+from kafkaspec.arrow.headers import SCHEMA, readable_headers
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import as_path
-from kafkaspec.log.batch import Batch
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
-from kafkaspec.spark.jobs.units import rows_of, size_of
-from kafkaspec.spark.paths import find_logs
+from kafkaspec.spark.columns import has_room
+from kafkaspec.spark.jobs.units import PLACE, beside, rows_of, size_of
+from kafkaspec.spark.paths import Log, find_logs
+from kafkaspec.spark.schema import TIMESTAMP, spark_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_TIME: Final = pa.timestamp("us", tz="UTC")
-_COLUMNS: Final[dict[str, tuple[pa.DataType, str]]] = {
-    "position": (pa.int64(), "bigint"),
-    "size": (pa.int64(), "bigint"),
-    "base_offset": (pa.int64(), "bigint"),
-    "last_offset": (pa.int64(), "bigint"),
-    "num_records": (pa.int32(), "int"),
-    "magic": (pa.int32(), "int"),
-    "compression": (pa.string(), "string"),
-    "timestamp_type": (pa.string(), "string"),
-    "base_timestamp": (_TIME, "timestamp"),
-    "max_timestamp": (_TIME, "timestamp"),
-    "leader_epoch": (pa.int32(), "int"),
-    "producer_id": (pa.int64(), "bigint"),
-    "producer_epoch": (pa.int32(), "int"),
-    "base_sequence": (pa.int32(), "int"),
-    "last_sequence": (pa.int32(), "int"),
-    "transactional": (pa.bool_(), "boolean"),
-    "control": (pa.bool_(), "boolean"),
-    "payload": (pa.int64(), "bigint"),
-    "uncompressed": (pa.int64(), "bigint"),
-    "error": (pa.string(), "string"),
-}
-_PLACE: Final = {
-    "topic": (pa.string(), "string"),
-    "partition": (pa.int32(), "int"),
-    "file": (pa.string(), "string"),
-}
-_ALL: Final = {**_PLACE, **_COLUMNS}
-BATCHES: Final = ", ".join(f"{name} {kind}" for name, (_, kind) in _ALL.items())
+_HEADERS: Final = [
+    pa.field(field.name, spark_arrow(field.type))
+    for field in SCHEMA
+    if field.name not in ("delete_horizon", "crc")
+]
+BATCHES: Final = pa.schema(
+    [
+        pa.field("topic", pa.string()),
+        pa.field("partition", pa.int32()),
+        pa.field("file", pa.string()),
+        *_HEADERS,
+        pa.field("payload", pa.int64()),
+        pa.field("uncompressed", pa.int64()),
+        pa.field("error", pa.string()),
+    ]
+)
 """Columns of ``Stats.batches``. ``payload`` and ``uncompressed`` are bytes of compressed records
 before and after decompression, null where there is nothing compressed."""
-_ARROW: Final = pa.schema([(name, kind) for name, (kind, _) in _ALL.items()])
 
+_MEASURED: Final = ("payload", "uncompressed", "error")
 _WRITTEN: Final = "error is null"
 
 
@@ -116,29 +106,29 @@ def stats(
     Raises:
         KafkaSpecError: ``unreadable``: there is nothing under a path.
     """
-    logs = find_logs([paths] if isinstance(paths, str) else paths)
+    logs = find_logs(paths)
     found = [(log, item) for log in logs for item in log.segments]
     units = [Place(str(item.path), log.topic, log.partition, ratios) for log, item in found]
     sizes = [size_of(item) for _, item in found]
     batches = rows_of(spark, units, sizes, read_headers, BATCHES, tasks).persist()
-    rows = [
-        (log.topic, log.partition, str(log.directory), len(log.segments), sum(map(size_of, parts)))
-        for log in logs
-        for parts in [log.segments]
-    ]
     places = spark.createDataFrame(
-        rows, "topic string, partition int, directory string, segments int, file_bytes bigint"
+        [_log_row(log) for log in logs],
+        "topic string, partition int, directory string, segments int, file_bytes bigint",
     )
     return Stats(batches, *_summaries(batches, places))
 
 
+def _log_row(log: Log) -> tuple[Any, ...]:
+    size = sum(size_of(item) for item in log.segments)
+    return log.topic, log.partition, str(log.directory), len(log.segments), size
+
+
 def _summaries(batches: DataFrame, places: DataFrame) -> tuple[DataFrame, ...]:
-    log = ("topic", "partition")
     sound = batches.where(_WRITTEN)
     records = f.sum(f.when(~f.col("control"), f.col("num_records"))).alias("records")
     count, size = f.count("*").alias("batches"), f.sum("size").alias("bytes")
     first, last = f.min("base_offset").alias("first_offset"), f.max("last_offset")
-    by_log = batches.groupBy(*log).agg(
+    by_log = batches.groupBy(*PLACE).agg(
         f.count("size").alias("batches"),
         records,
         f.count_if("control").alias("control_batches"),
@@ -153,11 +143,8 @@ def _summaries(batches: DataFrame, places: DataFrame) -> tuple[DataFrame, ...]:
         f.max("size").alias("largest_batch"),
         f.count("error").alias("errors"),
     )
-    same = [f.col(f"p.{name}").eqNullSafe(f.col(f"b.{name}")) for name in log]
-    known = places.alias("p").join(by_log.alias("b"), same, "left")
-    partitions = known.select("p.*", *(f"b.{name}" for name in by_log.columns if name not in log))
-    partitions = partitions.na.fill(0, ["batches", "records", "bytes", "errors"])
-    codecs = sound.groupBy(*log, "magic", "compression").agg(
+    partitions = beside(places, by_log).na.fill(0, ["batches", "records", "bytes", "errors"])
+    codecs = sound.groupBy(*PLACE, "magic", "compression").agg(
         count,
         records,
         size,
@@ -166,10 +153,10 @@ def _summaries(batches: DataFrame, places: DataFrame) -> tuple[DataFrame, ...]:
         f.try_divide(f.sum("uncompressed"), f.sum("payload")).alias("ratio"),
     )
     step = f.pow(f.lit(2), f.floor(f.log2("size"))).cast("bigint").alias("size_from")
-    sizes = sound.groupBy(*log, step).agg(count, records, size)
+    sizes = sound.groupBy(*PLACE, step).agg(count, records, size)
     producers = (
         sound.where("producer_id >= 0")
-        .groupBy(*log, "producer_id", "producer_epoch")
+        .groupBy(*PLACE, "producer_id", "producer_epoch")
         .agg(
             f.count_if(~f.col("control")).alias("batches"),
             records,
@@ -180,11 +167,11 @@ def _summaries(batches: DataFrame, places: DataFrame) -> tuple[DataFrame, ...]:
         )
     )
     hour = f.date_trunc("hour", "max_timestamp").alias("hour")
-    times = sound.groupBy(*log, hour).agg(count, records, size)
-    before = f.lag("last_offset").over(Window.partitionBy(*log).orderBy("last_offset"))
+    times = sound.groupBy(*PLACE, hour).agg(count, records, size)
+    before = f.lag("last_offset").over(Window.partitionBy(*PLACE).orderBy("last_offset"))
     gaps = (
         sound.where("base_offset is not null")
-        .select(*log, "file", "position", before.alias("after_offset"), "base_offset")
+        .select(*PLACE, "file", "position", before.alias("after_offset"), "base_offset")
         .withColumn("missing", f.col("base_offset") - f.col("after_offset") - 1)
         .where("missing > 0")
     )
@@ -196,144 +183,63 @@ def read_headers(place: Place) -> Iterator[pa.RecordBatch]:
     try:
         opened = open_log(as_path(place.path), mapped=False)
     except KafkaSpecError as error:
-        yield _made([_error_row(error)], place)
+        yield _made({"position": [error.offset], "error": [str(error)]}, 1, place)
         return
     assert isinstance(opened, Segment)
     with opened as segment:
-        try:
-            table = read_segment_headers(segment)
-        except KafkaSpecError:
-            yield from _one_by_one(segment, place)
-            return
-        for batch in table.to_batches(max_chunksize=_ROWS):
-            yield _from_headers(batch, segment, place)
-
-
-_ROWS: Final = 10_000
+        for found in readable_headers(segment):
+            if isinstance(found, KafkaSpecError):
+                yield _made({"position": [found.offset], "error": [str(found)]}, 1, place)
+            else:
+                yield _from_headers(found, segment, place)
 
 
 def _from_headers(batch: pa.RecordBatch, segment: Segment, place: Place) -> pa.RecordBatch:
-    rows = batch.num_rows
-    columns: dict[str, Any] = {}
-    for name, (kind, _) in _COLUMNS.items():
-        if name not in batch.schema.names:
-            continue
-        values = batch.column(name)
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
-        columns[name] = values.cast(kind) if values.type != kind else values
-    extra: dict[str, list[Any]] = {name: [None] * rows for name in ("payload", "uncompressed")}
-    extra["error"] = [None] * rows
+    columns = {field.name: _cast(batch.column(field.name), field.type) for field in _HEADERS}
     if place.ratios:
-        wrappers: dict[int, Batch] = {}
-        for row, name in enumerate(columns["compression"].to_pylist()):
-            if name != "none":
-                found = segment.batch_at(columns["position"][row].as_py())
-                _measure(found, row, extra)
-                if not found.kind.has_record_sets:
-                    wrappers[row] = found
-        if wrappers:
-            _fill(wrappers, columns)
-    for name, values in extra.items():
-        columns[name] = pa.array(values, _COLUMNS[name][0])
-    return _placed(columns, rows, place)
+        _measure(segment, columns)
+    return _made(columns, batch.num_rows, place)
 
 
-def _measure(batch: Batch, row: int, extra: dict[str, list[Any]]) -> None:
-    try:
-        extra["uncompressed"][row] = len(batch.decompressed())
-        extra["payload"][row] = len(batch.payload or b"")
-    except KafkaSpecError as error:
-        extra["error"][row] = str(error)
+def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if kind == TIMESTAMP:  # one that Spark has no room for is null
+        room = has_room(values.view(pa.int64()))
+        return pc.if_else(room, values, pa.scalar(None, values.type)).cast(kind)
+    return values.cast(kind)
 
 
-def _fill(wrappers: dict[int, Batch], columns: dict[str, Any]) -> None:
-    """Add the values that only the inner messages of wrappers have."""
-    numbers, bases = columns["num_records"].to_pylist(), columns["base_offset"].to_pylist()
-    for row, batch in wrappers.items():
+def _measure(segment: Segment, columns: dict[str, Any]) -> None:
+    """Add what only decompression reveals."""
+    names = ("num_records", "base_offset")
+    changed = {name: columns[name].to_pylist() for name in names}
+    found: list[dict[str, Any]] = []
+    for row, name in enumerate(columns["compression"].to_pylist()):
+        found.append({})
+        if name == "none":
+            continue
+        batch = segment.batch_at(columns["position"][row].as_py())
         try:
-            records = batch.records()
-        except KafkaSpecError:
-            continue  # its row has the error, or the records are not asked for
-        numbers[row], bases[row] = len(records), records[0].offset
-    columns["num_records"] = pa.array(numbers, pa.int32())
-    columns["base_offset"] = pa.array(bases, pa.int64())
-
-
-def _placed(columns: dict[str, Any], rows: int, place: Place) -> pa.RecordBatch:
-    values = {"topic": place.topic, "partition": place.partition, "file": place.path}
-    made = []
-    for name, kind in zip(_ARROW.names, _ARROW.types, strict=True):
-        if name in values:
-            made.append(pa.repeat(pa.scalar(values[name], kind), rows))
-        else:
-            made.append(columns[name])
-    return pa.RecordBatch.from_arrays(made, schema=_ARROW)
-
-
-def _one_by_one(segment: Segment, place: Place) -> Iterator[pa.RecordBatch]:
-    """Yield the headers of a segment in which some cannot be read."""
-    rows: list[dict[str, Any]] = []
-    for item in segment.scan():
-        if isinstance(item, KafkaSpecError):
-            rows.append(_error_row(item))
-        else:
-            rows.append(_row(item, place))
-        if len(rows) == _ROWS:
-            yield _made(rows, place)
-            rows = []
-    if rows:
-        yield _made(rows, place)
-
-
-def _error_row(error: KafkaSpecError) -> dict[str, Any]:
-    return {"position": error.offset, "error": str(error)}
-
-
-def _row(batch: Batch, place: Place) -> dict[str, Any]:
-    extra: dict[str, list[Any]] = {"payload": [None], "uncompressed": [None], "error": [None]}
-    number, base = batch.num_records, batch.base_offset if batch.kind.has_record_sets else None
-    if not batch.kind.has_record_sets and not batch.is_compressed:
-        number, base = 1, batch.last_offset
-    if place.ratios and batch.is_compressed:
-        _measure(batch, 0, extra)
+            found[row] = {"uncompressed": len(batch.decompressed())}
+            found[row]["payload"] = len(batch.payload or b"")
+        except KafkaSpecError as error:
+            found[row] = {"error": str(error)}
         if not batch.kind.has_record_sets:
-            number = None
-    return {
-        "position": batch.position,
-        "size": batch.size,
-        "base_offset": base,
-        "last_offset": batch.last_offset,
-        "num_records": number,
-        "magic": batch.magic,
-        "compression": batch.compression_name,
-        "timestamp_type": batch.timestamp_type,
-        "base_timestamp": _time(batch.base_timestamp),
-        "max_timestamp": _time(batch.max_timestamp),
-        "leader_epoch": batch.partition_leader_epoch,
-        "producer_id": batch.producer_id,
-        "producer_epoch": batch.producer_epoch,
-        "base_sequence": batch.base_sequence,
-        "last_sequence": batch.last_sequence,
-        "transactional": batch.is_transactional,
-        "control": batch.is_control,
-        **{name: values[0] for name, values in extra.items()},
-    }
+            with suppress(KafkaSpecError):  # its row has the error
+                records = batch.records()
+                changed["num_records"][row] = len(records)
+                changed["base_offset"][row] = records[0].offset
+    columns |= changed
+    columns |= {name: [row.get(name) for row in found] for name in _MEASURED}
 
 
-_LARGEST: Final = ((1 << 63) - 1) // 1000
-
-
-def _time(milliseconds: int | None) -> int | None:
-    """Return a time in microseconds; None also for one out of Spark's range."""
-    if milliseconds is None or milliseconds == -1 or abs(milliseconds) > _LARGEST:
-        return None
-    return milliseconds * 1000
-
-
-def _made(rows: list[dict[str, Any]], place: Place) -> pa.RecordBatch:
-    columns = {
-        name: pa.array([row.get(name) for row in rows], kind)
-        for name, (kind, _) in _COLUMNS.items()
-    }
-    return _placed(columns, len(rows), place)
+def _made(columns: dict[str, Any], rows: int, place: Place) -> pa.RecordBatch:
+    """Return rows of ``BATCHES``; a column that is not given is null."""
+    of_place = {"topic": place.topic, "partition": place.partition, "file": place.path}
+    made = []
+    for field in BATCHES:
+        values = columns.get(field.name)
+        if values is None:
+            made.append(constant(of_place.get(field.name), field.type, rows))
+        else:
+            made.append(values if isinstance(values, pa.Array) else pa.array(values, field.type))
+    return pa.RecordBatch.from_arrays(made, schema=BATCHES)

@@ -1,6 +1,6 @@
-"""Work on files, dealt out to tasks: the largest first, so that all end at about the same time.
+"""Deal out work on files to tasks, the largest first, so that all end at about the same time.
 
-What a task gets and gives are rows of bytes, which our own functions wrote on the other side.
+Tasks get and return rows of bytes that our own functions pickled.
 """
 
 from __future__ import annotations
@@ -8,24 +8,29 @@ from __future__ import annotations
 import heapq
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark.sql import functions as f
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.spark.paths import SegmentFile
+from kafkaspec.spark.schema import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+PLACE: Final = ("topic", "partition")
+"""Columns that say which log a row is about; both may be null."""
 
 ROUNDS: Final = 3
-"""Tasks a slot. More even out better, and each costs tens of milliseconds."""
+"""Tasks for each slot: more of them even out better, but each costs tens of milliseconds."""
 
 _SLOTS_UNKNOWN: Final = 8
-"""Slots that are assumed where the session does not say, as one of Spark Connect."""
+"""Slots to assume where the session does not say, as with Spark Connect."""
 
-_RESULT: Final = "number bigint, result binary"
+_RESULT: Final = pa.schema([("number", pa.int64()), ("result", pa.binary())])
 
 
 def slots_of(spark: SparkSession) -> int:
@@ -58,38 +63,16 @@ def dealt(sizes: Sequence[int], hands: int) -> list[list[int]]:
 def spread(
     spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], tasks: int | None = None
 ) -> DataFrame:
-    """Return the units as rows of ``number`` and pickled ``unit``, one partition for each hand."""
+    """Return the units, pickled, as rows; one partition for each hand."""
     hands = dealt(sizes, tasks or ROUNDS * slots_of(spark))
     rows = [
-        (hand, number, bytearray(pickle.dumps(units[number])))
+        (hand, bytearray(pickle.dumps(units[number])))
         for hand, numbers in enumerate(hands)
         for number in numbers
     ]
-    frame = spark.createDataFrame(rows, "hand int, number bigint, unit binary")
+    frame = spark.createDataFrame(rows, "hand int, unit binary")
     # By range, as a hash would lay several hands into one partition.
-    return frame.repartitionByRange(len(hands), "hand").select("number", "unit")
-
-
-def units_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Any]]:
-    """Yield numbers and units, in a task."""
-    for batch in batches:
-        for number, unit in zip(batch.column(0), batch.column(1), strict=True):
-            yield number.as_py(), pickle.loads(unit.as_py())
-
-
-class _Each:
-    """Calls a function on each unit, in a task."""
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self._function = function
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number, unit in units_in(batches):
-            result = pickle.dumps(self._function(unit))
-            yield pa.RecordBatch.from_arrays(
-                [pa.array([number], pa.int64()), pa.array([result], pa.binary())],
-                names=["number", "result"],
-            )
+    return frame.repartitionByRange(len(hands), "hand").select("unit")
 
 
 def computed(
@@ -108,22 +91,15 @@ def computed(
         function: of a module, so that workers find it.
         tasks: how many there are to be; three a slot by default.
     """
-    if not units:
-        return
-    frame = spread(spark, units, sizes, tasks).mapInArrow(_Each(function), _RESULT)
-    for row in frame.collect():
+    numbered = list(enumerate(units))
+    results = rows_of(spark, numbered, sizes, partial(_result, function), _RESULT, tasks)
+    for row in results.collect() if units else ():
         yield row.number, pickle.loads(bytes(row.result))
 
 
-class _Rows:
-    """Calls a function that gives record batches for each unit, in a task."""
-
-    def __init__(self, function: Callable[[Any], Iterator[pa.RecordBatch]]) -> None:
-        self._function = function
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for _, unit in units_in(batches):
-            yield from self._function(unit)
+def _result(function: Callable[[Any], Any], unit: tuple[int, Any]) -> Iterator[pa.RecordBatch]:
+    result = pickle.dumps(function(unit[1]))
+    yield pa.RecordBatch.from_pylist([{"number": unit[0], "result": result}], _RESULT)
 
 
 def rows_of(
@@ -131,10 +107,26 @@ def rows_of(
     units: Sequence[Any],
     sizes: Sequence[int],
     function: Callable[[Any], Iterator[pa.RecordBatch]],
-    schema: str,
+    schema: pa.Schema,
     tasks: int | None = None,
 ) -> DataFrame:
     """Return the record batches of ``function`` for the units as a DataFrame; see ``computed``."""
+    kinds = spark_schema(schema)
     if not units:
-        return spark.createDataFrame([], schema)
-    return spread(spark, units, sizes, tasks).mapInArrow(_Rows(function), schema)
+        return spark.createDataFrame([], kinds)
+    return spread(spark, units, sizes, tasks).mapInArrow(partial(_rows, function), kinds)
+
+
+def _rows(
+    function: Callable[[Any], Iterator[pa.RecordBatch]], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for unit in batch.column(0):
+            yield from function(pickle.loads(unit.as_py()))
+
+
+def beside(rows: DataFrame, other: DataFrame) -> DataFrame:
+    """Return rows with the further columns of those of the same topic and partition, or nulls."""
+    same = [f.col(f"r.{name}").eqNullSafe(f.col(f"o.{name}")) for name in PLACE]
+    joined = rows.alias("r").join(other.alias("o"), same, "left")
+    return joined.select("r.*", *(f"o.{name}" for name in other.columns if name not in PLACE))

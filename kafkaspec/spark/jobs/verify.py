@@ -1,17 +1,18 @@
-"""``verify`` over many segments: what ``kafkaspec.verify`` says of the same data.
+"""``verify`` over many segments, with the findings of ``kafkaspec.verify`` for the same data.
 
-Segments, and parts of large ones, are verified in the tasks. What they have to know of the parts
-before them comes from a first pass over the headers; see ``kafkaspec.analysis.parts``. The small
-files of partitions and log directories are checked where the job was started.
+Segments, and parts of large ones, are verified in the tasks. The state that they need from the
+parts before them comes from a first pass over the headers; see ``kafkaspec.analysis.parts``. The
+small files of partitions and log directories are checked where the job was started.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -118,7 +119,7 @@ def verify(
 
     Args:
         spark: a session whose workers have kafkaspec and see the same files under the same paths.
-        paths: one or several of what ``kafkaspec.verify`` takes; ``file:`` may stand in front.
+        paths: one or several of what ``kafkaspec.verify`` takes; with ``file:`` or without.
         codec: name of the codec that reads, or ``all``.
         split_bytes: a larger segment is verified in parts.
         tasks: how many there are to be; three a slot by default.
@@ -137,7 +138,8 @@ def verify(
             units += [replace(unit, place=number) for unit in found]
     done = _verified(spark, units, tasks)
     for number, place in enumerate(places):
-        for event in verify_events(place, codec=codec, elsewhere=partial(done.pop_or_none, number)):
+        elsewhere = partial(_taken, done, number)
+        for event in verify_events(place, codec=codec, elsewhere=elsewhere):
             if isinstance(event, Finding):
                 report.findings.append(event)
             else:
@@ -165,17 +167,11 @@ def _row(values: dict[str, object], schema: str) -> tuple[object, ...]:
     return tuple(values[name] for name in names)
 
 
-@dataclass
-class _Done:
-    """Results by the number of the given path, and the path of the file."""
-
-    found: dict[tuple[int, Path], Settled] = field(default_factory=dict)
-
-    def pop_or_none(self, place: int, path: Path) -> Settled | None:
-        return self.found.pop((place, path), None)
+Done = dict[tuple[int, Path], Settled]
+"""Results by the number of the given path, and the path of the file."""
 
 
-def _verified(spark: SparkSession, units: list[Unit], tasks: int | None) -> _Done:
+def _verified(spark: SparkSession, units: list[Unit], tasks: int | None) -> Done:
     followed = [n for n, unit in enumerate(units) if _is_followed(units, n)]
     chosen = [units[n] for n in followed]
     # Only headers are read here, of which there are about as many as there are bytes.
@@ -188,15 +184,18 @@ def _verified(spark: SparkSession, units: list[Unit], tasks: int | None) -> _Don
     return joined(units, results)
 
 
-def joined(units: Sequence[Unit], results: dict[int, Settled]) -> _Done:
+def _taken(done: Done, place: int, path: Path) -> Settled | None:
+    return done.pop((place, path), None)
+
+
+def joined(units: Sequence[Unit], results: dict[int, Settled]) -> Done:
     """Return the results of parts as those of segments."""
-    done = _Done()
+    done: Done = {}
     for number, unit in enumerate(units):
-        key = _file(unit)
-        if key in done.found:
-            done.found[key].append(results[number])
+        if _file(unit) in done:
+            done[_file(unit)].append(results[number])
         else:
-            done.found[key] = results[number]
+            done[_file(unit)] = results[number]
     return done
 
 
@@ -239,7 +238,8 @@ def informed(units: Sequence[Unit], surveys: dict[int, Survey]) -> list[Unit]:
     """Return the units with their initial state; a segment that cannot be split is one unit."""
     made: list[Unit] = []
     running: Survey | None = None
-    for numbers in _segments(units):
+    for _, group in groupby(range(len(units)), lambda number: _file(units[number])):
+        numbers = list(group)
         unit = units[numbers[0]]
         known = [surveys.get(n) for n in numbers]
         followed = known[-1] is not None
@@ -258,17 +258,6 @@ def informed(units: Sequence[Unit], surveys: dict[int, Survey]) -> list[Unit]:
                     found.follow(running, same_segment=not part.begins)
                 running = found
     return made
-
-
-def _segments(units: Sequence[Unit]) -> Iterator[list[int]]:
-    numbers: list[int] = []
-    for number, unit in enumerate(units):
-        if numbers and _file(units[numbers[0]]) != _file(unit):
-            yield numbers
-            numbers = []
-        numbers.append(number)
-    if numbers:
-        yield numbers
 
 
 def _file(unit: Unit) -> tuple[int, Path]:
