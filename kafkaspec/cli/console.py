@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, TextIO, cast
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
+
+import click
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 Advance = Callable[[int, str], None]
 """Callback that takes the number of bytes done and the name of the current input."""
@@ -103,3 +107,22 @@ def size_text(size: int) -> str:
 def count_text(number: int, what: str, many: str = "") -> str:
     """Return a number with its noun: ``1 record``, ``2,000 records``."""
     return f"{number:,} {what if number == 1 else many or what + 's'}"
+
+
+def new_table(*columns: str, **settings: Any) -> Table:
+    """Return a table without rows; a column whose name follows ">" is aligned to the right."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table(**{"box": SIMPLE, "pad_edge": False, **settings})
+    for name in columns:
+        if name.startswith(">"):
+            table.add_column(name[1:], justify="right")
+        else:
+            table.add_column(name, overflow="fold")
+    return table
+
+
+def print_json(kind: str, content: Mapping[str, Any]) -> None:
+    """Print an object with its type as one line; what JSON lacks becomes a string."""
+    click.echo(json.dumps({"type": kind, **content}, default=str))

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kafkaspec.analysis.files import segment_bytes as bytes_of
-from kafkaspec.cli.console import progress_bar, stdout_console
+from kafkaspec.cli.console import print_json, progress_bar, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     LogPath,
     codec_option,
     format_option,
+    max_output_option,
     output_option,
     profile_option,
+    wrong_usage,
 )
 from kafkaspec.compression import NAMES
-from kafkaspec.conversion.report import ConversionReport
 from kafkaspec.conversion.running import convert
-from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout.kinds import MAGICS
 
 _EPILOG = """\b
-Data that old formats cannot hold is counted by kind and shown: headers, timestamps
-(magic 0), timestamp types, producers, transactions, leader epochs, delete
-horizons, control records, emptied batches, and any other field by its name.
+Data that old formats cannot hold is counted by kind and shown: headers,
+timestamps (magic 0), timestamp types, producers, transactions, leader epochs,
+delete horizons, control records, empty batches, and any other field by name.
 Records of aborted transactions stay, as in a broker's down-conversion, and
 every consumer of magic 0 or 1 sees them; --aborted drop leaves them out.
 Records below the log start offset were deleted and are left out.
@@ -35,11 +34,11 @@ Records below the log start offset were deleted and are left out.
 \b
 Indexes, snapshots and checkpoints of partitions are rebuilt by the rules of
 the profile; a topic id is kept. Files of the log directory itself, KRaft
-snapshots and partitions that are being deleted or moved are not converted. An
-error leaves no OUT.
+snapshots and partitions that are being deleted or moved are not converted.
+After an error there is no OUT.
 
 \b
-Output of --format json, one object a line, told apart by "type":
+Output of --format json, one object per line, with its "type":
   partition  source, target, clean, verified, segments, written_segments, size,
              written_size, batches, taken, losses (batches and records by
              kind, and of other fields by name), damaged, damages, tails,
@@ -55,23 +54,23 @@ read or written.
 
 @click.command("convert", epilog=_EPILOG)
 @click.argument("path", metavar="PATH", type=LogPath())
-@output_option("A new directory: of the partition, or of all partitions.")
+@output_option("New directory for the partition, or for all partitions.")
 @click.option(
     "--magic", type=click.Choice([str(magic) for magic in MAGICS]), help="Format of all entries."
 )
 @click.option(
     "--compression",
     type=click.Choice(NAMES),
-    help="Compression of all batches but control batches.",
+    help="Compression of all batches except control batches.",
 )
 @click.option("--level", type=int, metavar="N", help="Level of the compression (KIP-390).")
-@profile_option("Kafka version that determines the files beside the segments.")
+@profile_option("Version of Kafka whose rules apply to the files beside the segments.")
 @click.option(
     "--offsets",
     type=click.Choice(["keep", "shift", "renumber"]),
     default="keep",
     show_default=True,
-    help="shift: all by the same number; renumber: one after the other, without gaps.",
+    help="Keep offsets, shift all by the same number, or renumber them without gaps.",
 )
 @click.option(
     "--base-offset", type=int, default=0, metavar="N", help="First offset after the shift."
@@ -81,7 +80,7 @@ read or written.
 )
 @click.option("--segment-bytes", type=int, metavar="N", help="Size of a segment, 1 GiB by default.")
 @click.option(
-    "--batch-bytes", type=int, metavar="N", help="Put records in new batches of about that size."
+    "--batch-bytes", type=int, metavar="N", help="Put records into new batches of about this size."
 )
 @click.option("--from-offset", type=int, metavar="N", help="First offset to convert.")
 @click.option("--until-offset", type=int, metavar="N", help="First offset not to convert.")
@@ -90,7 +89,7 @@ read or written.
     type=click.Choice(["keep", "drop"]),
     default="keep",
     show_default=True,
-    help="Records of aborted transactions.",
+    help="Whether to keep the records of aborted transactions.",
 )
 @click.option(
     "--on-error",
@@ -99,13 +98,8 @@ read or written.
     show_default=True,
     help="Treat a batch that cannot be read as an error, or skip and count it.",
 )
-@click.option(
-    "--max-output",
-    type=click.IntRange(min=1),
-    metavar="BYTES",
-    help="Maximum number of bytes that one batch may decompress to.",
-)
-@click.option("--no-check", is_flag=True, help="Do not read the result again.")
+@max_output_option
+@click.option("--no-check", is_flag=True, help="Do not read the result back.")
 @codec_option()
 @format_option
 @click.pass_context
@@ -126,39 +120,31 @@ def convert_command(
     """Rewrite the logs under PATH into OUT, and check the result against PATH.
 
     PATH is a segment (.log, .kafka), a partition directory or a whole log directory. Without
-    options the records, offsets and batches stay as they are and segments are merged up to
-    --segment-bytes; but segments of Kafka 0.7 need --magic. Nothing is changed under PATH.
+    options, records, offsets and batches stay as they are, and segments are merged up to
+    --segment-bytes. Segments of Kafka 0.7 need --magic. Nothing under PATH is changed.
     """
     from kafkaspec.cli.convert_text import print_conversion
 
     if segment_bytes is not None:
         choices["segment_bytes"] = segment_bytes
     size = bytes_of(path) if path.exists() else 0
-    with progress_bar("convert", size if no_check else 2 * size) as advance:
-        try:
-            report = convert(
-                path,
-                output,
-                codec=codec,
-                check=not no_check,
-                progress=lambda name, done: advance(done, name),
-                magic=None if magic is None else int(magic),
-                start_offset=from_offset,
-                end_offset=until_offset,
-                **choices,
-            )
-        except ValueError as error:
-            if isinstance(error, KafkaSpecError):
-                raise
-            raise click.UsageError(str(error)) from None
+    bar = progress_bar("convert", size if no_check else 2 * size)
+    with bar as advance, wrong_usage(ValueError):
+        report = convert(
+            path,
+            output,
+            codec=codec,
+            check=not no_check,
+            progress=lambda name, done: advance(done, name),
+            magic=None if magic is None else int(magic),
+            start_offset=from_offset,
+            end_offset=until_offset,
+            **choices,
+        )
     if output_format == "json":
-        _print_json(report)
+        for result in report.partitions:
+            print_json("partition", result.as_dict())
+        print_json("summary", report.as_dict())
     else:
         print_conversion(report, stdout_console())
     ctx.exit(CLEAN if report.clean else FINDINGS)
-
-
-def _print_json(report: ConversionReport) -> None:
-    for result in report.partitions:
-        click.echo(json.dumps({"type": "partition"} | result.as_dict()))
-    click.echo(json.dumps({"type": "summary"} | report.as_dict()))

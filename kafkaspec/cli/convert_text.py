@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from kafkaspec.cli.console import count_text, size_text
+from kafkaspec.cli.console import count_text, new_table, size_text
 from kafkaspec.conversion.losses import Count, Loss
 from kafkaspec.conversion.report import ConversionReport, PartitionResult
 
@@ -48,11 +46,7 @@ def print_conversion(report: ConversionReport, console: Console) -> None:
 
 
 def _table(results: list[PartitionResult]) -> object:
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("partition", overflow="fold")
-    for column in ("segments", "batches", "records", "size"):
-        table.add_column(column, justify="right")
-    table.add_column("result")
+    table = new_table("partition", ">segments", ">batches", ">records", ">size", "result")
     for result in results:
         compared = result.comparison
         table.add_row(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from itertools import repeat
 from json.encoder import encode_basestring as _quote
@@ -56,7 +56,7 @@ def record_lines(
     records: Sequence[Record],
     file: str,
     write: BytesWriter,
-    controls: Sequence[str] | None = None,
+    controls: Sequence[ControlRecord] | None = None,
 ) -> list[str]:
     """Return one line for each record, with its line end.
 
@@ -65,7 +65,7 @@ def record_lines(
         records: the records.
         file: path of the segment.
         write: function that returns the JSON of bytes.
-        controls: for a control batch, the JSON of the decoded control record for each record.
+        controls: for a control batch, each record decoded.
     """
     head = f'{{"file": {json.dumps(file)}, "position": {batch.position}, "offset": '
     middle = (
@@ -78,7 +78,9 @@ def record_lines(
     )
     transactional = "true" if batch.is_transactional else "false"
     has_sequence = batch.base_sequence >= 0
-    decoded = repeat("null") if controls is None else controls
+    decoded: Iterable[str] = repeat("null")
+    if controls is not None:
+        decoded = [json.dumps(control_json(control, write)) for control in controls]
     return [
         f'{head}{offset}, "timestamp": {"null" if timestamp == -1 else timestamp}{middle}'
         f'{write(key)}, "value": {write(value)}, "headers": '
@@ -89,10 +91,10 @@ def record_lines(
     ]
 
 
-def control_texts(
-    batch: Batch, records: Sequence[Record], codec: str, write: BytesWriter
-) -> list[str] | None:
-    """Return JSON of each record of a control batch; None for other batches.
+def decode_controls(
+    batch: Batch, records: Sequence[Record], codec: str
+) -> list[ControlRecord] | None:
+    """Return the records of a control batch, decoded; None for other batches.
 
     Raises:
         KafkaSpecError: one cannot be decoded.
@@ -100,8 +102,7 @@ def control_texts(
     if not batch.is_control:
         return None
     origin = Origin(batch.file, batch.position, path=batch.payload_path)
-    decoded = [decode_control(record, codec=codec, origin=origin) for record in records]
-    return [json.dumps(control_json(control, write)) for control in decoded]
+    return [decode_control(record, codec=codec, origin=origin) for record in records]
 
 
 def control_json(control: ControlRecord, write: BytesWriter) -> dict[str, Any]:

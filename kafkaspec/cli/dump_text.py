@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kafkaspec.cli.options import iso
@@ -67,28 +67,37 @@ class TextDump:
         self._file = file
         return f"{blank}{file}\n"
 
-    def record_lines(self, records: Sequence[Record], file: str) -> list[str]:
-        """Return one line for each record: offset, time, key, value, headers."""
-        lines = [
-            f"{offset:>10}  {iso(timestamp):24}  {bytes_text(key)}  {bytes_text(value)}"
-            f"{headers_text(headers) if headers else ''}\n"
-            for offset, timestamp, key, value, headers in records
-        ]
+    def record_lines(
+        self,
+        batch: Batch,
+        records: Sequence[Record],
+        controls: Sequence[ControlRecord] | None,
+        file: str,
+    ) -> list[str]:
+        """Return one line for each record: offset, time, and key, value, headers or what it does.
+
+        Args:
+            batch: the batch of the records.
+            records: the records.
+            controls: for a control batch, each record decoded.
+            file: path of the segment.
+        """
+        if controls is None:
+            lines = [
+                f"{offset:>10}  {iso(timestamp):24}  {bytes_text(key)}  {bytes_text(value)}"
+                f"{headers_text(headers) if headers else ''}\n"
+                for offset, timestamp, key, value, headers in records
+            ]
+        else:
+            producer = f" of producer {batch.producer_id}" if batch.producer_id >= 0 else ""
+            lines = [
+                f"{control.record.offset:>10}  {iso(control.record.timestamp):24}  "
+                f"({control.type_name}{producer})\n"
+                for control in controls
+            ]
         if lines:
             lines[0] = self._title(file) + lines[0]
         return lines
-
-    def control_lines(
-        self, batch: Batch, controls: Sequence[ControlRecord], file: str
-    ) -> Iterator[str]:
-        """Yield one line for each control record: offset, time, content."""
-        producer = f" of producer {batch.producer_id}" if batch.producer_id >= 0 else ""
-        for control in controls:
-            record = control.record
-            yield (
-                f"{self._title(file)}{record.offset:>10}  {iso(record.timestamp):24}  "
-                f"({control.type_name}{producer})\n"
-            )
 
     def batch_line(self, batch: Batch, file: str) -> str:
         """Return one line for a batch."""

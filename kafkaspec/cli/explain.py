@@ -20,7 +20,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 
 _EPILOG = """\b
-Output of --format json, one object a field: section, path, start, end, bits
+Output of --format json, one object for each field: section, path, start, end, bits
 (null, or the first bit and the one after the last, from the highest bit of
 the byte at start), hex, value (bytes as {"hex": "..."}), name (of the value,
 where the specification has one), kafka_name, doc, spec, error. Exit codes:
@@ -45,7 +45,7 @@ where the specification has one), kafka_name, doc, spec, error. Exit codes:
     default=3,
     show_default=True,
     metavar="N",
-    help="Number of records, or entries of a checkpoint, to show; 0 for all.",
+    help="Number of records, or of entries of a checkpoint, to show; 0 for all.",
 )
 @click.option(
     "--as",
@@ -59,7 +59,7 @@ where the specification has one), kafka_name, doc, spec, error. Exit codes:
     type=int,
     multiple=True,
     metavar="N",
-    help="With --as: a parameter of the type. The name of an index says its base offset.",
+    help="With --as: a parameter of the type. The file name of an index gives its base offset.",
 )
 @click.option(
     "--size",
@@ -91,10 +91,10 @@ def explain_command(
 ) -> None:
     """Show the bytes of a batch as hex, each field with its name, value and meaning.
 
-    FILE is a segment or a KRaft snapshot; for an index, the entry at --position is shown; a
-    producer snapshot or a text file is shown whole. Names, places and meanings of binary files come
-    from the specification, by way of the official Kaitai Struct compiler. Records of a compressed
-    batch are shown over the decompressed bytes. With --as, FILE may be any file.
+    FILE is a segment or a KRaft snapshot, an index (the entry at --position is shown), or a
+    producer snapshot or text file (all of it is shown). Names, positions and meanings of fields of
+    binary files come from the specification, through the official Kaitai Struct compiler. Records
+    of a compressed batch are shown over the decompressed bytes. With --as, FILE can be any file.
     """
     if offset is not None and position is not None:
         raise click.UsageError("give either --offset or --position")

@@ -44,6 +44,10 @@ class Section:
     fields: list[FieldPosition]
     note: str = ""
 
+    def bytes_of(self, field: FieldPosition) -> bytes:
+        """Return the bytes of a field."""
+        return bytes(self.data[field.start - self.start : field.end - self.start])
+
 
 def find_position(segment: Segment, offset: int) -> int:
     """Return the byte offset of the batch that holds a log offset; skip broken entries.

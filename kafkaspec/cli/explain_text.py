@@ -66,8 +66,7 @@ def _meaning(field: FieldPosition) -> Any:
 
 
 def _hex(section: Section, field: FieldPosition, *, full: bool) -> str:
-    start, end = field.start - section.start, field.end - section.start
-    data = bytes(section.data[start:end])
+    data = section.bytes_of(field)
     shown = data if full else data[:_BYTES_SHOWN]
     lines = [
         shown[place : place + _BYTES_A_LINE].hex(" ")
@@ -123,7 +122,6 @@ def json_lines(sections: list[Section]) -> Iterator[str]:
     """Yield one object for each field."""
     for section in sections:
         for field in section.fields:
-            start, end = field.start - section.start, field.end - section.start
             value = field.value
             if isinstance(value, bytes | bytearray | memoryview):
                 value = {"hex": bytes(value).hex()}
@@ -134,7 +132,7 @@ def json_lines(sections: list[Section]) -> Iterator[str]:
                     "start": field.start,
                     "end": field.end,
                     "bits": field.bits,
-                    "hex": bytes(section.data[start:end]).hex(),
+                    "hex": section.bytes_of(field).hex(),
                     "value": value,
                     "name": enum_name(field.enum, value) if field.enum else "",
                     "kafka_name": field.original_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,21 +38,12 @@ def type_named(text: str) -> str:
         return found[0]
     if found:
         raise click.UsageError(f"there are several types {text}: {', '.join(found)}")
-    close = difflib.get_close_matches(text, [*LAYOUTS, *_short()], n=1)
+    short = [key.partition(".")[2] for key in LAYOUTS]
+    close = difflib.get_close_matches(text, [*LAYOUTS, *short], n=1)
     hint = f"; did you mean {close[0]}?" if close else "."
-    listed = "\n".join(f"  {', '.join(keys)}" for keys in _by_file().values())
+    files = groupby(LAYOUTS, lambda key: key.partition(".")[0])
+    listed = "\n".join(f"  {', '.join(keys)}" for _, keys in files)
     raise click.UsageError(f"there is no type {text}{hint} The specification has\n{listed}")
-
-
-def _short() -> list[str]:
-    return [key.partition(".")[2] for key in LAYOUTS]
-
-
-def _by_file() -> dict[str, list[str]]:
-    files: dict[str, list[str]] = {}
-    for key in LAYOUTS:
-        files.setdefault(key.partition(".")[0], []).append(key)
-    return files
 
 
 def explain_type(

@@ -10,15 +10,14 @@ from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, progress_bar, size_text
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import log_files, report_tail
-from kafkaspec.cli.options import Timestamp, codec_option
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.cli.options import Timestamp, codec_option, crc_option, wrong_usage
 from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 
 _EPILOG = """\b
 Columns:
-  by default  offset, timestamp, timestamp_type, key, value, headers; of a
+  by default  offset, timestamp, timestamp_type, key, value, headers; for a
               directory also topic, partition
   on request  leader_epoch, magic, compression, producer_id, producer_epoch,
               sequence, transactional, control_type, batch_position,
@@ -30,7 +29,7 @@ A timestamp is in UTC, null for none. In JSON lines it is milliseconds since
 they are not, and headers are pairs [key, value].
 
 \b
-The file is written beside its place and renamed when it is complete. Exit
+The file is written under another name and renamed when it is complete. Exit
 codes: 0 all was written (a torn end of a log is reported on stderr), 2
 something cannot be read or written, and there is no file.
 """
@@ -55,9 +54,9 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
     metavar="OUT",
-    help="The file.",
+    help="File to write.",
 )
-@click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in their order.")
+@click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in this order.")
 @click.option("--from-offset", type=int, metavar="N", help="First offset to export.")
 @click.option("--until-offset", type=int, metavar="N", help="First offset not to export.")
 @click.option(
@@ -73,16 +72,10 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     type=click.Choice(["string", "binary"]),
     default="string",
     show_default=True,
-    help="Type of the keys of headers. A key that is not UTF-8 needs binary.",
+    help="Type of header keys. A key that is not UTF-8 needs binary.",
 )
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
-@click.option(
-    "--crc",
-    type=click.Choice(["error", "ignore"]),
-    default="error",
-    show_default=True,
-    help="Treat a batch with a wrong checksum as an error, or do not check.",
-)
+@crc_option("Treat a batch with a wrong checksum as an error, or do not check.")
 @codec_option()
 @click.pass_context
 def export_command(
@@ -106,17 +99,16 @@ def export_command(
     PATH is a segment (.log, .kafka), a KRaft snapshot (.checkpoint), a partition directory, a
     whole log directory, or the URL of a segment (s3://..., with fsspec).
     """
-    try:
+    with wrong_usage(ImportError):
         provider()
         from kafkaspec.arrow.export import export
-    except ImportError as error:
-        raise click.UsageError(str(error)) from None
     if Path(path).resolve() in (output.resolve(), *output.resolve().parents):
         raise click.UsageError(f"{output} lies in {path}, which must not change")
     exact = {} if to == "jsonl" or header_keys == "string" else {"header_keys": "binary"}
     with (
         open_log(path, codec=codec, crc=crc) as opened,
         progress_bar("export", _size(opened)) as bar,
+        wrong_usage(ValueError),
     ):
         try:
             rows = export(
@@ -139,10 +131,6 @@ def export_command(
         except OSError as error:
             click.echo(f"kafkaspec: {output}: {error.strerror or error}", err=True)
             ctx.exit(USAGE)
-        except ValueError as error:
-            if isinstance(error, KafkaSpecError):
-                raise
-            raise click.UsageError(str(error)) from None
     size = size_text(output.stat().st_size)
     click.echo(f"{count_text(rows, 'record')} to {output} ({size})", err=True)
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kafkaspec.cli.console import count_text
-from kafkaspec.cli.dump_json import control_texts, record_lines, text_or_base64
+from kafkaspec.cli.dump_json import decode_controls, record_lines, text_or_base64
 from kafkaspec.cli.dump_text import bytes_text, headers_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
-from kafkaspec.cli.options import LogPath, Timestamp, codec_option, format_option, iso
+from kafkaspec.cli.inputs import Inputs
+from kafkaspec.cli.options import Timestamp, codec_option, format_option, iso, paths_argument
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.lookup import Found
-from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 
 _EPILOG = """\b
@@ -48,7 +47,7 @@ Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
 
 
 @click.command("find", epilog=_EPILOG)
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=LogPath())
+@paths_argument
 @click.option("--offset", type=int, metavar="N", help="Find the record with this offset.")
 @click.option(
     "--timestamp",
@@ -62,9 +61,11 @@ Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
     type=click.Choice(["read_uncommitted", "read_committed"]),
     default="read_uncommitted",
     show_default=True,
-    help="By timestamp: whether answers after the last stable offset count.",
+    help="By timestamp: whether to accept answers at or after the last stable offset.",
 )
-@click.option("--plain", is_flag=True, help="By timestamp: the first data record at or after it.")
+@click.option(
+    "--plain", is_flag=True, help="By timestamp: find the first data record at or after it."
+)
 @codec_option()
 @format_option
 @click.pass_context
@@ -81,7 +82,7 @@ def find_command(
 ) -> None:
     """Find the file, batch and record of an offset or a timestamp.
 
-    By offset, that is the first batch that ends at or after it.
+    By offset, the answer is the first batch that ends at or after it.
 
     By timestamp, the answer is that of a broker, which is not simply the first record at or after
     it: the first segment whose largest timestamp reaches it decides, and later ones are never
@@ -92,8 +93,8 @@ def find_command(
     first segment with the greatest decides; the answer is often a transaction marker.
 
     --isolation read_committed hides an answer at or after the last stable offset: the first
-    offset of a transaction that is still open. Records below the log start offset of the log
-    directory's checkpoint are no answers by time, but --offset finds them while they are there.
+    offset of a transaction that is still open. A search by time ignores records below the log
+    start offset in the log directory's checkpoint; --offset finds them as long as they exist.
     """
     if (offset is not None) + (timestamp is not None) + max_timestamp != 1:
         raise click.UsageError("give one of --offset, --timestamp and --max-timestamp")
@@ -110,64 +111,33 @@ def find_command(
     }
     if committed:
         target["isolation"] = isolation
-    search = _Search(target, codec)
-    for path in paths:
-        for name, found in search.run(path):
-            text = _json(name, found, codec) if output_format == "json" else _text(name, found)
-            click.echo(text)
-    if search.unreadable:
-        ctx.exit(USAGE)
-    ctx.exit(FINDINGS if search.missed else CLEAN)
-
-
-class _Search:
-    """A look-up over paths, which records what went wrong."""
-
-    def __init__(self, target: dict[str, Any], codec: str) -> None:
-        self._target = target
-        self._codec = codec
-        self.unreadable = 0
-        self.missed = 0
-
-    def run(self, path: Path) -> Iterator[tuple[str, Found]]:
-        """Yield the answers for a segment, a partition, or each partition of a log directory."""
+    inputs = Inputs(paths, codec)
+    missed = False
+    for name, log in inputs.logs():
+        if isinstance(log, Segment) and committed:
+            raise click.UsageError("--isolation needs a partition, not a segment")
         try:
-            with open_log(path, codec=self._codec) as opened:
-                if isinstance(opened, Segment) and "isolation" in self._target:
-                    raise click.UsageError("--isolation needs a partition, not a segment")
-                if not isinstance(opened, LogDirectory):
-                    yield from self._one(str(path), opened)
-                    return
-                partitions = opened.partitions
-            for partition in partitions:
-                with partition:
-                    yield from self._one(str(partition.path), partition)
-        except KafkaSpecError as error:
-            self.unreadable += 1
-            click.echo(f"kafkaspec: {error}", err=True)
-
-    def _one(self, name: str, log: Any) -> Iterator[tuple[str, Found]]:
-        try:
-            found = log.find(**self._target)
+            found = log.find(**target)
         except KafkaSpecError as error:
             if error.reason is Reason.UNREADABLE:
-                raise
-            self.missed += 1
-            click.echo(f"kafkaspec: {error}", err=True)
-            return
-        if found.batch is None:
-            self.missed += 1
-        yield name, found
+                inputs.cannot_read(error)
+            else:
+                inputs.cannot_decode(error)
+            continue
+        missed |= found.batch is None
+        click.echo(_json(name, found, codec) if output_format == "json" else _text(name, found))
+    if inputs.unreadable:
+        ctx.exit(USAGE)
+    ctx.exit(FINDINGS if missed or inputs.broken else CLEAN)
 
 
 def _json(name: str, found: Found, codec: str) -> str:
     batch, record = found.batch, found.record
     shown = None
     if batch is not None and record is not None:
-        try:
-            controls = control_texts(batch, [record], codec, text_or_base64)
-        except KafkaSpecError:
-            controls = None
+        controls = None
+        with suppress(KafkaSpecError):
+            controls = decode_controls(batch, [record], codec)
         lines = record_lines(batch, [record], str(found.path), text_or_base64, controls)
         shown = json.loads(lines[0])
     index, time_index, largest = found.index_answer, found.time_index_answer, found.decided_by

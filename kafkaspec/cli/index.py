@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from kafkaspec.cli.console import count_text, progress_bar, size_text, stdout_console
+from kafkaspec.cli.console import count_text, new_table, progress_bar, size_text, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import log_files
 from kafkaspec.cli.options import LogPath, format_option, output_option, profile_option
@@ -16,6 +16,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.writing.profiles import get_profile
 from kafkaspec.writing.rebuild import rebuild_indexes
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment
+from kafkaspec.writing.settings import BOUNDS
 
 _EPILOG = """\b
 Compared with the file beside the log:
@@ -39,7 +40,7 @@ part that a broker keeps, 2 wrong usage or unreadable, and nothing was written.
 
 @click.command("index", epilog=_EPILOG)
 @click.argument("path", metavar="PATH", type=LogPath())
-@output_option("A new directory.")
+@output_option("New directory for the files.")
 @click.option(
     "--rule",
     type=click.Choice(["recovery", "append"]),
@@ -47,10 +48,10 @@ part that a broker keeps, 2 wrong usage or unreadable, and nothing was written.
     show_default=True,
     help="As a starting broker that does not trust its indexes, or as a leader that appends.",
 )
-@profile_option("Version of Kafka whose rules are followed.")
+@profile_option("Version of Kafka whose rules apply.")
 @click.option(
     "--interval",
-    type=click.IntRange(0, (1 << 31) - 1),
+    type=click.IntRange(*BOUNDS["index_interval_bytes"]),
     default=4096,
     show_default=True,
     metavar="BYTES",
@@ -67,12 +68,10 @@ def index_command(
     interval: int,
     output_format: str,
 ) -> None:
-    """Rebuild indexes, producer snapshots and leader epoch checkpoints of PATH, and compare them.
+    """Rebuild indexes, producer snapshots and leader epoch checkpoints, and compare them.
 
-    The files go to a new directory.
-
-    PATH is a segment (.log), a partition directory or a whole log directory. Nothing is written
-    beside it.
+    PATH is a segment (.log), a partition directory or a whole log directory. The rebuilt files go
+    to a new directory, and nothing under PATH is changed.
     """
     try:
         rules = get_profile(profile)
@@ -120,13 +119,11 @@ def _as_json(segment: RebuiltSegment) -> dict[str, object]:
 
 
 def _as_text(report: RebuildReport) -> None:
-    from rich import box
-    from rich.table import Table
+    from rich.box import SIMPLE_HEAD
 
     console = stdout_console()
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=True)
-    for title in ("file", "entries", "size", "compared"):
-        table.add_column(title, justify="right" if title in ("entries", "size") else "left")
+    look = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": True}
+    table = new_table("file", ">entries", ">size", "compared", **look)
     for file in report.files:
         table.add_row(file.name, f"{file.entries:,}", size_text(file.size), str(file.comparison))
     console.print(table)

@@ -59,6 +59,21 @@ class Inputs:
                     yield item, segment.name or ""
             report_tail(segment)
 
+    def logs(self) -> Iterator[tuple[str, Segment | Partition]]:
+        """Yield the name of each segment and partition, and itself, closed as ``segments`` does."""
+        for path in self._paths:
+            try:
+                with open_log(path, codec=self._codec) as opened:
+                    if not isinstance(opened, LogDirectory):
+                        yield str(path), opened
+                        continue
+                    partitions = opened.partitions
+                for partition in partitions:
+                    with partition:
+                        yield str(partition.path), partition
+            except KafkaSpecError as error:
+                self.cannot_read(error)
+
     def cannot_read(self, error: KafkaSpecError) -> None:
         """Report an input that could not be opened."""
         self.unreadable += 1

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
+from kafkaspec.errors import KafkaSpecError
 
 if TYPE_CHECKING:
     _Name = click.ParamType[str]
@@ -23,43 +25,50 @@ _EPOCH = datetime(1970, 1, 1)  # in UTC
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def format_option(command: Command) -> Command:
-    """Add ``--format text | json``."""
-    return click.option(
-        "--format",
-        "output_format",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="Text, or JSON lines: one object a line.",
-    )(command)
+format_option: Final = click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Text, or JSON lines: one object per line.",
+)
 
 
 def output_option(text: str) -> Callable[[Command], Command]:
     """Add ``-o OUT``, a required directory."""
-
-    def decorate(command: Command) -> Command:
-        return click.option(
-            "-o",
-            "--output",
-            type=click.Path(path_type=Path, file_okay=False),
-            required=True,
-            metavar="OUT",
-            help=text,
-        )(command)
-
-    return decorate
+    kind = click.Path(path_type=Path, file_okay=False)
+    return click.option("-o", "--output", type=kind, required=True, metavar="OUT", help=text)
 
 
 def profile_option(text: str) -> Callable[[Command], Command]:
     """Add ``--profile VERSION``, a version of Kafka."""
+    return click.option("--profile", default="4.3", show_default=True, metavar="VERSION", help=text)
 
-    def decorate(command: Command) -> Command:
-        return click.option(
-            "--profile", default="4.3", show_default=True, metavar="VERSION", help=text
-        )(command)
 
-    return decorate
+def crc_option(text: str) -> Callable[[Command], Command]:
+    """Add ``--crc error | ignore``."""
+    kind = click.Choice(["error", "ignore"])
+    return click.option("--crc", type=kind, default="error", show_default=True, help=text)
+
+
+max_output_option: Final = click.option(
+    "--max-output",
+    type=click.IntRange(min=1),
+    metavar="BYTES",
+    help="Maximum number of bytes that one batch may decompress to.",
+)
+
+
+@contextmanager
+def wrong_usage(*kinds: type[Exception]) -> Iterator[None]:
+    """Report errors of these kinds as wrong usage, unless they are about data."""
+    try:
+        yield
+    except kinds as error:
+        if isinstance(error, KafkaSpecError):
+            raise
+        raise click.UsageError(str(error)) from None
 
 
 class LogPath(click.Path):
@@ -95,19 +104,12 @@ class CodecName(_Name):
         return str(value)
 
 
-def codec_option(*also: str, help: str = "Codec that reads the data.") -> Callable[..., Any]:  # noqa: A002
+def codec_option(
+    *also: str, text: str = "Codec that reads the data."
+) -> Callable[[Command], Command]:
     """Add ``--codec NAME``; ``also`` are further names that the command accepts."""
-
-    def decorate(command: Command) -> Command:
-        return click.option(
-            "--codec",
-            type=CodecName(*also),
-            default=DEFAULT_CODEC,
-            show_default=True,
-            help=help,
-        )(command)
-
-    return decorate
+    kind = CodecName(*also)
+    return click.option("--codec", type=kind, default=DEFAULT_CODEC, show_default=True, help=text)
 
 
 class Timestamp(_Milliseconds):
@@ -149,3 +151,8 @@ def iso(timestamp: int | None) -> str:
         return f"{(_EPOCH + timedelta(milliseconds=timestamp)).isoformat('T', 'milliseconds')}Z"
     except OverflowError:
         return str(timestamp)
+
+
+paths_argument: Final = click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, type=LogPath()
+)

@@ -12,7 +12,7 @@ from kafkaspec.cli.commands import Commands
 _EXTRA = ("pyspark", "py4j", "pyarrow")
 """Packages of the extra ``spark``."""
 _SUMMARIES = {
-    "verify": "Check logs, many segments at a time.",
+    "verify": "Check many segments at a time.",
     "conformance": "Compare several codecs batch by batch and field by field.",
     "stats": "Count bytes, records, codecs, producers, gaps; with plots.",
     "export": "Write records to Parquet by topic and day, and back.",
@@ -20,9 +20,9 @@ _SUMMARIES = {
 }
 
 _EPILOG = """\b
-Without a cluster it runs on this machine. On one:
+Without a cluster, jobs run on this machine. On a cluster:
   spark-submit --master yarn ... "$(kafkaspec spark --script)" verify PATH
-Every worker needs kafkaspec, and sees the files under the same paths.
+Every worker needs kafkaspec, and must see the files under the same paths.
 """
 
 
@@ -57,11 +57,11 @@ def _print_script(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option(
     "--master",
     metavar="URL",
-    help="Of Spark: local[4], spark://host:7077 ... By default as spark-submit says, or this "
-    "machine.",
+    help="Master of Spark: local[4], spark://host:7077 ... The default is that of spark-submit, "
+    "or this machine.",
 )
 @click.option(
-    "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; may be repeated."
+    "--conf", multiple=True, metavar="NAME=VALUE", help="Setting of Spark. Can be repeated."
 )
 @click.option(
     "--script",

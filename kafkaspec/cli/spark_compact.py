@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from typing import Literal
 
 import click
 
+from kafkaspec.cli.console import print_json
 from kafkaspec.cli.options import format_option
-from kafkaspec.cli.spark_options import create_time_option
+from kafkaspec.cli.spark_options import (
+    compression_option,
+    create_time_option,
+    output_option,
+    paths_argument,
+)
 from kafkaspec.cli.spark_session import session
 
 
 @click.command("compact")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    metavar="OUT",
-    help="Directory for new partition directories. Without it, only counts are shown.",
-)
+@paths_argument
+@output_option("Directory for new partition directories. Without it, only counts are shown.")
 @click.option(
     "--clean",
     type=click.Choice(["closed", "all"]),
     default="closed",
     show_default=True,
-    help="Which segments: all but the last, the active one, as Kafka does; or that too.",
+    help="Clean all segments except the active one, the last, as Kafka does; or all.",
 )
 @click.option(
     "--drop-tombstones", is_flag=True, help="Drop tombstones, as after delete.retention.ms."
 )
 @create_time_option
-@click.option(
-    "--compression", default="none", show_default=True, help="Compression of new batches."
-)
+@compression_option
 @format_option
 @click.pass_context
 def compact_command(
@@ -48,8 +46,8 @@ def compact_command(
 ) -> None:
     """Keep the last record of each key.
 
-    Records without a key, and those of aborted transactions, go as well. Nothing under PATH is
-    changed; offsets stay as they are.
+    Records without a key, and those of aborted transactions, are left out. Offsets stay as they
+    are, and nothing under PATH is changed.
     """
     from kafkaspec.spark.jobs.compact import compact, write_compacted
 
@@ -60,7 +58,7 @@ def compact_command(
         rows = [row.asDict() for row in done.counts.orderBy("topic", "partition").collect()]
     for row in rows:
         if output_format == "json":
-            click.echo(json.dumps({"type": "partition"} | row))
+            print_json("partition", row)
             continue
         left_out = ", ".join(
             f"{row[name]:,} {name.replace('_', ' ')}"

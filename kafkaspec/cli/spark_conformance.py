@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from kafkaspec.cli.console import count_text
+from kafkaspec.cli.console import count_text, print_json
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName, format_option
-from kafkaspec.cli.spark_options import output_option, split_option, tasks_option
-from kafkaspec.cli.spark_session import session
+from kafkaspec.cli.spark_options import output_option, paths_argument, split_option, tasks_option
+from kafkaspec.cli.spark_session import save, session
 
 _SHOWN = 100
 
 
 @click.command("conformance")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@paths_argument
 @click.option(
     "--codec",
     "codecs",
@@ -38,7 +36,7 @@ def conformance_command(
     output: str | None,
     output_format: str,
 ) -> None:
-    """Compare the results of several codecs for the same batches.
+    """Compare what several codecs read from the same batches.
 
     Codecs must agree on every field, every record and every refusal.
 
@@ -52,9 +50,7 @@ def conformance_command(
         found = conformance(
             spark, paths, codecs=codecs or None, split_bytes=split_bytes, tasks=tasks
         )
-        if output is not None:
-            found.differences.write.mode("errorifexists").parquet(f"{output}/differences")
-            found.parts.write.mode("errorifexists").parquet(f"{output}/parts")
+        save(output, differences=found.differences, parts=found.parts)
         parts = [row.asDict() for row in found.parts.collect()]
         rows = [row.asDict() for row in found.differences.limit(_SHOWN).collect()]
     total = {
@@ -64,8 +60,8 @@ def conformance_command(
     total["segments"] = len({part["file"] for part in parts})
     if output_format == "json":
         for row in rows:
-            click.echo(json.dumps({"type": "difference"} | row))
-        click.echo(json.dumps({"type": "summary"} | total | {"codecs": list(found.codecs)}))
+            print_json("difference", row)
+        print_json("summary", total | {"codecs": found.codecs})
     else:
         for row in rows:
             click.echo(
@@ -75,17 +71,13 @@ def conformance_command(
         if total["differences"] > len(rows):
             click.echo(f"... {total['differences'] - len(rows):,} more")
         verdict = "do not agree" if total["differences"] else "agree"
-        click.echo(
-            f"codecs {', '.join(found.codecs)} {verdict}: "
-            + ", ".join(
-                [
-                    count_text(total["segments"], "segment"),
-                    count_text(total["batches"], "batch", "batches"),
-                    count_text(total["records"], "record"),
-                    count_text(total["refused"], "batch", "batches") + " refused by all alike"
-                    if not total["differences"]
-                    else count_text(total["differences"], "difference"),
-                ]
-            )
-        )
+        parts_of_line = [
+            count_text(total["segments"], "segment"),
+            count_text(total["batches"], "batch", "batches"),
+            count_text(total["records"], "record"),
+            count_text(total["differences"], "difference")
+            if total["differences"]
+            else count_text(total["refused"], "batch", "batches") + " refused by all alike",
+        ]
+        click.echo(f"codecs {', '.join(found.codecs)} {verdict}: {', '.join(parts_of_line)}")
     ctx.exit(FINDINGS if total["differences"] else CLEAN)

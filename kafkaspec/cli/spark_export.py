@@ -5,13 +5,18 @@ from __future__ import annotations
 import click
 
 from kafkaspec.cli.console import count_text
-from kafkaspec.cli.spark_options import create_time_option
+from kafkaspec.cli.spark_options import (
+    compression_option,
+    create_time_option,
+    output_option,
+    paths_argument,
+)
 from kafkaspec.cli.spark_session import session
 
 
 @click.command("export")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("-o", "--output", metavar="OUT", required=True, help="Directory or URL to write to.")
+@paths_argument
+@output_option("Directory or URL to write to.", required=True)
 @click.option(
     "--to",
     "to",
@@ -24,7 +29,7 @@ from kafkaspec.cli.spark_session import session
     "--restore",
     "is_back",
     is_flag=True,
-    help="The reverse: PATH is an export, and partition directories are written to OUT.",
+    help="Do the reverse: PATH is an export, and partition directories are written to OUT.",
 )
 @click.option("--batch-columns", is_flag=True, help="Export the columns of batches too.")
 @click.option(
@@ -33,9 +38,7 @@ from kafkaspec.cli.spark_session import session
     help="Export only records that a consumer with read_committed sees.",
 )
 @create_time_option
-@click.option(
-    "--compression", default="none", show_default=True, help="Compression of batches (--restore)."
-)
+@compression_option
 @click.pass_context
 def export_command(
     ctx: click.Context,
@@ -48,9 +51,9 @@ def export_command(
     as_create_time: bool,
     compression: str,
 ) -> None:
-    """Write records in folders topic=.../day=..., the day being that of the timestamp in UTC.
+    """Write records to folders topic=.../day=..., by the UTC day of their timestamps.
 
-    With --restore, records become segments again, with the offsets that they had.
+    With --restore, exported records become segments again, with the same offsets.
     """
     from kafkaspec.spark.jobs.export import export, exported, restore
 

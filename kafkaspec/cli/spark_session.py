@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _SETTINGS: Final = {
     "spark.python.unix.domain.socket.enabled": "true",
@@ -28,6 +28,13 @@ _LOCAL_SETTINGS: Final = {
 
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit, which then knows the master."""
+
+
+def save(output: str | None, **frames: DataFrame) -> None:
+    """Write tables as Parquet, each in a directory of its own, if there is an output."""
+    if output is not None:
+        for name, frame in frames.items():
+            frame.write.mode("errorifexists").parquet(f"{output}/{name}")
 
 
 @contextmanager

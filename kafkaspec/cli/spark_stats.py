@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
-from kafkaspec.cli.console import count_text, size_text, stdout_console
+from kafkaspec.cli.console import count_text, new_table, print_json, size_text, stdout_console
 from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.options import format_option
-from kafkaspec.cli.spark_options import output_option, tasks_option
-from kafkaspec.cli.spark_session import session
+from kafkaspec.cli.spark_options import output_option, paths_argument, tasks_option
+from kafkaspec.cli.spark_session import save, session
 
 _TABLES = ("partitions", "codecs", "sizes", "producers", "times", "gaps")
 _SHOWN = 60
 
 
 @click.command("stats")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@paths_argument
 @click.option(
     "--headers-only",
     is_flag=True,
@@ -41,10 +38,10 @@ def stats_command(
     output: str | None,
     output_format: str,
 ) -> None:
-    """Count what is in logs, from the headers of all batches.
+    """Count what logs hold, from the headers of all batches.
 
-    A PATH is a segment, a partition or log directory, a glob or a URL. With --format json each
-    line is a row of a table, told apart by "type": partition, codec, size, producer, time, gap.
+    A PATH is a segment, a partition or log directory, a glob or a URL. With --format json, each
+    line is a row of the table that its "type" names: partition, codec, size, producer, time, gap.
 
     Exit codes: 0 all was read, 1 some batches cannot be read, 2 wrong usage or unreadable.
     """
@@ -59,9 +56,7 @@ def stats_command(
             ) from None
     with session(ctx) as spark:
         found = stats(spark, paths, ratios=not headers_only, tasks=tasks)
-        if output is not None:
-            for name in _TABLES:
-                getattr(found, name).write.mode("errorifexists").parquet(f"{output}/{name}")
+        save(output, **{name: getattr(found, name) for name in _TABLES})
         order = ("topic", "partition")
         tables = _TABLES if output_format == "json" else ("partitions", "codecs")
         rows = {
@@ -77,7 +72,7 @@ def stats_command(
     if output_format == "json":
         for name, items in rows.items():
             for item in items:
-                click.echo(json.dumps({"type": name.removesuffix("s")} | item, default=str))
+                print_json(name.removesuffix("s"), item)
     else:
         _print(rows, stdout_console())
     if any(row["errors"] for row in rows["partitions"]):
@@ -86,17 +81,14 @@ def stats_command(
 
 def _print(rows: dict[str, list[dict[str, Any]]], console: Console) -> None:
     partitions = rows["partitions"]
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for title in ("partition", "magic", "codecs", "segments", "batches", "records", "offsets"):
-        table.add_column(title, justify="left" if title in ("partition", "codecs") else "right")
-    table.add_column("size", justify="right")
-    table.add_column("not read", justify="right")
+    counted = (">segments", ">batches", ">records", ">offsets", ">size", ">not read")
+    table = new_table("partition", ">magic", "codecs", *counted)
     for row in partitions[:_SHOWN]:
         offsets = "-"
         if row["first_offset"] is not None:
             offsets = f"{row['first_offset']}..{row['last_offset']}"
         name = row["directory"] if row["topic"] is None else f"{row['topic']}-{row['partition']}"
-        cells = [
+        table.add_row(
             name,
             " ".join(map(str, row["magics"] or ())) or "-",
             " ".join(row["codecs"] or ()) or "-",
@@ -106,14 +98,11 @@ def _print(rows: dict[str, list[dict[str, Any]]], console: Console) -> None:
             offsets,
             size_text(row["file_bytes"]),
             f"{row['errors']:,}" if row["errors"] else "",
-        ]
-        table.add_row(*cells)
+        )
     console.print(table)
     if len(partitions) > _SHOWN:
         console.print(f"... and {len(partitions) - _SHOWN:,} more partitions; --format json")
-    codecs = Table(box=box.SIMPLE, pad_edge=False)
-    for title in ("compression", "batches", "size", "ratio"):
-        codecs.add_column(title, justify="left" if title == "compression" else "right")
+    codecs = new_table("compression", ">batches", ">size", ">ratio")
     for name in sorted({row["compression"] for row in rows["codecs"]}):
         chosen = [row for row in rows["codecs"] if row["compression"] == name]
         payload = sum(row["payload"] or 0 for row in chosen)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from kafkaspec.analysis.reasons import FindingReason
-from kafkaspec.cli.console import stdout_console
+from kafkaspec.cli.console import print_json, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import codec_option, format_option
-from kafkaspec.cli.spark_options import output_option, split_option, tasks_option
-from kafkaspec.cli.spark_session import session
+from kafkaspec.cli.spark_options import output_option, paths_argument, split_option, tasks_option
+from kafkaspec.cli.spark_session import save, session
 from kafkaspec.cli.verify_text import print_report
 
 
 @click.command("verify")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@codec_option("all", help="Codec that reads the data; all: every installed one, compared.")
+@paths_argument
+@codec_option("all", text="Codec that reads the data; all: every installed one, compared.")
 @split_option
 @tasks_option
 @output_option("Findings and results of files as Parquet: OUT/findings, OUT/files.")
@@ -34,8 +32,8 @@ def verify_command(
 ) -> None:
     """Check segments, indexes, snapshots, partitions and log directories.
 
-    Reports the same as "kafkaspec verify" for the same paths. Segments are verified in
-    Spark's tasks, large ones in parts.
+    The report is that of "kafkaspec verify" for the same paths. Spark's tasks verify the
+    segments, large ones in parts.
 
     Exit codes: 0 clean, 1 errors or warnings, 2 wrong usage or something cannot be read.
     """
@@ -43,17 +41,14 @@ def verify_command(
 
     with session(ctx) as spark:
         done = verify(spark, paths, codec=codec, split_bytes=split_bytes, tasks=tasks)
-        if output is not None:
-            done.findings.write.mode("errorifexists").parquet(f"{output}/findings")
-            done.files.write.mode("errorifexists").parquet(f"{output}/files")
+        save(output, findings=done.findings, files=done.files)
     report = done.report
     if output_format == "json":
         for finding in report.findings:
-            click.echo(json.dumps({"type": "finding"} | finding.as_dict()))
+            print_json("finding", finding.as_dict())
         for result in report.files:
-            click.echo(json.dumps({"type": "file"} | result.as_dict()))
-        totals = report.totals.as_dict() | {"codecs_used": list(report.codecs)}
-        click.echo(json.dumps({"type": "summary"} | totals))
+            print_json("file", result.as_dict())
+        print_json("summary", report.totals.as_dict() | {"codecs_used": report.codecs})
     else:
         print_report(report, stdout_console())
     if any(finding.reason is FindingReason.UNREADABLE for finding in report.findings):

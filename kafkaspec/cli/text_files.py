@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,23 @@ from kafkaspec.files.checkpoints import (
 )
 from kafkaspec.files.checkpoints.text import Piece, Text, fields
 
-_OFFSET_MEANINGS = {
+_OFFSETS = {
     names.HIGH_WATERMARKS: "high watermark: first offset not known to be on all in-sync replicas",
     names.RECOVERY_POINTS: "recovery point: first offset not known to be flushed",
     names.LOG_START_OFFSETS: "log start offset: first offset that is delivered",
     names.CLEANER_OFFSETS: "first offset that compaction has not reached",
 }
+_EPOCHS = (("epoch", "of the leader"), ("start_offset", "first offset written in this epoch"))
+_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
+    names.LEADER_EPOCHS: _EPOCHS,
+    **{
+        name: (("topic", "its name"), ("partition", "its number"), ("offset", meaning))
+        for name, meaning in _OFFSETS.items()
+    },
+}
+"""Columns of the entries of a checkpoint, and their meanings."""
+_HEAD = (("version", "of the file"), ("count", "entries that follow"))
+_METADATA = (("version", "of the file"), ("topic_id", "of the topic"))
 
 _PARSERS: dict[str, Callable[..., Any]] = {
     names.LEADER_EPOCHS: leader_epoch_checkpoint.parse,
@@ -84,9 +95,7 @@ def dump_lines(paths: Iterable[Path], output_format: str, inputs: Inputs) -> Ite
                 yield json.dumps({"file": str(path)} | shown) + "\n"
             else:
                 shown.pop("position", None)
-                yield (
-                    "  " + "  ".join(f"{name} {_word(item)}" for name, item in shown.items()) + "\n"
-                )
+                yield "".join(f"  {name} {_word(item)}" for name, item in shown.items()) + "\n"
 
 
 def _plain(value: Any) -> Any:
@@ -144,50 +153,22 @@ def _position(path: str, piece: Piece, depth: int, doc: str) -> FieldPosition:
 
 
 def _parts(name: str, text: Text) -> Iterator[_Part]:
-    if name == names.META_PROPERTIES:
-        for line in text.lines():
-            yield (
-                "/line",
-                line,
-                0,
-                "a comment" if line.text.startswith(("#", "!")) else "a property",
-            )
-    elif name in (names.QUORUM_STATE, names.CLEAN_SHUTDOWN):
-        for line in text.lines():
-            yield "/line", line, 0, "JSON"
-    elif name == names.PARTITION_METADATA:
-        for line, path, doc in zip(
-            text.lines(), ("/version", "/topic_id"), ("of the file", "of the topic"), strict=False
-        ):
-            yield path, line, 0, doc
-    elif name == names.LEADER_EPOCHS:
-        yield from _entries(
-            text,
-            ("epoch", "start_offset"),
-            ("of the leader", "first offset that was written in this epoch"),
-        )
-    else:
-        yield from _entries(
-            text,
-            ("topic", "partition", "offset"),
-            ("its name", "its number", _OFFSET_MEANINGS[name]),
-        )
-
-
-def _entries(text: Text, columns: Sequence[str], docs: Sequence[str]) -> Iterator[_Part]:
+    columns = _COLUMNS.get(name, ())
+    first = _METADATA if name == names.PARTITION_METADATA else _HEAD if columns else ()
     for number, line in enumerate(text.lines()):
-        if number < 2:
-            yield (
-                ("/version", "/count")[number],
-                line,
-                0,
-                ("of the file", "entries that follow")[number],
-            )
-            continue
-        path = f"/entries/{number - 2}"
-        yield path, line, 0, ""
-        for piece, column, doc in zip(fields(line), columns, docs, strict=False):
-            yield f"{path}/{column}", piece, 1, doc
+        if number < len(first):
+            field, doc = first[number]
+            yield f"/{field}", line, 0, doc
+        elif columns:
+            path = f"/entries/{number - len(first)}"
+            yield path, line, 0, ""
+            for piece, (column, doc) in zip(fields(line), columns, strict=False):
+                yield f"{path}/{column}", piece, 1, doc
+        elif name == names.META_PROPERTIES:
+            doc = "a comment" if line.text.startswith(("#", "!")) else "a property"
+            yield "/line", line, 0, doc
+        elif not first:
+            yield "/line", line, 0, "JSON"
 
 
 def refuse_options(**given: object) -> None:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
 from kafkaspec.analysis.files import segment_bytes
-from kafkaspec.analysis.findings import Finding
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.analysis.report import FileResult, Report
 from kafkaspec.analysis.verification import codecs_of, verify_events
 from kafkaspec.analysis.verify_segment import Event
-from kafkaspec.cli.console import progress_bar, stdout_console
+from kafkaspec.cli.console import print_json, progress_bar, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
-from kafkaspec.cli.options import LogPath, codec_option, format_option
+from kafkaspec.cli.options import codec_option, format_option, max_output_option, paths_argument
 from kafkaspec.errors import KafkaSpecError
 
 _EPILOG = """\b
-Output of --format json, one object a line, told apart by "type":
+Output of --format json, one object per line, with its "type":
   finding  file, severity (error, warning, info), area, reason, message,
            position (byte offset or null), offset (log offset or null), path,
            codec, reader and broker (what they do with it), action (the same
@@ -41,18 +37,10 @@ or a PATH, or a file under it, that cannot be read.
 """
 
 
-@click.command(
-    "verify",
-    epilog=_EPILOG,
-)
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=LogPath())
-@codec_option("all", help="Codec that reads the data; all: every installed one, compared.")
-@click.option(
-    "--max-output",
-    type=click.IntRange(min=1),
-    metavar="BYTES",
-    help="Maximum number of bytes that one batch may decompress to.",
-)
+@click.command("verify", epilog=_EPILOG)
+@paths_argument
+@codec_option("all", text="Codec that reads the data; all: every installed one, compared.")
+@max_output_option
 @click.option(
     "--one-broker",
     is_flag=True,
@@ -70,100 +58,59 @@ def verify_command(
 ) -> None:
     """Check segments, indexes, snapshots, partitions and log directories.
 
-    Every batch, checksum and record is read; offsets and sequences, headers against records,
-    indexes against their log, names against contents, and segments against each other. Each
-    finding says what Kafka's reader and a broker that loads the log would do.
+    This reads every batch, checksum and record, checks offsets and sequences, and compares headers
+    with records, indexes with their log, names with contents, and segments with each other. Each
+    finding says what Kafka's reader, and a broker that loads the log, would do.
 
     Checkpoints and other text files are compared with the logs: this needs the whole log directory,
-    and for a leader epoch checkpoint its partition.
+    or, for a leader epoch checkpoint, its partition.
 
     A PATH is a segment (.log, .kafka), an index or snapshot beside one, a KRaft snapshot
     (.checkpoint), a text file (meta.properties ...), a partition directory or a whole log
-    directory. Nothing is written anywhere.
+    directory. Nothing is written.
     """
-    run = _Run(paths, codec, max_output, one_broker)
-    if output_format == "json":
-        _print_json(run)
-    else:
-        _print_text(run)
-    if run.failures or run.unreadable:
-        ctx.exit(USAGE)
-    ctx.exit(CLEAN if run.report.clean else FINDINGS)
-
-
-class _Run:
-    """Verification of several paths."""
-
-    def __init__(
-        self, paths: tuple[Path, ...], codec: str, max_output: int | None, one_broker: bool
-    ) -> None:
-        self._paths = paths
-        self._codec = codec
-        self._max_output = max_output
-        self._one_broker = one_broker
-        self.report: Report = Report(codecs=codecs_of(codec))
-        self.failures: list[tuple[Path, str]] = []
-        self.unreadable = False
-
-    @property
-    def size(self) -> int:
-        """Return the number of bytes to read, as far as it is known."""
-        return sum(segment_bytes(path) for path in self._paths)
-
-    def events(self, progress: Callable[[int, str], None] | None = None) -> Iterator[Event]:
-        """Verify the paths; a path that cannot be read becomes a failure."""
-        for number, path in enumerate(self._paths):
+    as_json = output_format == "json"
+    report = Report(codecs=codecs_of(codec))
+    failures: list[str] = []
+    unreadable = False
+    with progress_bar("verify", sum(segment_bytes(path) for path in paths)) as advance:
+        for number, path in enumerate(paths):
+            beside = paths[:number] if one_broker else ()
             try:
                 for event in verify_events(
-                    path,
-                    codec=self._codec,
-                    max_output=self._max_output,
-                    progress=progress,
-                    beside=self._paths[:number] if self._one_broker else (),
+                    path, codec=codec, max_output=max_output, progress=advance, beside=beside
                 ):
-                    if isinstance(event, FileResult):
-                        self.report.totals.add(event)
-                    elif event.reason is FindingReason.UNREADABLE:
-                        self.unreadable = True
-                    yield event
+                    unreadable |= _add(event, report, as_json)
             except KafkaSpecError as error:
-                self.failures.append((path, str(error)))
+                failures.append(f"kafkaspec: {error}")
+                if as_json:
+                    print_json("failure", {"file": str(path), "message": str(error)})
+    for message in failures:
+        click.echo(message, err=True)
+    if as_json:
+        clean = report.clean and not failures
+        summary = report.totals.as_dict() | {"clean": clean, "codecs_used": report.codecs}
+        print_json("summary", summary)
+    elif report.files or report.findings:
+        from kafkaspec.cli.verify_text import print_report
+
+        print_report(report, stdout_console())
+    if failures or unreadable:
+        ctx.exit(USAGE)
+    ctx.exit(CLEAN if report.clean else FINDINGS)
 
 
-def _print_text(run: _Run) -> None:
-    from kafkaspec.cli.verify_text import print_report
-
-    with progress_bar("verify", run.size) as advance:
-        for event in run.events(advance):
-            if isinstance(event, Finding):
-                run.report.findings.append(event)
-            else:
-                run.report.files.append(event)
-    for _, message in run.failures:
-        click.echo(f"kafkaspec: {message}", err=True)
-    if run.report.files or run.report.findings:
-        print_report(run.report, stdout_console())
-
-
-def _print_json(run: _Run) -> None:
-    with progress_bar("verify", run.size) as advance:
-        told = 0
-        for event in run.events(advance):
-            _line("finding" if isinstance(event, Finding) else "file", event.as_dict())
-            told = _tell(run, told)
-        _tell(run, told)
-    totals = run.report.totals
-    summary = totals.as_dict() | {"clean": totals.clean and not run.failures}
-    _line("summary", summary | {"codecs_used": list(run.report.codecs)})
-
-
-def _tell(run: _Run, told: int) -> int:
-    """Write the failures after the first ``told``."""
-    for path, message in run.failures[told:]:
-        _line("failure", {"file": str(path), "message": message})
-        click.echo(f"kafkaspec: {message}", err=True)
-    return len(run.failures)
-
-
-def _line(kind: str, content: dict[str, Any]) -> None:
-    click.echo(json.dumps({"type": kind} | content))
+def _add(event: Event, report: Report, as_json: bool) -> bool:
+    """Print an event or keep it; return whether it says that a file cannot be read."""
+    if isinstance(event, FileResult):
+        report.totals.add(event)
+        if as_json:
+            print_json("file", event.as_dict())
+        else:
+            report.files.append(event)
+        return False
+    if as_json:
+        print_json("finding", event.as_dict())
+    else:
+        report.findings.append(event)
+    return event.reason is FindingReason.UNREADABLE

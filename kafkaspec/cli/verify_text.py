@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report, Totals
-from kafkaspec.cli.console import count_text, size_text
+from kafkaspec.cli.console import count_text, new_table, size_text
 from kafkaspec.files import names
 
 MAX_SHOWN = 200
@@ -85,14 +83,8 @@ def _directory_row(result: FileResult) -> str:
 def _table(files: list[FileResult]) -> object:
     title, rows = _groups(files)
     common = os.path.commonpath(list(rows)) if len(rows) > 1 else os.path.dirname(next(iter(rows)))
-    table = Table(box=box.SIMPLE, pad_edge=False, title=common or None, title_justify="left")
-    table.add_column(title, overflow="fold")
-    table.add_column("files", justify="right")
-    table.add_column("magic")
-    table.add_column("codecs", overflow="fold")
-    for column in ("batches", "records", "size"):
-        table.add_column(column, justify="right")
-    table.add_column("result")
+    columns = (title, ">files", "magic", "codecs", ">batches", ">records", ">size", "result")
+    table = new_table(*columns, title=common or None, title_justify="left")
     for name, results in rows.items():
         totals = Totals()
         for result in results:
