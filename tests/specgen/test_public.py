@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.specgen import changes
-from tests.specgen.edits import Edit, Files, insert
+from tests.specgen.edits import Edit, Files, insert, type_of
 from tests.specgen.public import install, run
 from tools.native.build import NoCompilerError
 
@@ -80,6 +81,26 @@ def magic_3(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("magic_3")
     installed(root, changes.magic_3_beside, _color)
     return root
+
+
+def _no_topic_id(files: Files) -> None:
+    """Take the field without a default, for which Spark has no value, out of magic 3."""
+    fields = type_of(files, f"{changes.BATCH}_3")["seq"]
+    fields.remove(next(field for field in fields if field["id"] == "topic_id"))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("own", [True, False], ids=["topic_id", "defaults"])
+def test_magic_3_with_spark(own: bool, magic_3: Path, tmp_path: Path) -> None:
+    """The data source reads it, the writer writes it, and the jobs work on it."""
+    pytest.importorskip("pyspark")
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java", path=f"{home}/bin" if home else None) is None:
+        pytest.skip("Spark needs Java 17 or newer")
+    if not own:
+        installed(tmp_path, changes.magic_3_beside, _no_topic_id)
+    done = run(magic_3 if own else tmp_path, "spark_3.py")
+    assert done.returncode == 0, done.stdout + done.stderr[-20_000:]
 
 
 @pytest.mark.parametrize("program", ["magic_3.py", "convert_3.py"])
