@@ -15,7 +15,6 @@ from tools.brokers.versions import Feature, Mode
 _COMMANDS = {Feature.DELETE_RECORDS: "DeleteRecords", Feature.SHARE_GROUPS: "ConsumeShared"}
 """Commands of their own, which not every client can do."""
 
-
 START_MS = 1_609_459_200_000
 """2021-01-01T00:00:00Z, in ms: the timestamp of records that are given no other."""
 
