@@ -11,14 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from tools.specgen.expression import (
-    Attribute,
-    Binary,
-    Expression,
-    Name,
-    dotted,
-    rename,
-)
+from tools.specgen import expression as ex
 from tools.specgen.facts.fields import is_bytes, is_integer
 from tools.specgen.model import (
     BitsType,
@@ -53,7 +46,7 @@ class Member:
 
     path: str
     owner: Type
-    condition: Expression | None = None
+    condition: ex.Expression | None = None
     instance: ValueInstance | None = None
     bits: int = 0
 
@@ -86,17 +79,21 @@ def members(model: Model, type_: Type) -> tuple[Member, ...]:
 
 
 def _field_members(
-    model: Model, owner: Type, type_: Type, outer: Expression | None, condition: Expression | None
+    model: Model,
+    owner: Type,
+    type_: Type,
+    outer: ex.Expression | None,
+    condition: ex.Expression | None,
 ) -> list[Member]:
     """Return the members of ``type_``, which ``owner`` holds at the path ``outer``."""
     found = []
     for field in type_.fields:
-        here = Name(field.id) if outer is None else Attribute(outer, field.id)
-        path = next(dotted(here))
+        here = ex.Name(field.id) if outer is None else ex.Attribute(outer, field.id)
+        path = next(ex.dotted(here))
         own = field.condition
         if own is not None and outer is not None:
-            own = rename(own, lambda name: Attribute(outer, name))
-        when = own if condition is None or own is None else Binary("and", condition, own)
+            own = ex.rename(own, lambda name: ex.Attribute(outer, name))
+        when = own if condition is None or own is None else ex.Binary("and", condition, own)
         when = when or condition
         if is_integer(model, field):
             kind = field.type
@@ -188,7 +185,7 @@ class Segment:
         """The fields of the entry before its body."""
         return self.entry.fields[: self.entry.fields.index(self.body)]
 
-    def arguments(self, kind: Type) -> dict[str, Expression]:
+    def arguments(self, kind: Type) -> dict[str, ex.Expression]:
         """Return the arguments of a kind, as expressions over fields of the entry and the peek."""
         body = self.body.type
         assert isinstance(body, TypeReference)
@@ -198,7 +195,7 @@ class Segment:
             for parameter, argument in zip(self.choice.parameters, body.arguments, strict=True)
         }
         return {
-            parameter.id: rename(argument, lambda name: outer.get(name, Name(name)))
+            parameter.id: ex.rename(argument, lambda name: outer.get(name, ex.Name(name)))
             for parameter, argument in zip(kind.parameters, reference.arguments, strict=True)
         }
 
@@ -244,8 +241,8 @@ def _record_set(model: Model, kind: Type, count: Field) -> Type | None:
         for parameter in type_.parameters:
             if not isinstance(parameter.type, TypeReference) or model.type(parameter.type) != kind:
                 continue
-            wanted = Attribute(Name(parameter.id), count.id)
-            counts = (wanted, Attribute(wanted, "value"))  # of a varint
+            wanted = ex.Attribute(ex.Name(parameter.id), count.id)
+            counts = (wanted, ex.Attribute(wanted, "value"))  # of a varint
             if any(field.repeat and field.repeat.count in counts for field in type_.fields):
                 return type_
     return None
@@ -275,6 +272,6 @@ def _frames_choice(model: Model, entry: Type) -> bool:
     switch = choice.fields[0].type if choice.is_choice else None
     return (
         isinstance(switch, SwitchType)
-        and [Name(peek.id) for peek in choice.peek_instances] == [switch.on]
+        and [ex.Name(peek.id) for peek in choice.peek_instances] == [switch.on]
         and any(_is_length(field, body) for field in entry.fields)
     )

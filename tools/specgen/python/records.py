@@ -8,15 +8,11 @@ the checked parser.
 
 from __future__ import annotations
 
-from tools.specgen.expression import (
-    LEFT,
-    Attribute,
-    Binary,
-    Expression,
-    Int,
-    Name,
-)
-from tools.specgen.facts.ranges import VARINTS
+from collections.abc import Callable, Iterator
+
+from kafkaspec.model import Record
+from tools.specgen import expression as ex
+from tools.specgen.facts.ranges import LONG, VARINTS, Interval
 from tools.specgen.facts.segments import segments
 from tools.specgen.model import (
     BytesType,
@@ -27,10 +23,10 @@ from tools.specgen.model import (
     Scalar,
     Type,
     TypeReference,
+    ValueInstance,
 )
 from tools.specgen.output import Output
 from tools.specgen.python.expressions import Stream, Translator
-from tools.specgen.python.record_meanings import Meanings, UnsupportedError
 from tools.specgen.python.runs import Names
 from tools.specgen.python.statements import taken_names
 from tools.specgen.writer import CodeWriter
@@ -73,6 +69,106 @@ def _longer(data: bytes, pos: int, size: int, limit: int) -> tuple[int, int]:
 
 '''
 _LOCALS = ("data", "records", "append", "build", "zigzag", "number", "longer")
+_HALF: Interval = (LONG[0] // 2, LONG[1] // 2)
+"""Bounds of numbers of which any two have a sum that fits 64 bits."""
+
+
+class UnsupportedError(Exception):
+    """The specification has a shape that the loop does not support."""
+
+
+class Meanings:
+    """The fields of ``kafkaspec.model.Record`` over the fields of the specification's record.
+
+    Values that are the same for every record of a batch are computed once, before the loop. 64-bit
+    numbers that are added are limited to half of the range, so that no sum has to be reduced.
+    """
+
+    def __init__(self, model: Model, type_: Type, local: Callable[[str], str]) -> None:
+        self.model = model
+        self.type = type_
+        self.local = local
+        self.hoisted: dict[ex.Expression, str] = {}
+        self.bounds: dict[ex.Expression, Interval] = {}
+        self.wanted = self._wanted()
+        self._texts = [self._text(value) for value in self.wanted.values()]
+
+    def texts(self) -> list[str]:
+        """Return the source texts in the order of the tuple."""
+        return self._texts
+
+    def used(self) -> set[str]:
+        """Return the names of the fields that are needed."""
+        return {name for value in self.wanted.values() for name in ex.names(value)}
+
+    def assignments(self) -> Iterator[str]:
+        """Yield the statements before the loop."""
+        for expression, name in self.hoisted.items():
+            yield f"{name} = {Translator(self.model, self.type, str).text(expression)}"
+
+    def limits(self) -> Iterator[tuple[str, Interval]]:
+        """Yield the variables from before the loop and their bounds."""
+        for expression, interval in self.bounds.items():
+            yield self.hoisted[expression], interval
+
+    def _wanted(self) -> dict[str, ex.Expression]:
+        known = self.type.members
+        found: dict[str, ex.Expression] = {}
+        for name in Record._fields:
+            member = known.get(name)
+            if member is None:
+                raise UnsupportedError(f"a record has no {name}")
+            if isinstance(member, ValueInstance):
+                if member.condition is not None:
+                    raise UnsupportedError(f"{name} is optional")
+                found[name] = member.value
+            else:
+                found[name] = ex.Name(name)
+        return found
+
+    def _text(self, expression: ex.Expression) -> str:
+        self._hoist(expression, arithmetic=False)
+        narrow = {
+            field.id: _HALF
+            for field in self.type.fields
+            if isinstance(field.type, TypeReference)
+            and self.model.type(field.type).scalar is Scalar.VARINT64
+        }
+        return Translator(
+            self.model,
+            self.type,
+            self.local,
+            wrap=True,
+            intervals=narrow,
+            overrides=self.hoisted,
+            bounds=self.bounds,
+        ).text(expression)
+
+    def _hoist(self, node: ex.Expression, *, arithmetic: bool) -> None:
+        parameters = {parameter.id for parameter in self.type.parameters}
+        mentioned = ex.names(node)
+        if mentioned and mentioned <= parameters:
+            if node not in self.hoisted:
+                last = node.name if isinstance(node, ex.Attribute) else f"fixed_{len(self.hoisted)}"
+                self.hoisted[node] = self.local(last)
+            low, high = Translator(self.model, self.type, str).interval(node)
+            if arithmetic and (low < _HALF[0] or high > _HALF[1]):
+                self.bounds[node] = _HALF
+            return
+        match node:
+            case ex.Binary(operator, left, right):
+                inside = operator in ("+", "-", "*")
+                self._hoist(left, arithmetic=inside)
+                self._hoist(right, arithmetic=inside)
+            case ex.Unary(_, operand):
+                self._hoist(operand, arithmetic=True)
+            case ex.Ternary(condition, then, otherwise):
+                for part in (condition, then, otherwise):
+                    self._hoist(part, arithmetic=arithmetic)
+            case ex.Name() | ex.Attribute() | ex.Int() | ex.EnumMember():
+                return
+            case _:
+                raise UnsupportedError("an instance looks into an array")
 
 
 def emit(model: Model) -> list[Output]:
@@ -133,7 +229,7 @@ class RecordLoop:
         body = frame.fields[-1].type if frame.is_frame else None
         if not isinstance(body, TypeReference):
             raise UnsupportedError("records do not come after their sizes")
-        batch = (Name(self.batch),)
+        batch = (ex.Name(self.batch),)
         if arrays[0].type.arguments != batch or body.arguments != batch:
             raise UnsupportedError("records have a parameter other than their batch")
         return arrays[0], frame, self.model.type(body)
@@ -217,11 +313,12 @@ class RecordLoop:
 
     def _only_not_negative(self, type_: Type, field: Field) -> bool:
         """Check that ``valid`` demands only that the number is not negative."""
-        value = Attribute(Name(field.id), "value")
+        value = ex.Attribute(ex.Name(field.id), "value")
         return (
             field.valid is not None
             and self._translator(type_).never_negative(field, value)
-            and field.valid.expression == Binary(">=", Attribute(Name("_"), "value"), Int(0))
+            and field.valid.expression
+            == ex.Binary(">=", ex.Attribute(ex.Name("_"), "value"), ex.Int(0))
         )
 
     def _field(self, out: CodeWriter, type_: Type, field: Field, used: set[str]) -> None:
@@ -293,8 +390,9 @@ class RecordLoop:
             isinstance(kind, TypeReference)
             and self.model.type(kind).scalar is Scalar.VARINT32
             and isinstance(value.type, BytesType)
-            and value.type.size == Attribute(Name(size.id), "value")
-            and value.condition == Binary(">=", Attribute(Name(size.id), "value"), Int(0))
+            and value.type.size == ex.Attribute(ex.Name(size.id), "value")
+            and value.condition
+            == ex.Binary(">=", ex.Attribute(ex.Name(size.id), "value"), ex.Int(0))
             and size.valid is None
         )
         if not plain:
@@ -309,7 +407,7 @@ class RecordLoop:
             out.line("pos = end")
 
     def _bytes(
-        self, out: CodeWriter, type_: Type, field: Field, size: Expression, target: str
+        self, out: CodeWriter, type_: Type, field: Field, size: ex.Expression, target: str
     ) -> None:
         translator = self._translator(type_)
         if not translator.never_negative(field, size):
@@ -364,13 +462,13 @@ class RecordLoop:
             out.line(f"{target} = ()")
 
 
-def _zero_passes(expression: Expression) -> bool:
-    value = Attribute(Name("_"), "value")
+def _zero_passes(expression: ex.Expression) -> bool:
+    value = ex.Attribute(ex.Name("_"), "value")
     match expression:
-        case Binary("and", left, right):
+        case ex.Binary("and", left, right):
             return _zero_passes(left) and _zero_passes(right)
-        case Binary(">=", left, Int(0)):
+        case ex.Binary(">=", left, ex.Int(0)):
             return left == value
-        case Binary("<=", left, right):
-            return left == value and right == LEFT
+        case ex.Binary("<=", left, right):
+            return left == value and right == ex.LEFT
     return False
