@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -298,6 +299,13 @@ def test_records_below_the_log_start_offset_do_not_answer(tmp_path: Path) -> Non
     assert Partition(tmp_path / "t-0").log_start_offset == 0
 
 
+def test_the_log_does_not_start_before_its_first_segment(tmp_path: Path) -> None:
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{10:020d}.log").write_bytes(data_batch(10, 4000))
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nt 0 2\n")
+    assert Partition(tmp_path / "t-0").log_start_offset == 10
+
+
 def test_golden_answers_differ_from_the_plain_ones_after_compaction(tmp_path: Path) -> None:
     """On the bytes of a real broker, with the file times that a broker would see."""
     place = tmp_path / "compacted-0"
@@ -361,6 +369,17 @@ def test_an_index_entry_that_cannot_be_right_is_not_followed(
     assert found.offset == 1
     assert found.index_rejected
     assert [record.offset for record in segment.records(1)][:2] == [1, 2]
+
+
+def test_a_damaged_segment_does_not_matter_to_those_after_it(tmp_path: Path) -> None:
+    damaged = forge.framed(0, b"\1") + bytes(100)  # no entry is that small
+    partition = two_segments(tmp_path / "t-0", damaged, data_batch(10, 2000), None, None)
+    with pytest.raises(KafkaSpecError):
+        list(partition.records(9))
+    assert [record.offset for record in partition.records(10)] == [10]
+    assert [batch.base_offset for batch in partition.batches(start_offset=10)] == [10]
+    found = partition.find(offset=10)
+    assert (found.offset, found.scanned_batches) == (10, 1)
 
 
 def test_a_record_that_compaction_removed_is_not_made_up() -> None:

@@ -246,3 +246,16 @@ def test_a_snapshot_with_a_wrong_checksum_is_passed_over(tmp_path: Path) -> None
         path.write_bytes(damaged)
         assert not ProducerSnapshot(path).crc_valid, bit
         assert Partition(place).last_stable_offset == 0, bit
+
+
+def test_the_snapshot_of_a_clean_stop_knows_transactions_whose_records_are_gone(
+    tmp_path: Path,
+) -> None:
+    """It lies at the end of the log; retention has deleted the segment with the records."""
+    place = tmp_path / "t-0"
+    place.mkdir()
+    (place / f"{10:020}.log").write_bytes(data_batch(10, 2000))
+    assert Partition(place).last_stable_offset == 11
+    open_since_5 = (7, 0, 0, 5, 0, 1000, 0, 5)
+    (place / f"{11:020}.snapshot").write_bytes(snapshot([open_since_5]))
+    assert Partition(place).last_stable_offset == 10

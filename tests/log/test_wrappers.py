@@ -324,3 +324,10 @@ def test_the_number_of_records_of_a_wrapper_is_known_after_decompression(only: O
     assert batch.num_records is None
     assert batch.base_offset == 3
     assert batch.num_records == 2
+
+
+def test_an_error_of_a_wrapper_with_bytes_after_its_value_lies_on_the_value(only: Open) -> None:
+    value = b"not gzip"
+    data = legacy(5, value, attributes=forge.GZIP, slack=b"unused")
+    error = failure(only(data))
+    assert (error.reason, error.offset) == (Reason.DECOMPRESSION_FAILED, data.index(value))

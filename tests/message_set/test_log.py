@@ -212,6 +212,16 @@ def test_bytes_that_the_set_drops_are_counted() -> None:
         (batch,) = segment.batches()
         assert [record.value for record in batch.records()] == [b"whole"]
         assert batch.ignored_bytes == len(message(b"cut off")) - 3
+        assert len(batch.records()) == 1
+        assert batch.ignored_bytes == len(message(b"cut off")) - 3
+
+
+def test_a_set_of_a_size_alone_is_refused_and_one_of_fewer_bytes_is_empty() -> None:
+    """``ByteBufferMessageSet.internalIterator`` looks at a size if its four bytes are there."""
+    for count in range(4):
+        assert values(compressed(message(b"cut off")[:count])) == []
+    with pytest.raises(KafkaSpecError):
+        values(compressed(message(b"cut off")[:4]))
 
 
 def test_the_format_is_chosen_by_name_or_by_hand(tmp_path: Path) -> None:
