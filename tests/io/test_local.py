@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import mmap
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.io.remote import remote_path
 from tests.log.forge import legacy
 
 SEGMENTS = 300
@@ -82,3 +86,44 @@ def test_files_that_cannot_be_opened_are_unreadable(
     with pytest.raises(ks.KafkaSpecError, match="Permission denied") as caught:
         ks.open(tmp_path / "x")
     assert caught.value.reason is ks.Reason.UNREADABLE
+
+
+@pytest.mark.parametrize(
+    ("number", "readable"), [(errno.ENOMEM, True), (errno.EACCES, False), (errno.ENODEV, False)]
+)
+def test_what_does_not_fit_into_the_address_space_is_read_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, readable: bool
+) -> None:
+    path = write_segments(tmp_path / "t-0", 1) / f"{0:020}.log"
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    if readable:
+        assert [record.value for record in ks.open(path).records()] == [b"v"]
+    else:
+        with pytest.raises(ks.KafkaSpecError, match=os.strerror(number)):
+            ks.open(path)
+
+
+def file_systems() -> list[Any]:
+    fsspec = pytest.importorskip("fsspec.implementations.local")
+    arrow = pytest.importorskip("pyarrow.fs")
+    return [fsspec.LocalFileSystem(), arrow.LocalFileSystem()]
+
+
+def test_file_systems_know_the_times_and_kinds_of_files(tmp_path: Path) -> None:
+    """A broker takes the time of the file for a segment without timestamps."""
+    path = write_segments(tmp_path / "t-0", 1) / f"{0:020}.log"
+    os.utime(path, (1_700_000_000.5, 1_700_000_000.5))
+    for files in file_systems():
+        segment = ks.open(str(path), filesystem=files)
+        assert isinstance(segment, ks.Segment)
+        assert segment.modified == 1_700_000_000_500
+        remote = remote_path(str(path), files)
+        assert remote.stat().st_mtime == 1_700_000_000
+        assert (remote.is_file(), remote.is_dir(), remote.exists()) == (True, False, True)
+        assert (remote.parent.is_file(), remote.parent.is_dir()) == (False, True)
+        gone = remote.with_name("gone")
+        assert (gone.is_file(), gone.is_dir(), gone.exists()) == (False, False, False)
