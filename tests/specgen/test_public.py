@@ -91,15 +91,16 @@ def _no_topic_id(files: Files) -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("own", [True, False], ids=["topic_id", "defaults"])
-def test_magic_3_with_spark(own: bool, magic_3: Path, tmp_path: Path) -> None:
+def test_magic_3_with_spark(own: bool, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """The data source reads it, the writer writes it, and the jobs work on it."""
     pytest.importorskip("pyspark")
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java", path=f"{home}/bin" if home else None) is None:
         pytest.skip("Spark needs Java 17 or newer")
+    root: Path = request.getfixturevalue("magic_3") if own else tmp_path
     if not own:
-        installed(tmp_path, changes.magic_3_beside, _no_topic_id)
-    done = run(magic_3 if own else tmp_path, "spark_3.py")
+        installed(root, changes.magic_3_beside, _no_topic_id)
+    done = run(root, "spark_3.py")
     assert done.returncode == 0, done.stdout + done.stderr[-20_000:]
 
 
