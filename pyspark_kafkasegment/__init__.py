@@ -1,6 +1,6 @@
 """Spark imports each top-level module ``pyspark_*`` and registers its ``DefaultSource``.
 
-One that fails to import would switch that off for all of them: this one never fails.
+If one of them cannot be imported, Spark registers none of them; so this one never fails.
 """
 
 import contextlib

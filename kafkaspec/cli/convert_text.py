@@ -55,19 +55,17 @@ def _table(results: list[PartitionResult]) -> object:
             f"{result.taken:,} of {result.batches:,}",
             "-" if compared is None else f"{compared.records:,}",
             f"{size_text(result.size)} -> {size_text(result.written_size)}",
-            _state(result),
+            _state(result.verified, result.damaged, compared is not None),
         )
     return table
 
 
-def _state(result: PartitionResult) -> Text:
-    if not result.verified:
+def _state(verified: bool, damaged: int, checked: bool) -> Text:
+    if not verified:
         return Text("not right", style="bold red")
-    if result.damaged:
-        return Text(count_text(result.damaged, "batch", "batches") + " left out", style="red")
-    if result.comparison is None:
-        return Text("not checked", style="yellow")
-    return Text("verified", style="green")
+    if damaged:
+        return Text(count_text(damaged, "batch", "batches") + " left out", style="red")
+    return Text("verified", style="green") if checked else Text("not checked", style="yellow")
 
 
 def _print_losses(report: ConversionReport, console: Console) -> None:
@@ -111,14 +109,8 @@ def _print_troubles(result: PartitionResult, console: Console) -> None:
 
 def _last_line(report: ConversionReport) -> str:
     total = report.as_dict()
-    if not total["verified"]:
-        state = "not right"
-    elif total["damaged"]:
-        state = f"{count_text(total['damaged'], 'batch', 'batches')} left out"
-    elif any(item.comparison is None for item in report.partitions):
-        state = "not checked"
-    else:
-        state = "verified"
+    checked = all(item.comparison is not None for item in report.partitions)
+    state = _state(total["verified"], total["damaged"], checked).plain
     parts = [
         count_text(total["partitions"], "partition"),
         count_text(total["segments"], "segment") + f" to {total['written_segments']:,}",

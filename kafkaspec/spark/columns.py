@@ -1,4 +1,4 @@
-"""From record batches of ``kafkaspec.arrow`` to those that Spark takes."""
+"""Turn record batches of ``kafkaspec.arrow`` into those that Spark takes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SPARE: Final = 8
 class Columns:
     """Makes the record batches of a piece.
 
-    What is the same in all rows is made once, and cut to as many rows as there are.
+    A column with one value is made once, and cut to the number of rows.
     """
 
     def __init__(self, piece: Piece, output: Output) -> None:

@@ -1,6 +1,6 @@
-"""Filters of a query that leave out segments, where the option ``filterPushdown`` asks for it.
+"""Use filters of a query to leave out segments, if the option ``filterPushdown`` asks for it.
 
-Spark up to 4.3 keeps one plan for all uses of a DataFrame: a filter of one of them narrows the
+Spark up to 4.3 keeps one plan for all uses of a DataFrame, so that a filter of one use narrows the
 others too. So this is off by default, and right only for a DataFrame that is used once.
 """
 

@@ -30,8 +30,8 @@ _HEADERS: Final = ["producer_id", "control", "base_offset", "last_offset", "posi
 def aborted_transactions(partition: Partition, start_offset: int | None = None) -> list[Aborted]:
     """Return the aborted transactions with markers from the segment of ``start_offset`` on.
 
-    The transaction index of a segment is believed. Brokers make one only where a transaction was
-    aborted: so of segments without one the headers of all batches are read, and the markers.
+    The transaction index of a segment is trusted. Brokers make one only if a transaction was
+    aborted, so for segments without one, the headers of all batches and the markers are read.
 
     Raises:
         KafkaSpecError: a file cannot be opened.

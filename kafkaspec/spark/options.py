@@ -1,7 +1,7 @@
 """The options of the data source: names, forms and checks of Spark's own Kafka source.
 
-Spark: ``KafkaSourceProvider`` and ``JsonUtils`` of its module ``sql-kafka-0-10``. What makes no
-sense for files is refused by name.
+Spark: ``KafkaSourceProvider`` and ``JsonUtils`` of its module ``sql-kafka-0-10``. Options
+that make no sense for files are refused by name.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ class ReadOptions:
         topics: names, None for all.
         pattern: of topics, None for all.
         assigned: topic-partitions, None for all.
-        latest_without_match: a starting timestamp that nothing reaches means the end of the log;
-            an error otherwise.
-        min_partitions: tasks that are wanted at least.
-        max_records: records of a task at most, by offsets; 0 for no limit.
-        max_bytes: of files for a task.
-        max_offsets: of a micro-batch of a stream; 0 for no limit.
-        fail_on_data_loss: whether data that is gone is an error.
-        headers, batch, control: whether such columns, or records, are wanted.
+        latest_without_match: whether a starting timestamp that nothing reaches means the end of
+            the log; otherwise it is an error.
+        min_partitions: smallest number of tasks.
+        max_records: most records of a task, counted by offsets; 0 for no limit.
+        max_bytes: about how many bytes of files a task reads.
+        max_offsets: most offsets of a micro-batch of a stream; 0 for no limit.
+        fail_on_data_loss: whether missing data is an error.
+        headers, batch, control: whether to read such columns, or records.
         committed: isolation level ``read_committed``.
         check_crcs: whether the CRC of each batch is computed and compared.
-        mode: what damaged data means.
-        corrupt_column: where ``PERMISSIVE`` says what was found.
-        pushdown: whether filters of a query are taken over, see docs/guide/spark.md.
+        mode: what happens with damaged data.
+        corrupt_column: column in which ``PERMISSIVE`` describes damage.
+        pushdown: whether to use filters of a query, see docs/guide/spark.md.
     """
 
     paths: tuple[str, ...]
@@ -86,7 +86,7 @@ class ReadOptions:
 
     @property
     def corrupt(self) -> str | None:
-        """The column for what was found; None without one, in another mode."""
+        """Name of the column that describes damage; None in the modes without one."""
         return self.corrupt_column if self.mode == "PERMISSIVE" else None
 
     def selects(self, topic: str | None, partition: int | None) -> bool:

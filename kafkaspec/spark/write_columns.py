@@ -8,16 +8,15 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.arrays import constant
-from kafkaspec.arrow.schema import SIMPLE, TIMESTAMP
-from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME
+from kafkaspec.arrow.schema import TIMESTAMP
+from kafkaspec.log.batch import TIMESTAMP_TYPES
 from kafkaspec.spark.write_options import WriteOptions, check_topic
 
 RECORD_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
 COLUMNS: Final = (*RECORD_COLUMNS, "topic", "partition", "timestampType")
 """Columns that can be written: those of Spark's Kafka source. Only ``value`` is required."""
 
-_TYPE_NAMES: Final = {0: CREATE_TIME, 1: LOG_APPEND_TIME}
+_TYPES: Final = pa.array(TIMESTAMP_TYPES)
 """By the number in the column ``timestampType`` (Kafka: ``TimestampType.id``)."""
 _NO_TYPE: Final = -1
 """Of records of magic 0. Written in another magic, they have CreateTime and no time."""
@@ -176,11 +175,11 @@ def _timestamp_types(column: pa.Array) -> pa.Array | None:
     low, high = (span[end].as_py() for end in ("min", "max"))
     if low is None or (low >= _NO_TYPE and high <= 0):
         return None
-    if low < _NO_TYPE or high not in _TYPE_NAMES:
+    if low < _NO_TYPE or high >= len(_TYPES):
         unknown = low if low < _NO_TYPE else high
         raise ValueError(f"column timestampType has {unknown}, which is no timestamp type")
     codes = pc.fill_null(pc.equal(numbers, high), False).cast(pa.int8())
-    return pa.DictionaryArray.from_arrays(codes, pa.array(_TYPE_NAMES.values()))
+    return pa.DictionaryArray.from_arrays(codes, _TYPES)
 
 
 def together(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -195,9 +194,8 @@ def together(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 def _with_types(batch: pa.RecordBatch) -> pa.RecordBatch:
     if _TYPE_COLUMN in batch.schema.names:
         return batch
-    kind, names = SIMPLE[_TYPE_COLUMN][0], tuple(_TYPE_NAMES.values())
-    types = constant(CREATE_TIME, kind, batch.num_rows, names)
-    return batch.append_column(_TYPE_COLUMN, types)
+    codes = pa.repeat(pa.scalar(0, pa.int8()), batch.num_rows)
+    return batch.append_column(_TYPE_COLUMN, pa.DictionaryArray.from_arrays(codes, _TYPES))
 
 
 def _headers(column: pa.Array | None, rows: int) -> pa.Array:

@@ -210,9 +210,8 @@ def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def _measure(segment: Segment, columns: dict[str, Any]) -> None:
     """Add what only decompression reveals."""
-    names = ("num_records", "base_offset")
-    changed = {name: columns[name].to_pylist() for name in names}
     found: list[dict[str, Any]] = []
+    inner: dict[int, tuple[int, int]] = {}
     for row, name in enumerate(columns["compression"].to_pylist()):
         found.append({})
         if name == "none":
@@ -226,9 +225,11 @@ def _measure(segment: Segment, columns: dict[str, Any]) -> None:
         if not batch.kind.has_record_sets:
             with suppress(KafkaSpecError):  # its row has the error
                 records = batch.records()
-                changed["num_records"][row] = len(records)
-                changed["base_offset"][row] = records[0].offset
-    columns |= changed
+                inner[row] = len(records), records[0].offset
+    for number, name in enumerate(("num_records", "base_offset") if inner else ()):
+        columns[name] = columns[name].to_pylist()
+        for row, values in inner.items():
+            columns[name][row] = values[number]
     columns |= {name: [row.get(name) for row in found] for name in _MEASURED}
 
 
