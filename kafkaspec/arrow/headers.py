@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any, Final
 
 import pyarrow as pa
@@ -63,33 +64,23 @@ PLACE_FIELDS: Final = (
 """Columns before these in the table of a partition or log directory."""
 
 _ROW: Final[dict[str, Callable[[Batch], Any]]] = {
-    "position": lambda batch: batch.position,
-    "size": lambda batch: batch.size,
-    "base_offset": lambda batch: None if _is_wrapper(batch) else batch.base_offset,
-    "last_offset": lambda batch: batch.last_offset,
-    "num_records": lambda batch: None if _is_wrapper(batch) else batch.num_records,
-    "magic": lambda batch: batch.magic,
-    "compression": lambda batch: batch.compression,
+    "base_offset": lambda batch: None if batch.is_wrapper else batch.base_offset,
+    "num_records": lambda batch: None if batch.is_wrapper else batch.num_records,
     "timestamp_type": lambda batch: TIMESTAMP_TYPES.index(batch.timestamp_type),
     "base_timestamp": lambda batch: -1 if batch.base_timestamp is None else batch.base_timestamp,
-    "max_timestamp": lambda batch: batch.max_timestamp,
     "delete_horizon": lambda batch: -1 if batch.delete_horizon is None else batch.delete_horizon,
-    "leader_epoch": lambda batch: batch.partition_leader_epoch,
-    "producer_id": lambda batch: batch.producer_id,
-    "producer_epoch": lambda batch: batch.producer_epoch,
-    "base_sequence": lambda batch: batch.base_sequence,
-    "last_sequence": lambda batch: batch.last_sequence,
-    "transactional": lambda batch: batch.is_transactional,
-    "control": lambda batch: batch.is_control,
-    "crc": lambda batch: batch.crc,
+    "leader_epoch": attrgetter("partition_leader_epoch"),
+    "transactional": attrgetter("is_transactional"),
+    "control": attrgetter("is_control"),
 }
+"""Columns that are no attribute of a batch by the same name."""
 
 _SCANNED: Final = {
-    "compression": "attributes.compression",
-    "timestamp_type": "attributes.timestamp_type",
-    "leader_epoch": "partition_leader_epoch",
-    "transactional": "attributes.is_transactional",
-    "control": "attributes.is_control",
+    "compression": names.COMPRESSION,
+    "timestamp_type": names.TIMESTAMP_TYPE,
+    "leader_epoch": names.LEADER_EPOCH,
+    "transactional": names.IS_TRANSACTIONAL,
+    "control": names.IS_CONTROL,
 }
 """Names in a scan of the columns that have another name there."""
 
@@ -170,7 +161,7 @@ def _batches(segment: Segment) -> Iterator[pa.RecordBatch]:
 def _from_python(batches: list[Batch]) -> pa.RecordBatch:
     made = []
     for field in SCHEMA:
-        values = [_ROW[field.name](batch) for batch in batches]
+        values = list(map(_ROW.get(field.name, attrgetter(field.name)), batches))
         made.append(_typed(field, pa.array(values, _plain_type(field.type))))
     return pa.RecordBatch.from_arrays(made, schema=SCHEMA)
 
@@ -227,15 +218,11 @@ def _legacy(name: str, column: Callable[[str], pa.Array], magic: pa.Array) -> An
         return column("offset")
     if name in ("base_offset", "num_records"):
         value = column("offset") if name == "base_offset" else pa.scalar(1, pa.int64())
-        plain = pc.equal(column("attributes.compression"), 0)
+        plain = pc.equal(column(names.COMPRESSION), 0)
         return pc.if_else(plain, value, pa.scalar(None, pa.int64()))
     if name == "max_timestamp":
         return pc.if_else(pc.is_in(magic, UNTIMED), -1, column("timestamp"))
     if name == "timestamp_type":
-        stored = column("attributes.timestamp_type")
+        stored = column(names.TIMESTAMP_TYPE)
         return pc.if_else(pc.is_in(magic, UNTIMED), len(TIMESTAMP_TYPES) - 1, stored)
     return pa.scalar(_FOR_NONE.get(name, -1), pa.int64())
-
-
-def _is_wrapper(batch: Batch) -> bool:
-    return batch.is_compressed and not batch.kind.has_record_sets

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
@@ -163,7 +164,7 @@ def read_headers(segment: Segment, position: int = 0) -> Iterator[Headers]:
         buffer, start = segment.around(cursor, position)
         table = segment.codec.scan(buffer, position - start, capacity=_ENTRIES)
         if table is not None:
-            found = _of_table(table, segment, buffer, start)
+            found = of_table(table, segment, buffer, start)
             yield found
             position = found.end
             continue
@@ -180,7 +181,7 @@ def read_headers(segment: Segment, position: int = 0) -> Iterator[Headers]:
         if batches:
             size = batches[-1].end - position
             buffer, start = cursor.at(position, size)
-            yield _of_batches(segment, buffer, start, batches)
+            yield of_batches(segment, buffer, start, batches)
             position += size
         if failed is not None:
             raise failed
@@ -197,12 +198,13 @@ def read_all_headers(segment: Segment) -> Headers | None:
     buffer, start = segment.cursor().at(0, segment.size)
     table = segment.codec.scan(buffer)
     if table is not None and table.position == len(buffer):
-        return _of_table(table, segment, buffer, start)
+        return of_table(table, segment, buffer, start)
     batches = list(segment.batches())
-    return _of_batches(segment, buffer, start, batches) if batches else None
+    return of_batches(segment, buffer, start, batches) if batches else None
 
 
-def _of_table(table: HeaderTable, segment: Segment, buffer: memoryview, start: int) -> Headers:
+def of_table(table: HeaderTable, segment: Segment, buffer: memoryview, start: int) -> Headers:
+    """Return the headers of a table whose positions count from ``start``."""
     column = table.column
     magic, count = column(names.MAGIC), table.count
     kinds = {number: KINDS[number] for number in set(magic)}
@@ -273,27 +275,20 @@ def _crc(table: HeaderTable, magic: Sequence[int]) -> Sequence[int]:
     return [columns[fields[number]][row] for row, number in enumerate(magic)]
 
 
-def _of_batches(
+def of_batches(
     segment: Segment, buffer: memoryview, start: int, batches: Sequence[Batch]
 ) -> Headers:
-    return Headers(
-        segment=segment,
-        buffer=buffer,
-        start=start,
-        position=[batch.position for batch in batches],
-        size=[batch.size for batch in batches],
-        magic=[batch.magic for batch in batches],
-        crc=[batch.crc for batch in batches],
-        compression=[batch.compression for batch in batches],
-        append_time=[int(batch.timestamp_type == LOG_APPEND_TIME) for batch in batches],
-        first_offset=[UNKNOWN if batch.is_wrapper else batch.base_offset for batch in batches],
-        last_offset=[batch.last_offset for batch in batches],
-        max_timestamp=[batch.max_timestamp for batch in batches],
-        leader_epoch=[batch.partition_leader_epoch for batch in batches],
-        producer_id=[batch.producer_id for batch in batches],
-        producer_epoch=[batch.producer_epoch for batch in batches],
-        base_sequence=[batch.base_sequence for batch in batches],
-        last_sequence=[batch.last_sequence for batch in batches],
-        transactional=[int(batch.is_transactional) for batch in batches],
-        control=[int(batch.is_control) for batch in batches],
-    )
+    """Return the headers of some entries in a buffer that begins at ``start``."""
+    made: dict[str, Callable[[Batch], int]] = {
+        "append_time": lambda batch: batch.timestamp_type == LOG_APPEND_TIME,
+        "first_offset": lambda batch: UNKNOWN if batch.is_wrapper else batch.base_offset,
+        "leader_epoch": lambda batch: batch.partition_leader_epoch,
+        "transactional": lambda batch: batch.is_transactional,
+        "control": lambda batch: batch.is_control,
+    }
+    columns: dict[str, Any] = {
+        name: [int(made.get(name, attrgetter(name))(batch)) for batch in batches]
+        for name in (item.name for item in fields(Headers))
+        if name not in ("segment", "buffer", "start", "markers")
+    }
+    return Headers(segment=segment, buffer=buffer, start=start, **columns)

@@ -7,6 +7,7 @@ first record of a transaction marker. Kafka: ``FileLogInputStream.nextBatch``,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from kafkaspec._generated.python.headers import KINDS as HEADERS
 from kafkaspec.codecs import Origin
 from kafkaspec.codecs.headers import Headers as Columns
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.layout import HeaderColumns, names
+from kafkaspec.layout import names
 from kafkaspec.layout.framing import (
     ENTRY,
     FRAMING,
@@ -28,13 +29,13 @@ from kafkaspec.layout.framing import (
     message_size,
 )
 from kafkaspec.layout.kinds import KINDS, MAGICS
-from kafkaspec.log.batch import NO_TIMESTAMP, NONE
+from kafkaspec.log.batch import NONE
 from kafkaspec.log.control import decode_control
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.editing import LARGEST_OFFSET
-from kafkaspec.writing.headers import UNKNOWN, Headers
+from kafkaspec.writing.headers import UNKNOWN, Headers, of_batches, of_table
 from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.producer_state import Marker, marker_of, read_marker
 from kafkaspec.writing.rebuilt import Recovery
@@ -66,10 +67,12 @@ def _taken(segment: Segment, position: int) -> Headers | None:
     magic = _magic(buffer)
     if magic < _BATCHES[0]:
         return _message(segment, position, buffer, magic)
-    columns = _COLUMNS.get(KINDS[magic].key)
-    if columns is None or size < columns.size:
+    layout = _COLUMNS.get(KINDS[magic].key)
+    if layout is None or size < layout.size:
         return None
-    return _batch(segment, position, buffer, columns, magic)
+    head = bytearray(buffer[: layout.size])
+    _put_magic(head, magic)
+    return of_table(Columns(layout, [0, size], bytes(head)), segment, buffer, position)
 
 
 def _magic(entry: Buffer) -> int:
@@ -98,71 +101,15 @@ def _whole(segment: Segment, position: int) -> tuple[memoryview, int]:
     return buffer[position - start : position - start + size], size
 
 
-def _batch(
-    segment: Segment, position: int, buffer: memoryview, layout: HeaderColumns, magic: int
-) -> Headers:
-    """Return the headers of a batch."""
-    head = bytes(buffer[: layout.size])
-    columns = Columns(layout, [position, position + len(buffer)], head)
-    checksum = LAYOUTS[layout.key].checksum
-    assert checksum is not None
-
-    def one(name: str, otherwise: int = 0) -> list[int]:
-        return [columns.column(name)[0] if name in columns.names else otherwise]
-
-    return Headers(
-        segment=segment,
-        buffer=buffer,
-        start=position,
-        position=[position],
-        size=[len(buffer)],
-        magic=[magic],
-        crc=one(checksum.field),
-        compression=one(names.COMPRESSION),
-        append_time=one(names.TIMESTAMP_TYPE),
-        first_offset=one(names.BASE_OFFSET),
-        last_offset=one(names.LAST_OFFSET),
-        max_timestamp=one(names.MAX_TIMESTAMP, NO_TIMESTAMP),
-        leader_epoch=one(names.LEADER_EPOCH, NONE),
-        producer_id=one(names.PRODUCER_ID, NONE),
-        producer_epoch=one(names.PRODUCER_EPOCH, NONE),
-        base_sequence=one(names.BASE_SEQUENCE, NONE),
-        last_sequence=one(names.LAST_SEQUENCE, NONE),
-        transactional=one(names.IS_TRANSACTIONAL),
-        control=one(names.IS_CONTROL),
-    )
-
-
 def _message(segment: Segment, position: int, buffer: memoryview, magic: int) -> Headers:
     """Return the headers of a message, without reading its key and value."""
-    timed = KINDS[magic].has_timestamps
     before, strings = _sizes(magic)
     head = bytearray(buffer[: FRAMING + before])
     _put_magic(head, magic)
-    message = segment.codec.parse(ENTRY, _sized(bytes(head) + b"\xff" * strings))[0].message
-    compressed = message.attributes.compression
-    none = [NONE]
-    return Headers(
-        segment=segment,
-        buffer=buffer,
-        start=position,
-        position=[position],
-        size=[len(buffer)],
-        magic=[magic],
-        crc=[message.crc or 0],
-        compression=[int(compressed)],
-        append_time=[int(message.attributes.timestamp_type) if timed else 0],
-        first_offset=[UNKNOWN if compressed else message.offset],
-        last_offset=[message.offset],
-        max_timestamp=[NO_TIMESTAMP if message.timestamp is None else message.timestamp],
-        leader_epoch=none,
-        producer_id=none,
-        producer_epoch=none,
-        base_sequence=none,
-        last_sequence=none,
-        transactional=[0],
-        control=[0],
-    )
+    entry = _sized(bytes(head) + b"\xff" * strings)
+    batch = Segment(entry, codec=segment.codec, crc="ignore").batch_at(0)
+    found = of_batches(segment, buffer, position, [batch])
+    return replace(found, position=[position], size=[len(buffer)])
 
 
 @cache

@@ -91,14 +91,7 @@ def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
                 raise text.error(Reason.INVALID_VALUE, f"{key} is missing", path=f"/{key}")
     directory_id = None
     if DIRECTORY_ID in found:
-        directory_id = kafka_uuid.from_text(found[DIRECTORY_ID].text)
-        if directory_id is None:
-            raise text.error(
-                Reason.INVALID_VALUE,
-                f"{shown(found[DIRECTORY_ID].text)} is not the base64 of a UUID",
-                found[DIRECTORY_ID],
-                f"/{DIRECTORY_ID}",
-            )
+        directory_id = text.uuid(found[DIRECTORY_ID], f"/{DIRECTORY_ID}")
     return MetaProperties(
         version,
         number(NODE_ID if version else BROKER_ID),

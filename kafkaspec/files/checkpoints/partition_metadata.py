@@ -57,10 +57,10 @@ def parse(data: bytes, *, file: str | None = None) -> PartitionMetadata:
             Reason.UNSUPPORTED_VERSION, f"version {version} is negative", first, "/version"
         )
     second = _value(text, next(lines, None), "/topic_id")
-    topic_id = kafka_uuid.from_text(second.text)
-    if topic_id is None or topic_id == kafka_uuid.ZERO:
-        why = "is not the base64 of a UUID" if topic_id is None else "is zero, which no topic has"
-        raise text.error(Reason.INVALID_VALUE, f"{shown(second.text)} {why}", second, "/topic_id")
+    topic_id = text.uuid(second, "/topic_id")
+    if topic_id == kafka_uuid.ZERO:
+        detail = f"{shown(second.text)} is zero, which no topic has"
+        raise text.error(Reason.INVALID_VALUE, detail, second, "/topic_id")
     return PartitionMetadata(topic_id, version, second.position)
 
 

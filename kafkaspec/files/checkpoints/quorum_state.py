@@ -14,7 +14,7 @@ from uuid import UUID
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.json_text import JsonObject, written
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, shown, writable
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, writable
 
 VERSIONS = (0, 1)
 """0 for kraft.version 0, 1 since kraft.version 1."""
@@ -97,7 +97,8 @@ def parse(data: bytes, *, file: str | None = None) -> QuorumState:
             applied_offset=found.number("appliedOffset", LONG_BITS),
             current_voters=_voters(text, line, found),
         )
-    return QuorumState(**common, voted_directory_id=_directory_id(text, line, found))
+    place = Piece(found.string(_VOTED_DIRECTORY_ID), found.position(_VOTED_DIRECTORY_ID), line.line)
+    return QuorumState(**common, voted_directory_id=text.uuid(place, f"/{_VOTED_DIRECTORY_ID}"))
 
 
 def read(path: str | PathLike[str]) -> QuorumState:
@@ -160,16 +161,3 @@ def _voters(text: Text, line: Piece, found: JsonObject) -> tuple[int, ...] | Non
             "/currentVoters",
         )
     return tuple(found.checked_number("currentVoters", item["voterId"], INT_BITS) for item in value)
-
-
-def _directory_id(text: Text, line: Piece, found: JsonObject) -> UUID:
-    value = found.string(_VOTED_DIRECTORY_ID)
-    directory_id = kafka_uuid.from_text(value)
-    if directory_id is None:
-        raise text.error(
-            Reason.INVALID_VALUE,
-            f"{shown(value)} is not the base64 of a UUID",
-            Piece("", found.position(_VOTED_DIRECTORY_ID), line.line),
-            f"/{_VOTED_DIRECTORY_ID}",
-        )
-    return directory_id

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from typing import NamedTuple
+from uuid import UUID
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
+from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.io.local import Source
 from kafkaspec.io.remote import RemotePath, as_path
 
@@ -99,6 +101,18 @@ class Text:
         if where is not None:
             detail = f"line {where.line}: {detail}"
         return make_error(reason, detail, file=self.file, offset=position, path=path)
+
+    def uuid(self, piece: Piece, path: str) -> UUID:
+        """Parse a UUID in Kafka's text format.
+
+        Raises:
+            CorruptError: it is none.
+        """
+        found = kafka_uuid.from_text(piece.text)
+        if found is None:
+            detail = f"{shown(piece.text)} is not the base64 of a UUID"
+            raise self.error(Reason.INVALID_VALUE, detail, piece, path)
+        return found
 
     def number(self, piece: Piece, bits: int, path: str) -> int:
         """Parse a whole number like ``Integer.parseInt`` (32 bits) or ``Long.parseLong`` (64 bits).
