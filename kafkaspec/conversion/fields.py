@@ -23,7 +23,7 @@ from kafkaspec.columns.reader import decode_payload
 from kafkaspec.errors import Reason
 from kafkaspec.layout import EntryKind, FieldLayout, Form, Kind, names
 from kafkaspec.layout.framing import BODY, ENTRY
-from kafkaspec.layout.kinds import KINDS, record_classes
+from kafkaspec.layout.kinds import KINDS, record_classes, required
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.messageset import PAYLOAD, MessageSetBatch, codec_of
@@ -71,8 +71,9 @@ def own_fields(kind: EntryKind) -> OwnFields:
     """Return the fields of a kind that no conversion knows."""
     known = _KNOWN if is_written(kind) else _KNOWN | {PAYLOAD}
     around = [field for field in _entry_fields() if field.name in kind.header]
+    blank = _blank(kind)
     header = tuple(
-        field
+        OwnField(field.name, getattr(blank, field.name, None)) if field.default is None else field
         for field in (*around, *_walk(kind.key, "", nested=True))
         if field.name in kind.header and field.name not in known
     )
@@ -154,6 +155,18 @@ def _walk(type_key: str, prefix: str, *, nested: bool = False) -> Iterator[OwnFi
 def _is_structure(item: FieldLayout) -> bool:
     plain = item.kind is Kind.TYPE and not item.repeated and not item.optional
     return plain and LAYOUTS[item.type].form is Form.STRUCTURE and not LAYOUTS[item.type].parameters
+
+
+def _blank(kind: EntryKind) -> Any:
+    """Return a header with its defaults, those included that only entries of its magic have."""
+    made_of = model_class(kind.key)
+    given: dict[str, Any] = dict.fromkeys(required(made_of))
+    if names.MAGIC in {item.name for item in fields(made_of) if item.init}:
+        given[names.MAGIC] = kind.magic
+    try:
+        return made_of(**given)
+    except TypeError:  # what decides about a default is not the magic
+        return None
 
 
 def _default(item: Field[Any]) -> Any:

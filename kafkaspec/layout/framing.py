@@ -23,7 +23,11 @@ RECORD_SET: Final = "recordbatch.record_set"
 
 def field_of(type_key: str, field: str) -> FieldLayout:
     """Return the layout of the field with id ``field``."""
-    return next(item for item in LAYOUTS[type_key].fields if item.id == field)
+    layout = LAYOUTS[type_key]
+    for item in layout.fields:
+        if item.id == field:
+            return item
+    raise LookupError(f"{layout.location}: {type_key} has no field {field}")
 
 
 def fixed_size(type_key: str) -> int:

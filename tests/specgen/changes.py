@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from tests.specgen.edits import Edit, Files, Yaml, field_of, insert, move, type_of
+from tests.specgen.edits import Edit, Files, Yaml, field_of, insert, move, remove, type_of
 
 KAFKA = "https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/"
 BATCH, RECORD = "recordbatch.record_batch", "recordbatch.record"
@@ -60,20 +60,99 @@ def magic_3_instead(files: Files) -> None:
     _add_fields_of_magic_3(files)
 
 
-def magic_3_beside(files: Files) -> None:
-    """The same magic 3 beside magic 2, as a real KIP would have it."""
+def beside(files: Files, magic: int, *more: str) -> tuple[str, str]:
+    """Add a copy of magic 2 under another magic; return the keys of its batch and record."""
     types = files["recordbatch"]["types"]
-    names = ("record_batch", "record_set", "framed_record", "record")
+    names = ("record_batch", "record_set", "framed_record", "record", *more)
     for name in names:
         copy = deepcopy(types[name])
         for node in (*copy.get("params", ()), *copy["seq"]):
             reference, parenthesis, rest = str(node.get("type", "")).partition("(")
             if reference in names:
-                node["type"] = f"{reference}_3{parenthesis}{rest}"
-        types[f"{name}_3"] = copy
-    case_of(files, 3, "record_batch_3(base_offset)")
-    allow_magic(files, 0, 1, 2, 3)
+                node["type"] = f"{reference}_{magic}{parenthesis}{rest}"
+        types[f"{name}_{magic}"] = copy
+    case_of(files, magic, f"record_batch_{magic}(base_offset)")
+    allow_magic(files, *field_of(files, "recordbatch.message", "content")["type"]["cases"])
+    field_of(files, f"{BATCH}_{magic}", "magic")["valid"] = magic
+    return f"{BATCH}_{magic}", f"{RECORD}_{magic}"
+
+
+def magic_3_beside(files: Files) -> None:
+    """The same magic 3 beside magic 2, as a real KIP would have it."""
+    beside(files, 3)
     _add_fields_of_magic_3(files, "_3")
+
+
+def headers_beside(files: Files) -> None:
+    """Magic 3 to 8 beside magic 2, each with another header."""
+    batch, _ = beside(files, 3)
+    insert(files, batch, integer("schema_id", "varint::varint32"), before="num_records")
+    field_of(files, batch, "crc")["-derive"] = "crc32(last_offset_delta..)"
+    batch, _ = beside(files, 4, "batch_attributes")
+    field_of(files, "recordbatch.batch_attributes_4", "reserved")["type"] = "b8"
+    flag = integer("is_encrypted", "b1", default="0")
+    insert(files, "recordbatch.batch_attributes_4", flag, before="has_delete_horizon")
+    client = {"id": "client_id", "-default": "null", "type": "nullable_bytes", "doc": TIMELESS}
+    insert(files, batch, client, before="last_offset_delta")
+    batch, record = beside(files, 5)
+    for name in ("last_offset_delta", "base_sequence", "num_records", "producer_epoch"):
+        field_of(files, batch, name)["type"] = "s8"
+    field_of(files, record, "offset_delta")["type"] = "varint::varint64"
+    batch, record = beside(files, 6)
+    for name in ("producer_id", "producer_epoch", "base_sequence"):
+        remove(files, batch, name)
+    del type_of(files, batch)["instances"]["last_sequence"]
+    del type_of(files, record)["instances"]["sequence"]
+    batch, _ = beside(files, 7)
+    count = field_of(files, batch, "num_records")
+    count |= {"type": "varint::varint32", "valid": {"expr": "_.value >= 0"}}
+    records, end = type_of(files, "recordbatch.record_set_7")["seq"]
+    records["repeat-expr"] = "batch.num_records.value"
+    end["valid"]["expr"] = "_io.eof or batch.num_records.value == 0"
+    tags = {
+        "id": "tags", "-default": "[]", "type": "batch_tag",
+        "repeat": "expr", "repeat-expr": "num_tags", "doc": TIMELESS,
+    }  # fmt: skip
+    number = integer("num_tags", "u1") | {"-derive": "count(tags)"}
+    insert(files, batch, number, tags, before="num_records")
+    files["recordbatch"]["types"]["batch_tag"] = structure(
+        integer("number", "u4"), integer("weight", "s2")
+    )
+    message = deepcopy(type_of(files, "recordbatch.legacy_message"))
+    files["recordbatch"]["types"]["legacy_message_8"] = message
+    key = "recordbatch.legacy_message_8"
+    field_of(files, key, "magic")["valid"] = 8
+    del field_of(files, key, "timestamp")["if"]
+    insert(files, key, integer("priority", "s4", default="-1"), before="key")
+    case_of(files, 8, "legacy_message_8(base_offset)")
+    allow_magic(files, *field_of(files, "recordbatch.message", "content")["type"]["cases"])
+
+
+def records_beside(files: Files) -> None:
+    """Magic 3 to 7 beside magic 2, each with another record."""
+    _, record = beside(files, 3)
+    field_of(files, record, "key")["type"] = "nullable_bytes_s4"
+    insert(files, record, integer("big", "u8", default="0"), before="key")
+    _, record = beside(files, 4)
+    key = field_of(files, record, "key")
+    key |= {"size": "len_key", "doc": "The bytes by which a topic is compacted."}
+    del key["type"], key["-default"]
+    insert(files, record, integer("len_key", "u2") | {"-derive": "len(key)"}, before="key")
+    move(files, record, "value", before="len_key")
+    _, record = beside(files, 5)
+    flags = integer("flags", "u1", default="0", valid={"min": 0, "max": 3})
+    insert(files, record, flags, before="timestamp_delta")
+    gated = integer("ttl", "varint::varint64", default="5", when="flags >= 1")
+    insert(files, record, gated, before="key")
+    _, record = beside(files, 6)
+    time = field_of(files, record, "timestamp_delta")
+    time |= {"id": "timestamp", "type": "s8", "doc": "Milliseconds since the Unix epoch."}
+    del time["-orig-id"], type_of(files, record)["instances"]["timestamp"]
+    move(files, record, "num_headers", before="key")
+    move(files, record, "headers", before="key")
+    _, record = beside(files, 7)
+    remove(files, record, "num_headers")
+    remove(files, record, "headers")
 
 
 def wider_fields(files: Files) -> None:
@@ -267,6 +346,27 @@ def new_compression(files: Files) -> None:
     files["recordbatch"]["enums"]["compression_type"][5] = {"id": "brotli", "doc": "A made-up one."}
 
 
+def other_files(files: Files) -> None:
+    """Fields in a marker, a snapshot and an index of transactions; quotes in texts."""
+    marker = "control_record.end_transaction_marker"
+    field_of(files, marker, "version")["valid"] = {"min": 0, "max": 1}
+    gated = integer("transaction_version", "s2", default="0", when="version >= 1")
+    insert(files, marker, gated, before="unused")
+    aborted = "transaction_index.aborted_transaction"
+    insert(files, aborted, integer("producer_epoch", "s2", default="-1"))
+    count = integer("num_batches", "s4", valid={"min": 0}) | {"-derive": "count(batches)"}
+    batches = {
+        "id": "batches", "-default": "[]", "type": "batch_metadata",
+        "repeat": "expr", "repeat-expr": "num_batches", "doc": TIMELESS,
+    }  # fmt: skip
+    insert(files, "producer_snapshot.producer_entry", count, batches)
+    files["producer_snapshot"]["types"]["batch_metadata"] = structure(
+        integer("sequence", "s4"), integer("offset", "s8")
+    )
+    text = 'Says /* "so", \'so\' and "" too: %d {x} <b> & ünï | ??/ end.'
+    field_of(files, RECORD, "key")["doc"] = text
+
+
 def renamed_fields(files: Files) -> None:
     for key in (BATCH, "producer_snapshot.producer_entry"):
         field_of(files, key, "producer_epoch")["id"] = "producer_generation"
@@ -367,6 +467,9 @@ CHANGES = tuple(
     for apply in (
         magic_3_instead,
         magic_3_beside,
+        headers_beside,
+        records_beside,
+        other_files,
         wider_fields,
         moved_fields,
         checksum_elsewhere,

@@ -111,6 +111,21 @@ def test_magic_3_beside_the_others(program: str, magic_3: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+MANY: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "headers": ((changes.headers_beside, changes.other_files), {}),
+    "records": ((changes.records_beside,), {"flags": 1, "ttl": 77}),
+}
+"""Formats that differ in more than a field, and values that cannot be made up from a type."""
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_many_formats_side_by_side(name: str, tmp_path: Path) -> None:
+    edits, values = MANY[name]
+    installed(tmp_path, *edits)
+    done = run(tmp_path, "many_magics.py", repr(values))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_formats_changed_in_place(name: str, tmp_path: Path) -> None:
     edits, own = IN_PLACE[name]
