@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tools.specgen.expression import names
 from tools.specgen.facts.fields import is_bytes
-from tools.specgen.facts.segments import Batch, Segment, members
+from tools.specgen.facts.segments import Batch, Segment, members, resolved
 from tools.specgen.facts.sizes import minimum_size
 from tools.specgen.model import Field, Model, Type, TypeReference
 from tools.specgen.native.columns import (
@@ -110,8 +110,13 @@ class RecordDecoder(Walk):
         )
 
     def _locals(self) -> None:
+        reference = self.batch.items.type
+        assert isinstance(reference, TypeReference)
+        lists = {None, *resolved(self.model, reference).field_by_id}
         for column in self.numbers.records:
             name, number = c_name(column.path), self.numbers[column.path]
+            if column.kind == INTEGER and column.list_path not in lists:
+                continue  # a part of a list that records of this kind do not have
             if column.kind == INTEGER:
                 self.out.line(f"int64_t *const c_{name} = out->integers[{number}];")
             elif column.kind == LIST:
