@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -139,7 +138,12 @@ def _has_content(directory: Directory) -> bool:
 def _list(path: Path) -> tuple[Directory, list[Path]]:
     directory = Directory(path)
     children = []
-    for entry in _entries(path):
+    try:
+        with os.scandir(path) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    for entry in entries:
         if entry.is_dir():
             children.append(Path(entry.path))
             continue
@@ -149,11 +153,3 @@ def _list(path: Path) -> tuple[Directory, list[Path]]:
         directory.files.setdefault(kind, []).append(Path(entry.path))
     directory.is_partition = bool(directory.of(*_KINDS.values()))
     return directory, children
-
-
-def _entries(path: Path) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(path) as found:
-            yield from sorted(found, key=lambda entry: entry.name)
-    except OSError as error:
-        raise unreadable(path, error) from None

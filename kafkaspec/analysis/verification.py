@@ -167,10 +167,6 @@ def _directories(path: Path, options: Options) -> Iterator[Event | Settled]:
     yield from check_topic_ids(logs)
     yield from held_back
     yield from _partition(top, options)
-    yield from _root_files(top, logs, options)
-
-
-def _root_files(top: Directory, logs: Sequence[LogState], options: Options) -> Iterator[Event]:
     yield from check_stop(top.of(*ROOT_KINDS))
     others = read_ids(options.beside)
     for kind in ROOT_KINDS:
