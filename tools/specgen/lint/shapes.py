@@ -294,6 +294,9 @@ def _segment(segment: Segment) -> Messages:
             f"headers of all kinds have {len(columns)} numbers, {MOST_COLUMNS} fit; "
             "put rare ones into bytes"
         )
+    for field in segment.framing:
+        if not isinstance(field.type, IntegerType) or field.condition or field.repeat:
+            yield field, f"readers find each entry by a constant place; make {field.id} an integer"
     for kind in segment.kinds:
         if len(members(segment.model, kind)) > MOST_COLUMNS:
             message = f"has more than {MOST_COLUMNS} numbers; put rare ones into bytes"
