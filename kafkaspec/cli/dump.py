@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from itertools import chain, islice
+from collections.abc import Iterator, Sequence
+from itertools import chain, compress, islice
 from pathlib import Path
 
 import click
@@ -15,7 +15,9 @@ from kafkaspec.cli.exits import FINDINGS, USAGE
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import codec_option, crc_option, format_option, paths_argument
 from kafkaspec.cli.text_files import dump_lines, refuse_options
+from kafkaspec.codecs import get_codec
 from kafkaspec.compression import NAMES
+from kafkaspec.conversion.fields import RecordValues, values_of_records
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.layout.kinds import MAGICS
@@ -41,6 +43,8 @@ Output of --format json, one object for each record:
   transactional   true or false
   control         null, or the control record: type (ABORT, COMMIT ...; null
                   if it is not known), type_id, version, value
+  fields          only where there are any: other fields of the format that do
+                  not have their default
 
 \b
 With --batches, one object for each batch: its header as stored, and whether its
@@ -49,6 +53,10 @@ checksum is right. Exit codes: 0 all was read, 1 something could not be decoded
 """
 
 _LINES_AT_ONCE = 64
+
+_Content = tuple[
+    Batch, list[Record], list[ControlRecord] | None, Sequence[RecordValues] | None, str
+]
 
 
 @click.command("dump", epilog=_EPILOG)
@@ -101,10 +109,12 @@ def dump_command(
     else:
         write = WRITERS[bytes_form]
         lines = chain.from_iterable(
-            record_lines(batch, records, file, write, controls)
+            record_lines(batch, records, file, write, controls, others)
             if as_json
             else text.record_lines(batch, records, controls, file)
-            for batch, records, controls, file in _contents(inputs, from_offset, codec)
+            for batch, records, controls, others, file in _contents(
+                inputs, from_offset, codec, with_others=as_json
+            )
         )
     if text_paths:
         refuse_options(batches=batches, from_offset=from_offset is not None)
@@ -117,23 +127,26 @@ def dump_command(
 
 
 def _contents(
-    inputs: Inputs, from_offset: int | None, codec: str
-) -> Iterator[tuple[Batch, list[Record], list[ControlRecord] | None, str]]:
+    inputs: Inputs, from_offset: int | None, codec: str, *, with_others: bool
+) -> Iterator[_Content]:
     """Yield batches with their wanted records, control records also decoded; report errors."""
     for batch, file in inputs.batches(from_offset):
         try:
             records = batch.records()
+            others = values_of_records(batch, get_codec(codec)) if with_others else None
         except KafkaSpecError as error:
             inputs.cannot_decode(error)
             continue
         if from_offset is not None:
-            records = [record for record in records if record.offset >= from_offset]
+            wanted = [record.offset >= from_offset for record in records]
+            records = list(compress(records, wanted))
+            others = None if others is None else list(compress(others, wanted))
         controls = None
         try:
             controls = decode_controls(batch, records, codec)
         except KafkaSpecError as error:
             inputs.cannot_decode(error)
-        yield batch, records, controls, file
+        yield batch, records, controls, others, file
 
 
 def _write(lines: Iterator[str]) -> None:

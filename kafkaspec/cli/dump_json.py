@@ -16,6 +16,7 @@ from json.encoder import encode_basestring as _quote
 from typing import Any
 
 from kafkaspec.codecs import Origin
+from kafkaspec.conversion.fields import RecordValues, header_values
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Headers, Record
@@ -57,6 +58,7 @@ def record_lines(
     file: str,
     write: BytesWriter,
     controls: Sequence[ControlRecord] | None = None,
+    others: Sequence[RecordValues] | None = None,
 ) -> list[str]:
     """Return one line for each record, with its line end.
 
@@ -66,6 +68,7 @@ def record_lines(
         file: path of the segment.
         write: function that returns the JSON of bytes.
         controls: for a control batch, each record decoded.
+        others: fields of each record that have no name here.
     """
     head = f'{{"file": {json.dumps(file)}, "position": {batch.position}, "offset": '
     middle = (
@@ -81,6 +84,11 @@ def record_lines(
     decoded: Iterable[str] = repeat("null")
     if controls is not None:
         decoded = [json.dumps(control_json(control, write)) for control in controls]
+    if others is not None:
+        decoded = [
+            f"{control}{_others(values, write)}"
+            for control, values in zip(decoded, others, strict=False)
+        ]
     return [
         f'{head}{offset}, "timestamp": {"null" if timestamp == -1 else timestamp}{middle}'
         f'{write(key)}, "value": {write(value)}, "headers": '
@@ -176,9 +184,17 @@ def batch_line(batch: Batch, file: str) -> str:
                 "crc": batch.crc,
                 "crc_valid": batch.crc_valid,
             }
-        )
-        + "\n"
+        )[:-1]
+        + _others(dict(header_values(batch.kind, batch.message)), text_or_base64)
+        + "}\n"
     )
+
+
+def _others(values: RecordValues, write: BytesWriter) -> str:
+    """Return JSON of fields that have no name of their own in a line, to follow others."""
+    if not values:
+        return ""
+    return f', "fields": {json.dumps({name: plain(item, write) for name, item in values.items()})}'
 
 
 def _format(batch: Batch) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kafkaspec.cli.options import iso
+from kafkaspec.conversion.fields import header_values
 from kafkaspec.model import Headers, Record
 
 if TYPE_CHECKING:
@@ -128,5 +129,10 @@ class TextDump:
         ]
         if batch.partition_leader_epoch >= 0:
             words.append(f"leader epoch {batch.partition_leader_epoch}")
+        others = header_values(batch.kind, batch.message)
+        words += [
+            f"{name} {bytes_text(value) if isinstance(value, bytes) else value}"
+            for name, value in others
+        ]
         words.append(f"crc {batch.crc:08x}" + ("" if batch.crc_valid else " WRONG"))
         return "  ".join(words) + "\n"

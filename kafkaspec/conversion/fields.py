@@ -334,6 +334,27 @@ def message_values(batch: Batch) -> list[RecordValues] | None:
     return found if any(found) else None
 
 
+def values_of_records(batch: Batch, codec: Codec) -> list[RecordValues] | None:
+    """Return the fields of all records of an entry that ``Record`` does not have.
+
+    Flags are left out where an entry is a message: they are those of its header.
+
+    Returns:
+        For each record its fields that are not default; None if no record has any.
+
+    Raises:
+        KafkaSpecError: the records cannot be read.
+    """
+    if batch.kind.has_record_sets:
+        if not own_fields(batch.kind).record:
+            return None
+        return record_values(batch, batch.message, batch.decompressed(), codec)
+    flags = f"{names.COMPRESSION.partition('.')[0]}."
+    if all(field.name.startswith(flags) for field in own_fields(batch.kind).record):
+        return None
+    return message_values(batch)
+
+
 def _is_of_headers(name: str) -> bool:
     return name.startswith(f"{names.HEADERS}.")
 

@@ -101,6 +101,12 @@ def fields_of_records_are_written(root: Path) -> None:
         records = found.record_set().records
         assert [record.expiry_delta for record in records] == [7, 0, -9]
         assert [record.attributes for record in records] == [0, 0, 3]
+    path = root / f"{10:020d}.log"
+    for kind in ("none", "zstd"):
+        path.write_bytes(ks.encode(RECORDS, magic=3, compression=kind, header=OWN, fields=own))
+        for codec in CODECS:
+            lines = command("dump", "--format", "json", "--codec", codec, path).splitlines()
+            assert [json.loads(line).get("fields", {}) for line in lines] == own, (kind, codec)
 
 
 def transactions_and_producers(root: Path) -> None:
@@ -176,7 +182,15 @@ def dump_and_explain(root: Path) -> None:
     assert [line["offset"] for line in lines] == expected()
     assert {line["magic"] for line in lines} == {0, 1, 2, 3}
     assert command("dump", path)
-    assert command("dump", "--batches", path)
+    shown = command("dump", "--batches", path)
+    headers = [
+        json.loads(line)
+        for line in command("dump", "--batches", "--format", "json", path).splitlines()
+    ]
+    for header in headers:
+        own = header.get("fields", {}).get("topic_id")
+        assert own == (TOPIC_ID.decode() if header["magic"] == 3 else None), header
+    assert shown.count("topic_id") == sum(header["magic"] == 3 for header in headers)
     text = command("explain", path / f"{0:020d}.log", "--offset", "31")
     assert "topic_id" in text
     assert "expiry_delta" in text
