@@ -9,6 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.arrow import arrays
 from kafkaspec.arrow.schema import (
     COMPRESSIONS,
@@ -21,6 +22,7 @@ from kafkaspec.arrow.schema import (
     integer_type,
 )
 from kafkaspec.codecs import HeaderTable
+from kafkaspec.columns.names import POSITION, SIZE
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS
@@ -76,22 +78,41 @@ _ROW: Final[dict[str, Callable[[Batch], Any]]] = {
 """Columns that are no attribute of a batch by the same name."""
 
 _SCANNED: Final = {
+    "position": POSITION,
+    "size": SIZE,
+    "base_offset": names.BASE_OFFSET,
+    "last_offset": names.LAST_OFFSET,
+    "num_records": names.NUM_RECORDS,
+    "magic": names.MAGIC,
+    "base_timestamp": names.BASE_TIMESTAMP,
+    "max_timestamp": names.MAX_TIMESTAMP,
+    "delete_horizon": names.DELETE_HORIZON,
+    "producer_id": names.PRODUCER_ID,
+    "producer_epoch": names.PRODUCER_EPOCH,
+    "base_sequence": names.BASE_SEQUENCE,
+    "last_sequence": names.LAST_SEQUENCE,
     "compression": names.COMPRESSION,
     "timestamp_type": names.TIMESTAMP_TYPE,
     "leader_epoch": names.LEADER_EPOCH,
     "transactional": names.IS_TRANSACTIONAL,
     "control": names.IS_CONTROL,
 }
-"""Names in a scan of the columns that have another name there."""
+"""Names of the columns in a scan; the checksum has one for each kind."""
 
 _FOR_NONE: Final = {"transactional": 0, "control": 0}
 """Values for entries without such a field; -1 for all other columns."""
+
+_CHECKSUMS: Final[dict[str, list[int]]] = {}
+"""Magics of the kinds of entry by the name of their checksum."""
+for _magic, _kind in KINDS.items():
+    if (_checksum := LAYOUTS[_kind.key].checksum) is not None:
+        _CHECKSUMS.setdefault(_checksum.field, []).append(_magic)
 
 _SETS: Final = [magic for magic, kind in KINDS.items() if kind.has_record_sets]
 _WITHOUT: Final = {
     name: pa.array(magics, pa.int64())
     for name in SCHEMA.names
-    if name not in ("position", "size")
+    if name not in ("position", "size", "crc")
     and (
         magics := [magic for magic in _SETS if _SCANNED.get(name, name) not in KINDS[magic].header]
     )
@@ -191,14 +212,14 @@ def _from_scan(table: HeaderTable, base: int) -> pa.RecordBatch:
         values = pa.py_buffer(table.column(name))
         return pa.Array.from_buffers(pa.int64(), table.count, [None, values])
 
-    magic = column("magic")
+    magic = column(names.MAGIC)
     legacy = pc.is_in(magic, MESSAGES)
     mixed = pc.any(legacy).as_py()
     made = []
     for field in SCHEMA:
         name = field.name
         scanned = _SCANNED.get(name, name)
-        values = column(scanned)
+        values = _checksums(column, magic) if name == "crc" else column(scanned)
         if name in _WITHOUT:
             absent = pc.is_in(magic, _WITHOUT[name])
             values = pc.if_else(absent, _FOR_NONE.get(name, -1), values)
@@ -212,16 +233,24 @@ def _from_scan(table: HeaderTable, base: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(made, schema=SCHEMA)
 
 
+def _checksums(column: Callable[[str], pa.Array], magic: pa.Array) -> pa.Array:
+    (field, _), *others = _CHECKSUMS.items()
+    values = column(field)
+    for name, magics in others:
+        values = pc.if_else(pc.is_in(magic, pa.array(magics, pa.int64())), column(name), values)
+    return values
+
+
 def _legacy(name: str, column: Callable[[str], pa.Array], magic: pa.Array) -> Any:
     """Return a column for messages of magic 0 and 1."""
     if name == "last_offset":
-        return column("offset")
+        return column(names.OFFSET)
     if name in ("base_offset", "num_records"):
-        value = column("offset") if name == "base_offset" else pa.scalar(1, pa.int64())
+        value = column(names.OFFSET) if name == "base_offset" else pa.scalar(1, pa.int64())
         plain = pc.equal(column(names.COMPRESSION), 0)
         return pc.if_else(plain, value, pa.scalar(None, pa.int64()))
     if name == "max_timestamp":
-        return pc.if_else(pc.is_in(magic, UNTIMED), -1, column("timestamp"))
+        return pc.if_else(pc.is_in(magic, UNTIMED), -1, column(names.TIMESTAMP))
     if name == "timestamp_type":
         stored = column(names.TIMESTAMP_TYPE)
         return pc.if_else(pc.is_in(magic, UNTIMED), len(TIMESTAMP_TYPES) - 1, stored)

@@ -282,6 +282,8 @@ class Codec(ABC):
         header_key, header_value = (
             name.rpartition(".")[2] for name in (names.HEADER_KEY, names.HEADER_VALUE)
         )
+        base_offset = getattr(batch, names.BASE_OFFSET)
+        base_timestamp = getattr(batch, names.BASE_TIMESTAMP, 0)
         made = []
         for record, more in zip(records, fields or repeat({}, len(records)), strict=True):
             own = record_arguments(classes.record, kind.record, more)
@@ -291,9 +293,9 @@ class Codec(ABC):
                 raise make_error(Reason.UNENCODABLE, detail)
             known = {
                 names.TIMESTAMP: record.timestamp,
-                names.TIMESTAMP_DELTA: signed64(record.timestamp - batch.base_timestamp),
+                names.TIMESTAMP_DELTA: signed64(record.timestamp - base_timestamp),
                 names.OFFSET: record.offset,
-                names.OFFSET_DELTA: record.offset - batch.base_offset,
+                names.OFFSET_DELTA: record.offset - base_offset,
                 names.KEY: record.key,
                 names.VALUE: record.value,
             }

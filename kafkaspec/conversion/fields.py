@@ -23,7 +23,7 @@ from kafkaspec.columns.reader import decode_payload
 from kafkaspec.errors import Reason
 from kafkaspec.layout import EntryKind, FieldLayout, Form, Kind, names
 from kafkaspec.layout.framing import BODY, ENTRY
-from kafkaspec.layout.kinds import KINDS, record_classes, required
+from kafkaspec.layout.kinds import KINDS, magic_of, record_classes, required
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.messageset import PAYLOAD, MessageSetBatch, codec_of
@@ -330,7 +330,7 @@ def message_values(batch: Batch) -> list[RecordValues] | None:
             inner.message for inner in batch.inner_messages() if not codec_of(inner.message)
         )
     readers = {magic: _reader(own_fields(kind).record) for magic, kind in batch.kinds.items()}
-    found: list[RecordValues] = [dict(readers[item.magic](item)) for item in messages]
+    found: list[RecordValues] = [dict(readers[magic_of(item)](item)) for item in messages]
     return found if any(found) else None
 
 

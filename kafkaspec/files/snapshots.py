@@ -147,20 +147,24 @@ class ProducerSnapshot:
         Raises:
             KafkaSpecError: as ``structure``.
         """
-        return self._computed() == self.structure.crc
+        return self._computed() == self._stored()
 
     def crc_error(self) -> KafkaSpecError:
         """Return the error for a checksum that does not match."""
         checksum = self._checksum
         return make_error(
             Reason.CHECKSUM_MISMATCH,
-            f"stored {checksum.algorithm} is {self.structure.crc:#010x},"
+            f"stored {checksum.algorithm} is {self._stored():#010x},"
             f" of the bytes it is {self._computed():#010x}",
             file=self._name,
             offset=checksum.position,
             path=f"/{checksum.field}",
             spec=field_of(type_key_of(self.structure), checksum.field).location,
         )
+
+    def _stored(self) -> int:
+        stored: int = getattr(self.structure, self._checksum.field)
+        return stored
 
     def _computed(self) -> int:
         checksum = self._checksum

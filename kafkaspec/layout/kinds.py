@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from types import ModuleType
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -29,6 +30,13 @@ CURRENT: Final = 2 if 2 in KINDS else MAGICS[-1]
 """The magic that brokers and producers write today, and the default for writing."""
 
 
+magic_of: Final[Callable[[Any], int]] = attrgetter(names.MAGIC)
+"""Return the magic of a message of the typed model."""
+
+compression_of: Final[Callable[[Any], int]] = attrgetter(names.COMPRESSION)
+"""Return the compression id of a message of the typed model."""
+
+
 def require_kind(magic: int) -> EntryKind:
     """Return the kind of entry with this magic.
 
@@ -44,7 +52,7 @@ def require_kind(magic: int) -> EntryKind:
 def kind_of(message: Any) -> EntryKind:
     """Return the kind of a message of the typed model, whichever specification it comes from."""
     kinds: Mapping[int, EntryKind] = _tables(_package_of(type(message))).ENTRY_KINDS[ENTRY]
-    return kinds[message.magic]
+    return kinds[magic_of(message)]
 
 
 def header_fields(name: str) -> list[FieldLayout]:

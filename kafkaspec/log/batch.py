@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 
 from kafkaspec import compression
@@ -15,7 +16,7 @@ from kafkaspec.codecs import Buffer, Codec, Origin
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Checksum, EntryKind, names
 from kafkaspec.layout.framing import LOG_FRAMING, Framing, field_of
-from kafkaspec.layout.kinds import KINDS, value_names
+from kafkaspec.layout.kinds import KINDS, compression_of, magic_of, value_names
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Record
 
@@ -37,6 +38,10 @@ NONE: Final = -1
 
 NO_TIMESTAMP: Final = -1
 """Value of a missing timestamp, as Kafka reports it."""
+
+_timestamp_type: Final[Callable[[Any], int]] = attrgetter(names.TIMESTAMP_TYPE)
+_is_transactional: Final[Callable[[Any], int]] = attrgetter(names.IS_TRANSACTIONAL)
+_is_control: Final[Callable[[Any], int]] = attrgetter(names.IS_CONTROL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,13 @@ class InnerMessage(NamedTuple):
     @property
     def kind(self) -> EntryKind:
         """Properties of its format."""
-        return self.batch.kinds[self.message.magic]
+        return self.batch.kinds[magic_of(self.message)]
+
+    @property
+    def crc(self) -> int:
+        """The stored CRC-32."""
+        stored: int = getattr(self.message, _checksum_of(self.kind).field)
+        return stored
 
     @property
     def computed_crc(self) -> int:
@@ -90,7 +101,7 @@ class InnerMessage(NamedTuple):
     @property
     def crc_valid(self) -> bool:
         """Whether the stored checksum matches the bytes."""
-        return self.computed_crc == int(self.message.crc)
+        return self.computed_crc == self.crc
 
 
 class Batch(ABC):
@@ -120,7 +131,7 @@ class Batch(ABC):
 
     def __init__(self, message: Any, position: int, data: memoryview, context: Context) -> None:
         self.message = message
-        self.kind: EntryKind = self.kinds[message.magic]
+        self.kind: EntryKind = self.kinds[magic_of(message)]
         self.position = position
         self.size = len(data)
         self._bytes = data
@@ -162,8 +173,7 @@ class Batch(ABC):
     @property
     def compression(self) -> int:
         """Id of the codec as stored, 0 to 7; ids from 5 on mean nothing."""
-        compression: int = self.message.attributes.compression
-        return compression
+        return compression_of(self.message)
 
     @property
     def compression_name(self) -> str:
@@ -230,8 +240,7 @@ class Batch(ABC):
     @property
     def timestamp_type(self) -> str:
         """``CreateTime``, ``LogAppendTime``, or ``NoTimestampType`` for magic 0."""
-        number: int = self.message.attributes.timestamp_type
-        return TIMESTAMP_TYPES[number]
+        return TIMESTAMP_TYPES[_timestamp_type(self.message)]
 
     @property
     @abstractmethod
@@ -278,12 +287,12 @@ class Batch(ABC):
     @property
     def is_transactional(self) -> bool:
         """Whether the records belong to a transaction."""
-        return bool(self.kind.has_transactions and self.message.attributes.is_transactional)
+        return bool(self.kind.has_transactions and _is_transactional(self.message))
 
     @property
     def is_control(self) -> bool:
         """Whether the records are control records, which no consumer sees."""
-        return bool(self.kind.has_transactions and self.message.attributes.is_control)
+        return bool(self.kind.has_transactions and _is_control(self.message))
 
     def sequence(self, offset: int) -> int:
         """Return the sequence number of the record with this offset, -1 for none."""
@@ -341,7 +350,7 @@ class Batch(ABC):
         raise make_error(
             Reason.CHECKSUM_MISMATCH,
             f"stored {checksum.algorithm} of {self.inner_name.format(inner.offset)} is"
-            f" {inner.message.crc:#010x},"
+            f" {inner.crc:#010x},"
             f" of its bytes it is {inner.computed_crc:#010x}",
             file=self.file,
             offset=self.payload_position,

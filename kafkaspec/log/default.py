@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkaspec._generated.python.model.recordbatch import RecordBatch
+from kafkaspec.layout import names
 from kafkaspec.layout.kinds import record_classes
 from kafkaspec.log.batch import NONE, Batch
 from kafkaspec.model import Buffer, Record
@@ -44,8 +45,8 @@ class DefaultBatch(Batch):
         classes = record_classes(self.message)
         record: Any = object.__new__(classes.record)  # fields without default do not matter
         setattr(record, classes.parameter, self.message)
-        record.offset_delta = offset - self.message.base_offset
-        sequence: int = record.sequence
+        setattr(record, names.OFFSET_DELTA, offset - self.base_offset)
+        sequence: int = getattr(record, names.SEQUENCE)
         return sequence
 
     @property

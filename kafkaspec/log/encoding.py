@@ -17,7 +17,15 @@ from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import ENTRY
-from kafkaspec.layout.kinds import CURRENT, kind_of, new_entry, new_message, require_kind
+from kafkaspec.layout.kinds import (
+    CURRENT,
+    compression_of,
+    kind_of,
+    magic_of,
+    new_entry,
+    new_message,
+    require_kind,
+)
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE, CrcPolicy
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
@@ -216,11 +224,11 @@ def batch_entry(batch: Any, records: bytes, codec: Codec, level: int | None) -> 
     Raises:
         KafkaSpecError: ``unencodable``: a field does not fit.
     """
-    compression = batch.attributes.compression
+    compression = compression_of(batch)
     if compression:
-        records = compressions.compress(compression, records, magic=batch.magic, level=level)
+        records = compressions.compress(compression, records, magic=magic_of(batch), level=level)
     setattr(batch, kind_of(batch).payload, records)
-    return codec.serialize(ENTRY, new_entry(batch, batch.base_offset))
+    return codec.serialize(ENTRY, new_entry(batch, getattr(batch, names.BASE_OFFSET)))
 
 
 def _messages(records: Sequence[Record], options: Options) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from kafkaspec.codecs import Codec
 from kafkaspec.files import names
 from kafkaspec.layout.framing import LOG_FRAMING, Framing
-from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.kinds import KINDS, magic_of
 from kafkaspec.log import messageset
 from kafkaspec.log.batch import Batch, Context
 from kafkaspec.log.default import DefaultBatch
@@ -46,7 +46,7 @@ class Format:
 
 
 def _batch(entry: Any, position: int, data: memoryview, context: Context) -> Batch:
-    made = DefaultBatch if KINDS[entry.message.magic].has_record_sets else LegacyBatch
+    made = DefaultBatch if KINDS[magic_of(entry.message)].has_record_sets else LegacyBatch
     return made(entry.message, position, data, context)
 
 

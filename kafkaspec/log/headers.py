@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kafkaspec.codecs import HeaderTable
+from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_HEADER
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.entries import Entries
@@ -92,17 +93,17 @@ def _skip(
 
 def _last_offsets(table: HeaderTable) -> Iterator[int]:
     """Of a message of magic 0 or 1 that is the offset of its entry."""
-    entries = zip(table.column("base_offset"), table.column("last_offset"), strict=True)
+    entries = zip(table.column(names.BASE_OFFSET), table.column(names.LAST_OFFSET), strict=True)
     for entry, (offset, last_offset) in enumerate(entries):
-        yield last_offset if table.has("last_offset", entry) else offset
+        yield last_offset if table.has(names.LAST_OFFSET, entry) else offset
 
 
 def _largest_timestamps(table: HeaderTable) -> Iterator[int]:
     """Of a message of magic 1 that is its timestamp; one of magic 0 has none."""
-    for entry, largest in enumerate(table.column("max_timestamp")):
-        if table.has("max_timestamp", entry):
+    for entry, largest in enumerate(table.column(names.MAX_TIMESTAMP)):
+        if table.has(names.MAX_TIMESTAMP, entry):
             yield largest
-        elif table.has("timestamp", entry):
-            yield table.column("timestamp")[entry]
+        elif table.has(names.TIMESTAMP, entry):
+            yield table.column(names.TIMESTAMP)[entry]
         else:
             yield NO_TIMESTAMP

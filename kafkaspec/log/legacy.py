@@ -16,7 +16,7 @@ The rules are those of Kafka's own iterator (``AbstractLegacyRecordBatch.DeepRec
 from __future__ import annotations
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec._generated.python.model.recordbatch import LegacyMessage
+from kafkaspec._generated.python.model.recordbatch import Entry, LegacyMessage
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs import Buffer
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
@@ -28,7 +28,7 @@ from kafkaspec.layout.framing import (
     field_of,
     field_position,
 )
-from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.kinds import KINDS, compression_of, magic_of
 from kafkaspec.log.batch import (
     LOG_APPEND_TIME,
     NO_TIMESTAMP,
@@ -115,7 +115,7 @@ class LegacyBatch(Batch):
         records = []
         for inner in self.inner_messages(max_output):
             message = inner.message
-            if message.attributes.compression:
+            if compression_of(message):
                 error = self.error(
                     Reason.NESTED_COMPRESSION, "a compressed message inside a compressed message"
                 )
@@ -149,14 +149,15 @@ class LegacyBatch(Batch):
         found = []
         position = 0
         while position < len(payload):
+            entry: Entry
             try:
                 entry, after = self._context.codec.parse(
                     ENTRY, payload, position, origin=self._origin
                 )
             except TruncatedError:  # dropped silently, as Kafka does (Q13)
                 break
-            if KINDS[entry.message.magic].has_record_sets:
-                raise self._foreign_magic(entry.message.magic, position)
+            if KINDS[magic_of(entry.message)].has_record_sets:
+                raise self._foreign_magic(magic_of(entry.message), position)
             data = payload[position:after]
             found.append(InnerMessage(entry.base_offset, entry.message, position, data, self))
             position = after

@@ -28,7 +28,7 @@ from kafkaspec.layout.framing import (
     field_position,
     message_size,
 )
-from kafkaspec.layout.kinds import KINDS, MAGICS
+from kafkaspec.layout.kinds import KINDS, MAGICS, compression_of
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.control import decode_control
 from kafkaspec.log.legacy import has_relative_offsets
@@ -166,7 +166,7 @@ def _lenient_marker(headers: Headers, number: int) -> Marker | None:
     count, payload = getattr(batch, kind.count), getattr(batch, kind.payload)
     if not count:
         return None
-    compression = batch.attributes.compression
+    compression = compression_of(batch)
     if compression:
         payload = compressions.decompress(
             compression, payload, magic=magic, max_output=segment.max_output

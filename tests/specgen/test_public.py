@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.specgen import changes
-from tests.specgen.edits import Edit, Files, insert, type_of
+from tests.specgen.edits import SPEC, Edit, Files, insert, type_of
 from tests.specgen.public import install, run
 from tools.native.build import NoCompilerError
 
@@ -149,3 +150,19 @@ def test_a_renamed_field_shows_at_import(tmp_path: Path) -> None:
     last = done.stderr.splitlines()[-1]
     assert last.startswith("LookupError: no kind of entry has producer_epoch"), done.stderr
     assert "kafkaspec/layout/names.py" in last
+
+
+def test_a_renamed_field_is_mapped_in_one_place(tmp_path: Path) -> None:
+    """With the new names there, everything reads and writes as before."""
+    expected = run(SPEC.parent, "read_goldens.py")
+    assert expected.returncode == 0, expected.stderr
+    installed(tmp_path, changes.renamed_headers)
+    names = tmp_path / "kafkaspec" / "layout" / "names.py"
+    text = names.read_text(encoding="utf-8")
+    for old, new in changes.NEW_NAMES.items():
+        text = re.sub(rf'([".]){old}"', rf'\1{new}"', text)
+    names.write_text(text, encoding="utf-8")
+    done = run(tmp_path, "read_goldens.py")
+    assert done.returncode == 0, done.stderr
+    for ours, theirs in zip(done.stdout.splitlines(), expected.stdout.splitlines(), strict=True):
+        assert ours == theirs

@@ -15,6 +15,7 @@ from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
 from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.layout import names
 from kafkaspec.layout.kinds import record_classes
 from kafkaspec.model import Buffer, Record
 
@@ -83,7 +84,7 @@ class NativeCodec(PythonCodec):
         records: list[Record] | None = core.module.payload_objects(
             kind.number,
             kind.header(batch, used=True),
-            batch.num_records,
+            getattr(batch, names.NUM_RECORDS),
             payload,
             Record,
             core.record_plan,
