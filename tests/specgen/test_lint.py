@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.specgen.edits import Edit, Files, edit_spec, type_of
 from tests.specgen.lint_conventions import CONVENTIONS
 from tests.specgen.lint_shapes import SHAPES
 from tests.specgen.lint_subset import MESSAGE, SUBSET
@@ -79,3 +81,18 @@ def test_every_rule_has_a_case() -> None:
         if line.startswith("|") and re.search(r"`[a-z]+\.py`", line)
     }
     assert tested == documented
+
+
+def test_nothing_follows_the_message_of_an_entry(tmp_path: Path) -> None:
+    """Readers take all that is left of an entry for its message."""
+    shutil.copytree(ROOT / "spec", tmp_path / "spec")
+
+    def trailer(files: Files) -> None:
+        field = {"id": "trailer", "-default": "0", "type": "s4", "doc": "A field at the end."}
+        type_of(files, "recordbatch.entry")["seq"].append(field)
+
+    edit_spec(tmp_path / "spec", Edit("trailer", trailer))
+    assert problems(tmp_path / "spec") == [
+        "recordbatch.ksy#/types/entry/seq/3: shape: message reaches to the end of an entry of a "
+        "log; put trailer before it"
+    ]

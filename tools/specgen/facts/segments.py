@@ -149,7 +149,7 @@ class Segment:
     @cached_property
     def body(self) -> Field:
         """The field of the entry that holds the choice."""
-        return self.entry.fields[-1]
+        return next(item for item in self.entry.fields if _is_choice(self.model, self.entry, item))
 
     @cached_property
     def length(self) -> Field:
@@ -248,25 +248,30 @@ def _record_set(model: Model, kind: Type, count: Field) -> Type | None:
     return None
 
 
-def segments(model: Model) -> tuple[Segment, ...]:
-    """Return the types that repeat length-framed choices up to their end, with batches first."""
+def repeated_choices(model: Model) -> list[Segment]:
+    """Return the types that repeat length-framed choices up to their end, with batches first.
+
+    Fields may follow such a choice.
+    """
     found = []
     for type_ in model.all_types():
         if len(type_.fields) != 1 or not isinstance(type_.fields[0].type, TypeReference):
             continue
         repeat = type_.fields[0].repeat
-        if repeat is None or not repeat.eos:
-            continue
         entry = model.type(type_.fields[0].type)
-        if _frames_choice(model, entry):
+        if repeat and repeat.eos and any(_is_choice(model, entry, body) for body in entry.fields):
             found.append(Segment(model, type_))
-    return tuple(sorted(found, key=lambda segment: not segment.batches))
+    return sorted(found, key=lambda segment: not segment.batches)
 
 
-def _frames_choice(model: Model, entry: Type) -> bool:
-    """Return whether a type ends in a sized choice by a number at a fixed place."""
-    body = entry.fields[-1] if entry.fields else None
-    if body is None or not isinstance(body.type, TypeReference) or body.repeat is not None:
+def segments(model: Model) -> tuple[Segment, ...]:
+    """Return the types that repeat entries that end in a length-framed choice."""
+    return tuple(item for item in repeated_choices(model) if item.body is item.entry.fields[-1])
+
+
+def _is_choice(model: Model, entry: Type, body: Field) -> bool:
+    """Return whether a field is a sized choice by a number at a fixed place."""
+    if not isinstance(body.type, TypeReference) or body.repeat is not None:
         return False
     choice = model.type(body.type)
     switch = choice.fields[0].type if choice.is_choice else None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence, Set
 from tools.specgen.expression import Attribute, Binary, Int, Name, literal, names
 from tools.specgen.facts.fields import is_integer, references, size_of
 from tools.specgen.facts.ranges import VARINTS
-from tools.specgen.facts.segments import Segment, members, segments
+from tools.specgen.facts.segments import Segment, members, repeated_choices, segments
 from tools.specgen.facts.sizes import fixed_size, minimum_size
 from tools.specgen.lint.problem import Located, Messages, Problem, found
 from tools.specgen.model import (
@@ -86,6 +86,11 @@ def check(model: Model) -> Iterator[Problem]:
                 yield from found("S6", field, _switch(model, type_, field, field.type))
         for peek in type_.peek_instances:
             yield from found("S2", peek, _peek(model, type_, peek))
+    for segment in repeated_choices(model):
+        last = segment.entry.fields[-1]
+        if segment.batches and segment.body is not last:
+            ends = f"{segment.body.id} reaches to the end of an entry of a log"
+            yield from found("shape", last, [f"{ends}; put {last.id} before it"])
     for segment in segments(model):
         yield from found("clash", segment.entry, _names_in_c(segment))
         yield from found("shape", segment.entry, _segment(segment))
