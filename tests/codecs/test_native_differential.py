@@ -74,7 +74,7 @@ def _batch(**changes: Any) -> RecordBatch:
 
 
 def _entry(batch: RecordBatch) -> bytes:
-    return REFERENCE.serialize("recordbatch.entry", Entry(base_offset=0, message=batch))
+    return REFERENCE.serialize("recordbatch.entry", Entry(base_offset=batch.base_offset, message=batch))
 
 
 def check(batch: RecordBatch, payload: bytes) -> bool:

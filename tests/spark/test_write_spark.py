@@ -52,7 +52,9 @@ def read(spark: SparkSession, path: Path) -> DataFrame:
 
 def test_rows_come_back_as_they_were(spark: SparkSession, tmp_path: Path) -> None:
     rows = made(spark)
-    kafkaspec.spark.write(rows, str(tmp_path), tasks=4, compression="zstd", segmentBytes=15_000)
+    kafkaspec.spark.write(
+        rows, str(tmp_path), tasks=4, compression="zstd", batchSize=4000, segmentBytes=9000
+    )
     wanted = collected(rows)
     assert len(wanted) == ROWS
     assert collected(read(spark, tmp_path)) == wanted
