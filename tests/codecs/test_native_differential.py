@@ -74,7 +74,9 @@ def _batch(**changes: Any) -> RecordBatch:
 
 
 def _entry(batch: RecordBatch) -> bytes:
-    return REFERENCE.serialize("recordbatch.entry", Entry(base_offset=batch.base_offset, message=batch))
+    return REFERENCE.serialize(
+        "recordbatch.entry", Entry(base_offset=batch.base_offset, message=batch)
+    )
 
 
 def check(batch: RecordBatch, payload: bytes) -> bool:
