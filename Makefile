@@ -3,6 +3,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 LOGS ?= tests/golden
 
+# Without bytecode, each process of the tests would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run quick test test-kafka compatibility check generate format bench bench-spark fuzz sanitize conformance golden clean
 
