@@ -337,7 +337,8 @@ def message_values(batch: Batch) -> list[RecordValues] | None:
 def values_of_records(batch: Batch, codec: Codec) -> list[RecordValues] | None:
     """Return the fields of all records of an entry that ``Record`` does not have.
 
-    Flags are left out where an entry is a message: they are those of its header.
+    A format whose only such fields are flags has none: no release of Kafka uses flags of records,
+    and those of a message are in its header.
 
     Returns:
         For each record its fields that are not default; None if no record has any.
@@ -345,14 +346,14 @@ def values_of_records(batch: Batch, codec: Codec) -> list[RecordValues] | None:
     Raises:
         KafkaSpecError: the records cannot be read.
     """
-    if batch.kind.has_record_sets:
-        if not own_fields(batch.kind).record:
-            return None
-        return record_values(batch, batch.message, batch.decompressed(), codec)
-    flags = f"{names.COMPRESSION.partition('.')[0]}."
-    if all(field.name.startswith(flags) for field in own_fields(batch.kind).record):
+    flags, _, _ = names.COMPRESSION.partition(".")
+    if all(field.name.split(".")[0] == flags for field in own_fields(batch.kind).record):
         return None
-    return message_values(batch)
+    if not batch.kind.has_record_sets:
+        return message_values(batch)
+    if not batch.num_records:  # readers do not look at its payload (Q9)
+        return None
+    return record_values(batch, batch.message, batch.decompressed(), codec)
 
 
 def _is_of_headers(name: str) -> bool:

@@ -18,7 +18,7 @@ from tools.specgen import driver
 from tools.specgen.kaitai.emit import CompilerMissing
 
 PACKAGE = SPEC.parent / "kafkaspec"
-PROGRAMS = Path(__file__).with_name("programs")
+PROGRAMS = "tests.specgen.programs"
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", "_generated", "*.so")
 
 
@@ -51,6 +51,7 @@ def install(root: Path, *edits: Edit) -> Path:
 
 def run(root: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a program of ``programs/`` on an installed library."""
-    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, str(PROGRAMS / program), *arguments]
+    places = os.pathsep.join((str(root), str(SPEC.parent)))  # the second for the programs only
+    environment = {**os.environ, "PYTHONPATH": places, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", f"{PROGRAMS}.{program}", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=root)

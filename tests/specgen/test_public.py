@@ -101,11 +101,11 @@ def test_magic_3_with_spark(own: bool, request: pytest.FixtureRequest, tmp_path:
     root: Path = request.getfixturevalue("magic_3") if own else tmp_path
     if not own:
         installed(root, changes.magic_3_beside, _no_topic_id)
-    done = run(root, "spark_3.py")
+    done = run(root, "spark_3")
     assert done.returncode == 0, done.stdout + done.stderr[-20_000:]
 
 
-@pytest.mark.parametrize("program", ["magic_3.py", "convert_3.py"])
+@pytest.mark.parametrize("program", ["magic_3", "convert_3"])
 def test_magic_3_beside_the_others(program: str, magic_3: Path) -> None:
     """Through encode, decode, columns, verify, dump, explain, find, writing and convert."""
     done = run(magic_3, program)
@@ -123,7 +123,7 @@ MANY: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 def test_many_formats_side_by_side(name: str, tmp_path: Path) -> None:
     edits, values = MANY[name]
     installed(tmp_path, *edits)
-    done = run(tmp_path, "many_magics.py", repr(values))
+    done = run(tmp_path, "many_magics", repr(values))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -131,13 +131,13 @@ def test_many_formats_side_by_side(name: str, tmp_path: Path) -> None:
 def test_formats_changed_in_place(name: str, tmp_path: Path) -> None:
     edits, own = IN_PLACE[name]
     installed(tmp_path, *edits)
-    done = run(tmp_path, "in_place.py", repr(own))
+    done = run(tmp_path, "in_place", repr(own))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_convert_keeps_a_field_before_the_message(tmp_path: Path) -> None:
     installed(tmp_path, changes.entry_field)
-    done = run(tmp_path, "convert_entry.py")
+    done = run(tmp_path, "convert_entry")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -154,7 +154,7 @@ def test_a_renamed_field_shows_at_import(tmp_path: Path) -> None:
 
 def test_a_renamed_field_is_mapped_in_one_place(tmp_path: Path) -> None:
     """With the new names there, everything reads and writes as before."""
-    expected = run(SPEC.parent, "read_goldens.py")
+    expected = run(SPEC.parent, "read_goldens")
     assert expected.returncode == 0, expected.stderr
     installed(tmp_path, changes.renamed_headers)
     names = tmp_path / "kafkaspec" / "layout" / "names.py"
@@ -162,7 +162,7 @@ def test_a_renamed_field_is_mapped_in_one_place(tmp_path: Path) -> None:
     for old, new in changes.NEW_NAMES.items():
         text = re.sub(rf'([".]){old}"', rf'\1{new}"', text)
     names.write_text(text, encoding="utf-8")
-    done = run(tmp_path, "read_goldens.py")
+    done = run(tmp_path, "read_goldens")
     assert done.returncode == 0, done.stderr
     for ours, theirs in zip(done.stdout.splitlines(), expected.stdout.splitlines(), strict=True):
         assert ours == theirs

@@ -6,10 +6,6 @@ header with a default. Each function is a check; the program says which failed a
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +19,7 @@ from kafkaspec.conversion.compare import compare
 from kafkaspec.conversion.losses import Loss
 from kafkaspec.conversion.partition import PartitionConversion
 from kafkaspec.log.default import DefaultBatch
+from tests.specgen.programs.checks import run
 
 TOPIC_ID = bytes(range(16))
 OWN: dict[str, Any] = {"topic_id": TOPIC_ID, "color": 777}
@@ -227,16 +224,4 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
 )
 
 if __name__ == "__main__":
-    failed = []
-    for check in CHECKS:
-        root = Path(tempfile.mkdtemp())
-        try:
-            check(root)
-        except BaseException:
-            failed.append(check.__name__)
-            print(f"--- {check.__name__}")
-            traceback.print_exc(file=sys.stdout)
-        finally:
-            shutil.rmtree(root)
-    print(f"{len(CHECKS) - len(failed)} of {len(CHECKS)} checks hold")
-    sys.exit(bool(failed))
+    run(CHECKS)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
-import shutil
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +19,7 @@ import kafkaspec as ks
 from kafkaspec.cli.main import main
 from kafkaspec.codecs import codec_names
 from kafkaspec.layout.kinds import KINDS, MAGICS
+from tests.specgen.programs.checks import run
 
 CODECS = codec_names()
 OWN = ast.literal_eval(sys.argv[1]) if len(sys.argv) > 1 else {}
@@ -190,16 +189,4 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
 )
 
 if __name__ == "__main__":
-    failed = []
-    for check in CHECKS:
-        root = Path(tempfile.mkdtemp())
-        try:
-            check(root)
-        except BaseException:
-            failed.append(check.__name__)
-            print(f"--- {check.__name__}")
-            traceback.print_exc(file=sys.stdout)
-        finally:
-            shutil.rmtree(root)
-    print(f"{len(CHECKS) - len(failed)} of {len(CHECKS)} checks hold")
-    sys.exit(bool(failed))
+    run(CHECKS)

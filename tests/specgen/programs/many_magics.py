@@ -7,10 +7,7 @@ a check; the program says which failed and why.
 from __future__ import annotations
 
 import ast
-import shutil
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING
 from operator import attrgetter
@@ -24,6 +21,7 @@ from kafkaspec.codecs import codec_names
 from kafkaspec.conversion.fields import own_fields
 from kafkaspec.layout import EntryKind, FieldLayout, Form, Kind
 from kafkaspec.layout.kinds import KINDS, MAGICS
+from tests.specgen.programs.checks import run
 
 CODECS = codec_names()
 VALUES: dict[str, Any] = ast.literal_eval(sys.argv[1]) if len(sys.argv) > 1 else {}
@@ -217,16 +215,4 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
 )
 
 if __name__ == "__main__":
-    failed = []
-    for check in CHECKS:
-        root = Path(tempfile.mkdtemp())
-        try:
-            check(root)
-        except BaseException:
-            failed.append(check.__name__)
-            print(f"--- {check.__name__}")
-            traceback.print_exc(file=sys.stdout)
-        finally:
-            shutil.rmtree(root)
-    print(f"{len(CHECKS) - len(failed)} of {len(CHECKS)} checks hold")
-    sys.exit(bool(failed))
+    run(CHECKS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import kafkaspec as ks
 from kafkaspec.cli.main import main
 from kafkaspec.codecs import codec_names
 
-GOLDEN = Path(sys.path[0]).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 PARTITIONS = [
     "0.9.0.1/logs/plain-0",
     "0.10.2.2/logs/codec-gzip-0",

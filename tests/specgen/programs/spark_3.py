@@ -7,11 +7,8 @@ The specification has ``magic_3_beside``. Where its header has a field without a
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
-import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +28,7 @@ from kafkaspec.spark.jobs.conformance import conformance
 from kafkaspec.spark.jobs.export import export, restore
 from kafkaspec.spark.jobs.stats import stats
 from kafkaspec.spark.jobs.verify import verify
+from tests.specgen.programs.checks import run
 
 OWN: dict[str, Any] = {"topic_id": bytes(range(16))} if "topic_id" in KINDS[3].header else {}
 START = 1_700_000_000_000
@@ -260,21 +258,9 @@ def session(root: Path) -> SparkSession:
 
 
 if __name__ == "__main__":
-    place = Path(tempfile.mkdtemp())
-    failed = []
-    spark = session(place)
-    for check in CHECKS:
-        root = place / check.__name__
-        root.mkdir()
-        began = time.monotonic()
+    with tempfile.TemporaryDirectory() as place:
+        spark = session(Path(place))
         try:
-            check(spark, root)
-            print(f"{check.__name__}: {time.monotonic() - began:.0f} s", flush=True)
-        except BaseException:
-            failed.append(check.__name__)
-            print(f"--- {check.__name__}")
-            traceback.print_exc(file=sys.stdout)
-    spark.stop()
-    shutil.rmtree(place)
-    print(f"{len(CHECKS) - len(failed)} of {len(CHECKS)} checks hold")
-    sys.exit(bool(failed))
+            run(CHECKS, spark)
+        finally:
+            spark.stop()
