@@ -9,7 +9,6 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.arrow import arrays
 from kafkaspec.arrow.schema import (
     COMPRESSIONS,
@@ -25,6 +24,7 @@ from kafkaspec.codecs import HeaderTable
 from kafkaspec.columns.names import POSITION, SIZE
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
+from kafkaspec.layout.framing import checksum_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.headers import header_tables
@@ -102,11 +102,8 @@ _SCANNED: Final = {
 _FOR_NONE: Final = {"transactional": 0, "control": 0}
 """Values for entries without such a field; -1 for all other columns."""
 
-_CHECKSUMS: Final[dict[str, list[int]]] = {}
-"""Magics of the kinds of entry by the name of their checksum."""
-for _magic, _kind in KINDS.items():
-    if (_checksum := LAYOUTS[_kind.key].checksum) is not None:
-        _CHECKSUMS.setdefault(_checksum.field, []).append(_magic)
+_CHECKSUMS: Final = {magic: checksum_of(kind.key).field for magic, kind in KINDS.items()}
+"""Names of the checksums by magic."""
 
 _SETS: Final = [magic for magic, kind in KINDS.items() if kind.has_record_sets]
 _WITHOUT: Final = {
@@ -234,9 +231,10 @@ def _from_scan(table: HeaderTable, base: int) -> pa.RecordBatch:
 
 
 def _checksums(column: Callable[[str], pa.Array], magic: pa.Array) -> pa.Array:
-    (field, _), *others = _CHECKSUMS.items()
-    values = column(field)
-    for name, magics in others:
+    first, *others = dict.fromkeys(_CHECKSUMS.values())
+    values = column(first)
+    for name in others:
+        magics = [number for number, field in _CHECKSUMS.items() if field == name]
         values = pc.if_else(pc.is_in(magic, pa.array(magics, pa.int64())), column(name), values)
     return values
 

@@ -20,7 +20,7 @@ from kafkaspec.files.arrays import entry_struct
 from kafkaspec.io.local import Source
 from kafkaspec.io.remote import as_path
 from kafkaspec.layout import Checksum, Form
-from kafkaspec.layout.framing import field_of
+from kafkaspec.layout.framing import checksum_of, field_of
 from kafkaspec.layout.kinds import new_value, type_key_of
 
 ABORTED_TRANSACTION = "transaction_index.aborted_transaction"
@@ -172,9 +172,7 @@ class ProducerSnapshot:
 
     @property
     def _checksum(self) -> Checksum:
-        checksum = LAYOUTS[type_key_of(self.structure)].checksum
-        assert checksum is not None
-        return checksum
+        return checksum_of(type_key_of(self.structure))
 
 
 def new_producer_entry(**values: int) -> ProducerEntry:

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Final
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.layout import FieldLayout, Kind, TypeLayout
+from kafkaspec.layout import Checksum, FieldLayout, Kind, TypeLayout
 from kafkaspec.model import Buffer
 
 ENTRY: Final = "recordbatch.entry"
@@ -28,6 +28,14 @@ def field_of(type_key: str, field: str) -> FieldLayout:
         if item.id == field:
             return item
     raise LookupError(f"{layout.location}: {type_key} has no field {field}")
+
+
+def checksum_of(type_key: str) -> Checksum:
+    """Return the checksum of a structure; the linter sees to it that those of messages have one."""
+    layout = LAYOUTS[type_key]
+    if layout.checksum is None:
+        raise LookupError(f"{layout.location}: {type_key} has no checksum")
+    return layout.checksum
 
 
 def fixed_size(type_key: str) -> int:

@@ -9,13 +9,12 @@ from operator import attrgetter
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 
 from kafkaspec import compression
-from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs import Buffer, Codec, Origin
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Checksum, EntryKind, names
-from kafkaspec.layout.framing import LOG_FRAMING, Framing, field_of
+from kafkaspec.layout.framing import LOG_FRAMING, Framing, checksum_of, field_of
 from kafkaspec.layout.kinds import KINDS, compression_of, magic_of, value_names
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Record
@@ -90,13 +89,13 @@ class InnerMessage(NamedTuple):
     @property
     def crc(self) -> int:
         """The stored CRC-32."""
-        stored: int = getattr(self.message, _checksum_of(self.kind).field)
+        stored: int = getattr(self.message, checksum_of(self.kind.key).field)
         return stored
 
     @property
     def computed_crc(self) -> int:
         """CRC-32 of the stored bytes."""
-        return _computed(_checksum_of(self.kind), self.data, self.batch.framing)
+        return _computed(checksum_of(self.kind.key), self.data, self.batch.framing)
 
     @property
     def crc_valid(self) -> bool:
@@ -310,7 +309,7 @@ class Batch(ABC):
     @property
     def crc(self) -> int:
         """The stored checksum: CRC-32 of magic 0 and 1, CRC-32C of magic 2."""
-        stored: int = getattr(self.message, self._checksum.field)
+        stored: int = getattr(self.message, checksum_of(self.kind.key).field)
         return stored
 
     @property
@@ -323,15 +322,11 @@ class Batch(ABC):
 
     def computed_crc(self) -> int:
         """Return the checksum of the stored bytes."""
-        return _computed(self._checksum, self._bytes, self.framing)
-
-    @property
-    def _checksum(self) -> Checksum:
-        return _checksum_of(self.kind)
+        return _computed(checksum_of(self.kind.key), self._bytes, self.framing)
 
     def crc_error(self) -> KafkaSpecError:
         """Return the error for a checksum that does not match."""
-        checksum = self._checksum
+        checksum = checksum_of(self.kind.key)
         return make_error(
             Reason.CHECKSUM_MISMATCH,
             f"stored {checksum.algorithm} is {self.crc:#010x},"
@@ -346,7 +341,7 @@ class Batch(ABC):
         """Raise an error if the checksum of an inner message has to match and does not."""
         if self._context.crc != "error" or inner.crc_valid:
             return
-        checksum = _checksum_of(inner.kind)
+        checksum = checksum_of(inner.kind.key)
         raise make_error(
             Reason.CHECKSUM_MISMATCH,
             f"stored {checksum.algorithm} of {self.inner_name.format(inner.offset)} is"
@@ -455,12 +450,6 @@ class Batch(ABC):
             f"<{type(self).__name__} magic {self.magic_name} at {self.position}: {self.size} bytes,"
             f" last offset {self.last_offset}, {self.compression_name}>"
         )
-
-
-def _checksum_of(kind: EntryKind) -> Checksum:
-    checksum = LAYOUTS[kind.key].checksum
-    assert checksum is not None  # the linter ensures this
-    return checksum
 
 
 def _computed(checksum: Checksum, data: memoryview, framing: Framing) -> int:

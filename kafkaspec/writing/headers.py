@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, Final
 
-from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout import Checksum, EntryKind, names
-from kafkaspec.layout.framing import FRAMING
+from kafkaspec.layout import EntryKind, names
+from kafkaspec.layout.framing import FRAMING, checksum_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.segment import Segment
@@ -135,13 +134,7 @@ class Headers:
         return None
 
 
-def _checksum(key: str) -> Checksum:
-    checksum = LAYOUTS[key].checksum
-    assert checksum is not None  # the linter sees to it
-    return checksum
-
-
-_RULES: Final = {magic: _checksum(kind.key) for magic, kind in KINDS.items()}
+_RULES: Final = {magic: checksum_of(kind.key) for magic, kind in KINDS.items()}
 _CHECKSUMS: Final = {
     magic: (CHECKSUMS[rule.algorithm], FRAMING + rule.start) for magic, rule in _RULES.items()
 }
