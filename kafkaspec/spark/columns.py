@@ -122,12 +122,12 @@ def _timestamps(values: pa.Array, piece: Piece) -> pa.Array:
 
 def _headers(values: pa.Array, piece: Piece) -> pa.Array:
     """Return headers; as in Spark's source, a record without any has null."""
-    pairs = values.values
     fields = [HEADERS.value_type.field(i) for i in range(HEADERS.value_type.num_fields)]
-    children = pairs.flatten()
-    items = pa.StructArray.from_arrays(children, fields=fields)
+    items = pa.StructArray.from_arrays(values.flatten().flatten(), fields=fields)
     empty = pc.equal(pc.list_value_length(values), 0)
-    return pa.ListArray.from_arrays(values.offsets, items, type=HEADERS, mask=empty)
+    # Rows from inside a batch are a slice, and pyarrow takes no mask beside offsets of a slice.
+    offsets = pc.subtract(values.offsets, values.offsets[0])
+    return pa.ListArray.from_arrays(offsets, items, type=HEADERS, mask=empty)
 
 
 _CONVERSIONS: Final[dict[str, Callable[[Any, Piece], pa.Array]]] = {

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("pyspark")
 
-from kafkaspec import encode
+from kafkaspec import Record, encode
 from kafkaspec import open as open_log
-from kafkaspec.spark.schema import BATCH_COLUMNS
+from kafkaspec.spark.schema import BATCH_COLUMNS, COLUMNS
 from tests.goldens import GOLDEN, VERSIONS
 from tests.spark import logs
 from tests.spark.reading import table
@@ -40,6 +40,44 @@ def test_many_tasks_read_what_one_reads(size: str) -> None:
     one = table(root, includeBatch=True)
     many = table(root, includeBatch=True, maxPartitionBytes=size)
     assert one.equals(many)
+
+
+FORMS: tuple[dict[str, Any], ...] = (
+    {"compression": "none"},
+    {"compression": "zstd"},
+    {"compression": "gzip", "magic": 1},
+    {"compression": "none", "magic": 0},
+)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_every_column_may_begin_inside_a_batch(tmp_path: Path, form: dict[str, Any]) -> None:
+    """Headers and keys differ from record to record, so that a wrong place shows."""
+    magic = form.get("magic", 2)
+    records = [
+        Record(
+            number,
+            logs.START + number if magic else -1,
+            None if number % 3 == 0 else b"key %d" % number,
+            None if number % 4 == 3 else b"value " * number,
+            tuple((f"h{i}", b"x" * i or None) for i in range(number % 3)) if magic == 2 else (),
+        )
+        for number in range(9)
+    ]
+    path = tmp_path / "orders-0" / f"{0:020d}.log"
+    path.parent.mkdir()
+    path.write_bytes(encode(records[:6], **form) + encode(records[6:], **form))
+    every: dict[str, Any] = {"includeHeaders": True, "includeBatch": True, "mode": "PERMISSIVE"}
+    whole = table(path, **every)
+    assert set(whole.column_names) == {*COLUMNS, "_corrupt_record"}
+    assert [item or [] for item in whole.column("headers").to_pylist()] == [
+        [{"key": key, "value": value} for key, value in item.headers] for item in records
+    ]
+    for start in range(10):
+        for end in range(start, 10):
+            ends = {"startingOffsets": start, "endingOffsets": end}
+            given = {name: f'{{"orders":{{"0":{at}}}}}' for name, at in ends.items()}
+            assert table(path, **every, **given).equals(whole.slice(start, end - start)), given
 
 
 def test_columns_that_seldom_vary_may_vary(tmp_path: Path) -> None:
