@@ -13,6 +13,7 @@ import click
 
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.writing.profiles import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
     _Name = click.ParamType[str]
@@ -43,7 +44,9 @@ def output_option(text: str) -> Callable[[Command], Command]:
 
 def profile_option(text: str) -> Callable[[Command], Command]:
     """Add ``--profile VERSION``, a version of Kafka."""
-    return click.option("--profile", default="4.3", show_default=True, metavar="VERSION", help=text)
+    return click.option(
+        "--profile", default=DEFAULT_PROFILE, show_default=True, metavar="VERSION", help=text
+    )
 
 
 def crc_option(text: str) -> Callable[[Command], Command]:

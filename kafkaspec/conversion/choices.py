@@ -12,6 +12,7 @@ from kafkaspec.layout import EntryKind
 from kafkaspec.layout.kinds import CURRENT, require_kind
 from kafkaspec.log.batch import NONE
 from kafkaspec.writing.editing import LARGEST_OFFSET
+from kafkaspec.writing.profiles import DEFAULT_PROFILE
 from kafkaspec.writing.settings import LARGEST_EPOCH, SEGMENT_BYTES
 
 OffsetChoice = Literal["keep", "shift", "renumber"]
@@ -63,7 +64,7 @@ class Choices:
     leader_epoch: int | None = None
     batch_bytes: int | None = None
     segment_bytes: int = SEGMENT_BYTES
-    profile: str = "4.3"
+    profile: str = DEFAULT_PROFILE
     start_offset: int | None = None
     end_offset: int | None = None
     aborted: AbortedChoice = "keep"

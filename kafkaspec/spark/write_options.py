@@ -24,7 +24,7 @@ from kafkaspec.spark.parsing import (
 )
 from kafkaspec.spark.paths import local
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
-from kafkaspec.writing.profiles import get_profile
+from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.writing.settings import BATCH_BYTES, BOUNDS, SEGMENT_BYTES
 
 _MOST_TOPIC: Final = 249
@@ -71,7 +71,7 @@ class WriteOptions:
     batch_bytes: int = BATCH_BYTES
     segment_bytes: int = SEGMENT_BYTES
     index_interval_bytes: int = INDEX_INTERVAL_BYTES
-    profile: str = "4.3"
+    profile: str = DEFAULT_PROFILE
     leader_epoch: int | None = 0
     topic_id: UUID | None = None
     sync: bool = True

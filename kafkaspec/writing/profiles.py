@@ -170,6 +170,9 @@ PROFILES: Final = _table()
 NEWEST: Final = "4.4"
 """Newest line of versions whose files were compared with the last row."""
 
+DEFAULT_PROFILE: Final = "4.3"
+"""Version of Kafka whose rules apply unless another one is asked for."""
+
 _LATEST_PATCH: Final = 1 << 30
 
 

@@ -21,7 +21,7 @@ from kafkaspec.writing.atomic import DirectoryAside, cannot_write
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
 from kafkaspec.writing.producer_state import ProducerState
-from kafkaspec.writing.profiles import Profile, get_profile
+from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.writing.rebuild_epochs import rebuilt_checkpoint
 from kafkaspec.writing.rebuild_run import SegmentRun, Settings
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment, Recovery
@@ -35,7 +35,7 @@ def rebuild_indexes(
     out: str | PathLike[str] | None = None,
     *,
     rule: str = Rule.RECOVERY,
-    profile: str | Profile = "4.3",
+    profile: str | Profile = DEFAULT_PROFILE,
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
     sync: bool = True,
     progress: Progress | None = None,

@@ -36,7 +36,7 @@ from kafkaspec.writing.index_rules import (
 from kafkaspec.writing.leader_epochs import LeaderEpochs, with_epoch
 from kafkaspec.writing.partition_files import PartitionFiles, WrittenSegment
 from kafkaspec.writing.producer_state import ProducerState
-from kafkaspec.writing.profiles import Profile, get_profile
+from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.writing.rolling import RollRules
 from kafkaspec.writing.settings import BATCH_BYTES, SEGMENT_BYTES, SEGMENT_MS, check_settings
 
@@ -63,7 +63,7 @@ class SegmentWriter:
         self,
         directory: str | PathLike[str],
         base_offset: int = 0,
-        profile: str | Profile = "4.3",
+        profile: str | Profile = DEFAULT_PROFILE,
         *,
         segment_bytes: int = SEGMENT_BYTES,
         segment_ms: int = SEGMENT_MS,
