@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions
 from kafkaspec.spark.parsing import OptionError
@@ -48,7 +48,11 @@ def span_of(log: Log, options: ReadOptions) -> Span:
         KafkaSpecError: a look-up by timestamp meets what it cannot read.
         OptionError: no record reaches a starting timestamp.
     """
-    start = _offset(log, options.start)
+    start = _offset(log, options.start, options)
+    if start is None and options.start.timestamps is None and log.start_offset is not None:
+        start = log.start_offset
+        below = log.segments[0].base_offset
+        LOGGER.warning("%s begins at its log start offset %s, not at %s", log, start, below)
     if start is None and options.start.timestamps is not None:
         if not options.latest_without_match:
             wanted = _of(log, options.start.timestamps)
@@ -57,13 +61,13 @@ def span_of(log: Log, options: ReadOptions) -> Span:
                 " startingOffsetsByTimestampStrategy=latest takes that for the end of the log"
             )
         start = log.opened.log_end_offset
-    return Span(start, _offset(log, options.end))
+    return Span(start, _offset(log, options.end, options))
 
 
-def _offset(log: Log, bound: Bound) -> int | None:
+def _offset(log: Log, bound: Bound, options: ReadOptions) -> int | None:
     timestamp = _of(log, bound.timestamps)
     if timestamp is not None:
-        return log.opened.find(timestamp=timestamp).offset
+        return log.opened.find(timestamp=timestamp, plain=not options.broker_times).offset
     offset = _of(log, bound.offsets)
     return None if offset in (EARLIEST, LATEST) else offset
 
@@ -74,21 +78,18 @@ def _of(log: Log, value: int | dict[tuple[str, int], int] | None) -> int | None:
     return value
 
 
-def first_offset(log: Log) -> int:
-    """Return the first offset that the segments of a log may have."""
-    return (log.segments[0].base_offset or 0) if log.segments else 0
-
-
-def lost(log: Log, span: Span, options: ReadOptions) -> None:
-    """Report that requested offsets no longer exist.
+def available(log: Log, span: Span, options: ReadOptions) -> Span:
+    """Return the part of a span that still exists; report it if that is not all.
 
     Raises:
-        OptionError: they do not, and ``failOnDataLoss``.
+        OptionError: offsets are gone, and ``failOnDataLoss``.
     """
-    first = first_offset(log)
-    if span.start is not None and span.start < first:
-        text = f"offsets {span.start}..{first - 1} of {log} are gone: the log begins at {first}"
-        report_loss(text, options)
+    first = log.first_offset
+    if span.start is None or span.start >= first:
+        return span
+    text = f"offsets {span.start}..{first - 1} of {log} are gone: the log begins at {first}"
+    report_loss(text, options)
+    return replace(span, start=first)
 
 
 def report_loss(text: str, options: ReadOptions) -> None:

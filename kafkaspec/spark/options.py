@@ -45,9 +45,13 @@ class ReadOptions:
         paths: as they were given.
         start: where reading begins.
         end: where it ends, exclusive.
+        log_start: whether reading begins at the log start offset, as on a broker, and not at the
+            first segment.
         topics: names, None for all.
         pattern: of topics, None for all.
         assigned: topic-partitions, None for all.
+        broker_times: whether timestamps are looked up as a broker does; otherwise the first record
+            that reaches one counts.
         latest_without_match: whether a starting timestamp that nothing reaches means the end of
             the log; otherwise it is an error.
         min_partitions: smallest number of tasks.
@@ -66,9 +70,11 @@ class ReadOptions:
     paths: tuple[str, ...]
     start: Bound
     end: Bound
+    log_start: bool = True
     topics: frozenset[str] | None = None
     pattern: str | None = None
     assigned: frozenset[TopicPartition] | None = None
+    broker_times: bool = False
     latest_without_match: bool = False
     min_partitions: int = 1
     max_records: int = 0
@@ -244,6 +250,8 @@ _TABLE: Final[Table] = {
     "subscribe": ("topics", _topics),
     "subscribePattern": ("pattern", _pattern),
     "assign": ("assigned", _assigned),
+    "logStart": ("log_start", one_of({"checkpoint": True, "ignore": False})),
+    "timestampLookup": ("broker_times", one_of({"records": False, "broker": True})),
     "startingOffsetsByTimestampStrategy": (
         "latest_without_match",
         one_of({"error": False, "latest": True}),

@@ -6,13 +6,14 @@ import glob
 import logging
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.errors import Reason, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
+from kafkaspec.files.checkpoints.log_directory import Checkpoints, Offsets
 from kafkaspec.io.remote import as_path
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
@@ -64,12 +65,15 @@ class Log:
         topic: from its name, None if that is not one of a partition.
         partition: from its name, or None.
         segments: in the order of their offsets.
+        start_offset: log start offset, if it is above the first offset of the segments: a broker
+            delivers nothing below it. None otherwise.
     """
 
     directory: Path
     topic: str | None
     partition: int | None
     segments: tuple[SegmentFile, ...]
+    start_offset: int | None = None
 
     @cached_property
     def opened(self) -> Partition:
@@ -78,7 +82,15 @@ class Log:
         Raises:
             KafkaSpecError: ``unreadable``.
         """
-        return Partition(self.directory, mapped=False)
+        opened = Partition(self.directory, mapped=False)
+        opened.log_start_offset = self.first_offset
+        return opened
+
+    @property
+    def first_offset(self) -> int:
+        """The first offset that it delivers, as far as names and checkpoints say."""
+        base = (self.segments[0].base_offset or 0) if self.segments else 0
+        return base if self.start_offset is None else self.start_offset
 
     def __str__(self) -> str:
         if self.topic is None:
@@ -106,8 +118,12 @@ def local(text: str) -> str | None:
     return None if "://" in text else text
 
 
-def find_logs(paths: str | Iterable[str]) -> list[Log]:
+def find_logs(paths: str | Iterable[str], *, log_start: bool = True) -> list[Log]:
     """Return the logs under a path or several, each once, by topic and partition.
+
+    Args:
+        paths: files, directories, globs or URLs.
+        log_start: whether to look up log start offsets in the checkpoints of brokers.
 
     Raises:
         KafkaSpecError: ``unreadable``: there is nothing there, or it is no log.
@@ -117,7 +133,24 @@ def find_logs(paths: str | Iterable[str]) -> list[Log]:
         for log in _matching(path):
             known = found.get(str(log.directory))
             found[str(log.directory)] = log if known is None else _joined(known, log)
-    return sorted(found.values(), key=_order)
+    logs = sorted(found.values(), key=_order)
+    if not log_start:
+        return logs
+    parents = [log.directory.absolute().parent for log in logs]
+    listed = {parent: _log_starts(parent) for parent in set(parents)}
+    return [_from_start(log, listed[parent]) for log, parent in zip(logs, parents, strict=True)]
+
+
+def _log_starts(directory: Path) -> Offsets:
+    try:
+        return Checkpoints(directory).log_start_offsets
+    except KafkaSpecError:  # the beginning of the segments counts, as for a broker
+        return {}
+
+
+def _from_start(log: Log, listed: Offsets) -> Log:
+    start = listed.get((log.topic or "", -1 if log.partition is None else log.partition))
+    return log if start is None or start <= log.first_offset else replace(log, start_offset=start)
 
 
 def _order(log: Log) -> tuple[str, int, str]:

@@ -14,7 +14,7 @@ from kafkaspec.log.lookup import start_position
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.filters import Narrowed
 from kafkaspec.spark.isolation import aborted_transactions, last_stable_offset
-from kafkaspec.spark.offsets import Span, check_partitions, lost, span_of
+from kafkaspec.spark.offsets import Span, available, check_partitions, span_of
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import Piece, SegmentTask
 from kafkaspec.spark.paths import LOGGER, Log, SegmentFile, find_logs
@@ -71,7 +71,7 @@ def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTa
         OptionError: offsets that are not there.
     """
     tally = Tally()
-    found = find_logs(options.paths)
+    found = find_logs(options.paths, log_start=options.log_start)
     if not any(log.segments for log in found):
         LOGGER.warning("there is no segment in %s", ", ".join(options.paths))
     logs = [log for log in found if options.selects(log.topic, log.partition)]
@@ -80,8 +80,7 @@ def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTa
     check_partitions(options.end, logs, "endingOffsets")
     spans = []
     for log in logs:
-        span = span_of(log, options)
-        lost(log, span, options)
+        span = available(log, span_of(log, options), options)
         if narrow is None:
             spans.append((log, span))
         elif narrow.selects(log.topic, log.partition):

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from kafkaspec.spark.batch_reader import TaskReader
-from kafkaspec.spark.offsets import Span, check_partitions, first_offset, report_loss, span_of
+from kafkaspec.spark.offsets import Span, check_partitions, report_loss, span_of
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions, TopicPartition
 from kafkaspec.spark.paths import Log
 from kafkaspec.spark.planning import plan_spans
@@ -61,7 +61,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
             if offset == LATEST:
                 start = self._tails.end(log)
             elif start is None or offset == EARLIEST:
-                start = first_offset(log)
+                start = log.first_offset
             found[place] = start
         return _json(found)
 
@@ -78,7 +78,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
             target = self._target
             end = {place: min(to, target[place]) for place, to in end.items() if place in target}
         for place, to in end.items():  # a partition that is new: from its beginning
-            begin.setdefault(place, min(to, first_offset(logs[place])))
+            begin.setdefault(place, min(to, logs[place].first_offset))
         for place, offset in begin.items():  # nothing goes back here; partitions() sees that
             end[place] = max(offset, end.get(place, offset))
         if isinstance(limit, ReadMaxRows):
@@ -115,13 +115,13 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         spans: list[tuple[Log, Span]] = []
         for place, to in sorted(stop.items()):
             log = logs.get(place)
-            low = begin.get(place, first_offset(log) if log is not None else 0)
+            low = begin.get(place, log.first_offset if log is not None else 0)
             if log is None or not log.segments:
                 if low < to:
                     text = f"offsets {low}..{to - 1} of {place[0]}-{place[1]} are gone"
                     report_loss(text, self._options)
                 continue
-            first = first_offset(log)
+            first = log.first_offset
             if low < to and low < first:
                 gone = min(first, to) - 1
                 text = f"offsets {low}..{gone} of {log} are gone: the log begins at {first}"

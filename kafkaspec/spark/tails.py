@@ -45,7 +45,7 @@ class Tails:
             OptionError: a directory is none of a partition, or two are of the same one.
         """
         found: dict[TopicPartition, Log] = {}
-        for log in find_logs(self._options.paths):
+        for log in find_logs(self._options.paths, log_start=self._options.log_start):
             if not self._options.selects(log.topic, log.partition):
                 continue
             if log.topic is None or log.partition is None:

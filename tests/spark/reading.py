@@ -65,3 +65,9 @@ def table(
     empty = to_arrow_schema(schema, timezone="UTC").empty_table()
     made = batches(path, columns, **options)
     return pa.concat_tables([empty, *(pa.Table.from_batches([batch]) for batch in made)])
+
+
+def stream_reader(path: str | Path, **options: Any) -> Any:
+    """The reader of a stream."""
+    source = _source(path, options)
+    return source.streamReader(source.schema())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import shutil
 import time
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import kafkaspec as ks
 from kafkaspec.spark.partitions import Piece
 from tests.goldens import GOLDEN
 from tests.spark import logs
-from tests.spark.reading import table, tasks
+from tests.spark.reading import stream_reader, table, tasks
 
 
 @pytest.fixture(name="orders", scope="module")
@@ -104,12 +106,38 @@ def test_offsets_prune_by_name_and_index(orders: Path, caplog: pytest.LogCapture
 
 
 @pytest.mark.parametrize("seconds", [0, 33, 75, 149])
-def test_timestamps_are_looked_up_as_a_broker_does(orders: Path, seconds: int) -> None:
+def test_timestamps_are_looked_up(orders: Path, seconds: int) -> None:
     wanted = logs.START + 1000 * seconds
     found = table(orders, ["offset"], startingTimestamp=wanted)
     assert logs.offsets(found) == list(range(seconds, 150))
     found = table(orders, ["offset"], endingOffsetsByTimestamp=f'{{"orders":{{"0":{wanted}}}}}')
     assert logs.offsets(found) == list(range(seconds))
+
+
+@pytest.mark.parametrize("modified", [logs.START // 1000 - 9, logs.START // 1000 + 10_000_000])
+def test_copies_have_new_file_times(orders: Path, tmp_path: Path, modified: int) -> None:
+    """A broker takes the time of a file for the largest timestamp of a segment without any."""
+    copy = tmp_path / "orders-0"
+    shutil.copytree(orders, copy)
+    (copy / f"{0:020d}.log").rename(copy / f"{0:020d}.kept")
+    for path in copy.glob(f"{0:020d}.*index"):
+        path.write_bytes(b"")
+    (copy / f"{0:020d}.log").touch()  # an empty first segment
+    os.utime(copy / f"{0:020d}.log", (modified, modified))
+    with ks.open(copy) as partition:
+        assert isinstance(partition, ks.Partition)
+        first = partition.base_offsets[1]
+    wanted = logs.START + 1000 * 75
+    starting, ending = {"startingTimestamp": wanted}, {"endingTimestamp": wanted}
+    assert first < 75
+    assert logs.offsets(table(copy, ["offset"], **starting)) == list(range(75, 150))
+    assert logs.offsets(table(copy, ["offset"], **ending)) == list(range(first, 75))
+    with ks.open(copy) as partition:
+        answer = partition.find(timestamp=wanted).offset
+    by_broker = {"timestampLookup": "broker", "startingOffsetsByTimestampStrategy": "latest"}
+    found = table(copy, ["offset"], **starting, **by_broker)
+    assert logs.offsets(found) == ([] if answer is None else list(range(answer, 150)))
+    assert (answer is None) == (modified * 1000 > wanted)
 
 
 def test_a_starting_timestamp_that_nothing_reaches(orders: Path) -> None:
@@ -119,6 +147,38 @@ def test_a_starting_timestamp_that_nothing_reaches(orders: Path) -> None:
     strategy = {"startingOffsetsByTimestampStrategy": "latest"}
     assert len(table(orders, startingTimestamp=beyond, **strategy)) == 0
     assert len(table(orders, endingTimestamp=beyond)) == 150
+
+
+STARTS: tuple[dict[str, str], ...] = (
+    {},
+    {"startingOffsets": "earliest"},
+    {"startingOffsets": '{"orders":{"0":-2}}'},
+    {"startingTimestamp": "0"},
+    {"startingOffsetsByTimestamp": '{"orders":{"0":0}}'},
+)
+"""All forms of an earliest start."""
+
+
+@pytest.mark.parametrize("start", STARTS, ids=str)
+def test_every_start_obeys_the_log_start_offset(tmp_path: Path, start: dict[str, str]) -> None:
+    """Kafka: ``log-start-offset-checkpoint``; a broker serves from there."""
+    directory = logs.make(tmp_path / "orders-0", 20, segment_bytes=1000)
+    checkpoint = tmp_path / "log-start-offset-checkpoint"
+    checkpoint.write_bytes(b"0\n1\norders 0 33\n")
+    stream = {"startingOffsets": "earliest", **start}
+    for path in (tmp_path, directory):
+        assert logs.offsets(table(path, ["offset"], **start)) == list(range(33, 100))
+        assert stream_reader(path, **stream).initialOffset() == {"orders": {"0": 33}}
+        every = table(path, ["offset"], logStart="ignore", **start)
+        assert logs.offsets(every) == list(range(100))
+        beginning = stream_reader(path, logStart="ignore", **stream).initialOffset()
+        assert beginning == {"orders": {"0": 0}}
+    with pytest.raises(ValueError, match=r"offsets 20\.\.32 of orders-0 are gone"):
+        tasks(directory, **between(20, 40))
+    there = table(directory, ["offset"], **between(20, 40), failOnDataLoss=False)
+    assert logs.offsets(there) == list(range(33, 40))
+    checkpoint.write_bytes(b"no checkpoint")  # a broker then begins with the first segment
+    assert logs.offsets(table(directory, ["offset"], **start)) == list(range(100))
 
 
 def test_offsets_that_are_gone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,17 +13,15 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from kafkaspec.spark.source import KafkaSegmentDataSource
 from tests.goldens import GOLDEN, produced
 from tests.spark import logs
+from tests.spark.reading import stream_reader
 
 ALL = ReadAllAvailable()
 
 
 def reader(path: Path, **options: Any) -> Any:
-    texts = {name.replace("_", "."): str(value) for name, value in options.items()}
-    source = KafkaSegmentDataSource({"path": str(path), "startingOffsets": "earliest", **texts})
-    return source.streamReader(source.schema())
+    return stream_reader(path, **{"startingOffsets": "earliest", **options})
 
 
 def offsets(found: Any, start: dict[str, Any], end: dict[str, Any], column: str = "offset") -> Any:
