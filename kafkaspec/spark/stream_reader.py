@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -13,7 +14,9 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from kafkaspec.log.batch import NONE
 from kafkaspec.spark.batch_reader import TaskReader
+from kafkaspec.spark.epochs import Epochs, Reached
 from kafkaspec.spark.offsets import Span, check_partitions, report_loss, span_of
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions, TopicPartition
 from kafkaspec.spark.paths import Log
@@ -24,11 +27,16 @@ from kafkaspec.spark.tails import Tails
 Offsets = dict[TopicPartition, int]
 """The next offset by topic-partition."""
 
+OFFSET: Final = "offset"
+LEADER_EPOCH: Final = "leaderEpoch"
+"""Names in the checkpoint."""
+
 
 class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads segments as a stream.
 
-    The checkpoint holds what ``startingOffsets`` takes: ``{"topic":{"0":23}}``.
+    The checkpoint holds the next offset of each partition, ``{"topic":{"0":23}}``, and the leader
+    epoch before it where batches have one: ``{"topic":{"0":{"offset":23,"leaderEpoch":5}}}``.
     """
 
     def __init__(self, options: ReadOptions, output: Output) -> None:
@@ -40,7 +48,9 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         """
         super().__init__(options, output)
         self._tails = Tails(options)
+        self._epochs = Epochs()
         self._target: Offsets | None = None
+        self._said: set[str] = set()
 
     # -- offsets ----------------------------------------------------------------------------
 
@@ -63,7 +73,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
             elif start is None or offset == EARLIEST:
                 start = log.first_offset
             found[place] = start
-        return _json(found)
+        return self._json(found, logs)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """Return where the next micro-batch ends: what is whole, and no more than the limit.
@@ -71,19 +81,64 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         Raises:
             KafkaSpecError: a log cannot be read.
         """
-        begin = _parsed(start)
+        given = _parsed(start)
         logs = self._tails.logs()
+        begin = {place: self._still(place, read, logs) for place, read in given.items()}
         end = {place: self._tails.end(log) for place, log in logs.items()}
         if self._target is not None:
             target = self._target
             end = {place: min(to, target[place]) for place, to in end.items() if place in target}
         for place, to in end.items():  # a partition that is new: from its beginning
             begin.setdefault(place, min(to, logs[place].first_offset))
-        for place, offset in begin.items():  # nothing goes back here; partitions() sees that
+        for place, offset in begin.items():  # a stable offset, or a target, may be lower
             end[place] = max(offset, end.get(place, offset))
         if isinstance(limit, ReadMaxRows):
             end = _limited(begin, end, limit.max_rows)
-        return _json(end)
+        return self._json(end, logs, given)
+
+    def _still(
+        self, place: TopicPartition, read: Reached, logs: Mapping[TopicPartition, Log]
+    ) -> int:
+        """Return the offset up to which a log is what was read, and report it if it is lower.
+
+        Raises:
+            OptionError: it is lower, and ``failOnDataLoss``.
+        """
+        log, name = logs.get(place), f"{place[0]}-{place[1]}"
+        if log is None:
+            self._report(f"{name} is gone; its next offset was {read.offset}")
+            return read.offset
+        end = self._tails.log_end(log)
+        kept = self._epochs.kept(log, read, end)
+        if end < read.offset:
+            self._report(f"{name} ends at {end}; its next offset was {read.offset}")
+        elif kept < read.offset:
+            self._report(
+                f"{name} was cut back to offset {kept} or created again: the leader epoch before"
+                f" offset {read.offset} was {read.epoch}"
+            )
+        return kept
+
+    def _report(self, text: str) -> None:
+        """Report a loss; if it is no error, once."""
+        if self._options.fail_on_data_loss or text not in self._said:
+            report_loss(text, self._options)
+            self._said.add(text)
+
+    def _json(
+        self,
+        offsets: Offsets,
+        logs: Mapping[TopicPartition, Log],
+        before: Mapping[TopicPartition, Reached] | None = None,
+    ) -> dict[str, Any]:
+        """Return offsets with their epochs; what has not moved is as it was."""
+        reached = {
+            place: known
+            if (known := (before or {}).get(place)) is not None and known.offset == offset
+            else self._epochs.reached(logs[place], offset)
+            for place, offset in offsets.items()
+        }
+        return _text(reached)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Return ``maxOffsetsPerTrigger``."""
@@ -92,7 +147,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
         """Return the ends of the logs, for the progress of the query."""
-        return _json(self._ends())
+        return _text({place: Reached(offset) for place, offset in self._ends().items()})
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Fix the ends of the logs: later records do not count."""
@@ -113,24 +168,18 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         begin, stop = _parsed(start), _parsed(end)
         logs = self._tails.logs()
         spans: list[tuple[Log, Span]] = []
-        for place, to in sorted(stop.items()):
+        for place, (to, epoch) in sorted(stop.items()):
             log = logs.get(place)
-            low = begin.get(place, log.first_offset if log is not None else 0)
+            first = log.first_offset if log is not None else 0
+            low = self._still(place, begin.get(place, Reached(min(first, to))), logs)
             if log is None or not log.segments:
-                if low < to:
-                    text = f"offsets {low}..{to - 1} of {place[0]}-{place[1]} are gone"
-                    report_loss(text, self._options)
                 continue
-            first = log.first_offset
             if low < to and low < first:
                 gone = min(first, to) - 1
                 text = f"offsets {low}..{gone} of {log} are gone: the log begins at {first}"
                 report_loss(text, self._options)
-            ends_at = self._tails.end(log)
-            if ends_at < max(low, to):
-                text = f"{log} ends at {ends_at}, and offsets up to {max(low, to)} were there"
-                report_loss(text, self._options)
             if max(low, first) < to:
+                self._still(place, Reached(to, epoch), logs)
                 spans.append((log, Span(max(low, first), to)))
         return list(plan_spans(spans, replace(self._options, start=Bound(), end=Bound())))
 
@@ -145,19 +194,23 @@ def _given(bound: Bound, place: TopicPartition) -> int | None:
     return bound.offsets.get(place) if isinstance(bound.offsets, dict) else bound.offsets
 
 
-def _json(offsets: Offsets) -> dict[str, Any]:
+def _text(reached: Mapping[TopicPartition, Reached]) -> dict[str, Any]:
     """Return offsets in a fixed order, since Spark compares them as text."""
     made: dict[str, Any] = {}
-    for (topic, partition), offset in sorted(offsets.items()):
-        made.setdefault(topic, {})[str(partition)] = offset
+    for (topic, partition), (offset, epoch) in sorted(reached.items()):
+        value = offset if epoch == NONE else {OFFSET: offset, LEADER_EPOCH: epoch}
+        made.setdefault(topic, {})[str(partition)] = value
     return made
 
 
-def _parsed(offsets: dict[str, Any]) -> Offsets:
+def _parsed(offsets: dict[str, Any]) -> dict[TopicPartition, Reached]:
+    """Return offsets, also those of earlier versions, which are numbers alone."""
     return {
-        (topic, int(partition)): int(offset)
+        (topic, int(partition)): Reached(value[OFFSET], value[LEADER_EPOCH])
+        if isinstance(value, dict)
+        else Reached(int(value))
         for topic, numbers in offsets.items()
-        for partition, offset in numbers.items()
+        for partition, value in numbers.items()
     }
 
 

@@ -22,11 +22,13 @@ class _Known:
         position: byte offset of its last sound batch; the next look begins there.
         stop: byte offset after that batch. Nothing is new while the file ends there.
         end: log offset after that batch.
+        epoch: its leader epoch.
     """
 
     position: int
     stop: int
     end: int
+    epoch: int
 
 
 class Tails:
@@ -58,7 +60,7 @@ class Tails:
                 )
         return found
 
-    def end(self, log: Log) -> int:
+    def log_end(self, log: Log) -> int:
         """Return the offset after the last complete batch with a right checksum.
 
         Broken batches before a sound one count: the mode decides what happens with them.
@@ -69,8 +71,16 @@ class Tails:
         if not log.segments:
             return 0
         last = log.segments[-1]
-        end = max(self._end(last) or 0, last.base_offset or 0)
-        if self._options.committed:
+        return max(self._end(last) or 0, last.base_offset or 0)
+
+    def end(self, log: Log) -> int:
+        """Return the offset that a stream may read up to: of the isolation level.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        end = self.log_end(log)
+        if self._options.committed and log.segments:
             stable = last_stable_offset(log.opened, strict=False)
             return end if stable is None else min(end, stable)
         return end
@@ -80,9 +90,9 @@ class Tails:
         known = self._known.get(str(item.path))
         if known is not None and known.stop == item.size:
             return known.end
-        begin = known.position if known is not None and known.stop < item.size else 0
         with Segment(item.path, mapped=False) as segment:
-            known = _last(segment, begin)
+            same = known is not None and _known_at(segment, known.position) == known
+            known = _last(segment, known.position if same and known is not None else 0)
         if known is None:
             return None
         self._known[str(item.path)] = known
@@ -102,11 +112,15 @@ def _last(segment: Segment, begin: int) -> _Known | None:
         position = entry_end(segment, start)
         if position is not None and position <= segment.size:
             found.append(start)
-    for at in reversed(found):
-        try:
-            batch = segment.batch_at(at)
-            if batch.crc_valid:
-                return _Known(at, batch.end, batch.last_offset + 1)
-        except KafkaSpecError:
-            continue
-    return None
+    return next(filter(None, (_known_at(segment, at) for at in reversed(found))), None)
+
+
+def _known_at(segment: Segment, position: int) -> _Known | None:
+    """Return the end if the batch at a byte offset is the last one; None if it is not sound."""
+    try:
+        batch = segment.batch_at(position)
+        if not batch.crc_valid:
+            return None
+        return _Known(position, batch.end, batch.last_offset + 1, batch.partition_leader_epoch)
+    except KafkaSpecError:  # ends before, or is damaged
+        return None

@@ -184,11 +184,107 @@ def test_a_log_that_became_shorter(tmp_path: Path) -> None:
     found = reader(tmp_path)
     end = found.latestOffset(found.initialOffset(), ALL)
     path.write_bytes(logs.batch(0, 3))
-    assert found.latestOffset(end, ALL) == end
-    with pytest.raises(ValueError, match="ends at 3"):
-        found.partitions({"orders": {"0": 3}}, end)
+    for again in (found, reader(tmp_path)):
+        with pytest.raises(ValueError, match="orders-0 ends at 3; its next offset was 6"):
+            again.latestOffset(end, ALL)
+        with pytest.raises(ValueError, match="ends at 3"):
+            again.partitions({"orders": {"0": 3}}, end)
     lenient = reader(tmp_path, failOnDataLoss="false")
     assert offsets(lenient, {"orders": {"0": 0}}, end) == [0, 1, 2]
+    back = lenient.latestOffset(end, ALL)
+    assert back == {"orders": {"0": 3}}
+    append(path, logs.batch(3, 1))
+    assert offsets(lenient, back, lenient.latestOffset(back, ALL)) == [3]
+
+
+def test_a_log_that_was_removed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = segment(tmp_path / "orders-0", 0, logs.batch(0, 3))
+    segment(tmp_path / "stock-0", 0, logs.batch(0, 1))
+    found, lenient = reader(tmp_path), reader(tmp_path, failOnDataLoss="false")
+    end = found.latestOffset(found.initialOffset(), ALL)
+    path.unlink()
+    with pytest.raises(ValueError, match="orders-0 ends at 0; its next offset was 3"):
+        found.latestOffset(end, ALL)
+    path.parent.rmdir()
+    with pytest.raises(ValueError, match="orders-0 is gone; its next offset was 3"):
+        found.latestOffset(end, ALL)
+    for _ in range(3):
+        assert lenient.latestOffset(end, ALL) == end
+        assert offsets(lenient, end, end) == []
+    assert caplog.text.count("orders-0 is gone") == 1
+
+
+def epochs(*parts: tuple[int, int, int]) -> bytes:
+    """Batches of ten records: first offset, end, leader epoch."""
+    return b"".join(
+        logs.batch(first, 10, partition_leader_epoch=epoch)
+        for begin, end, epoch in parts
+        for first in range(begin, end, 10)
+    )
+
+
+READ: dict[str, Any] = {"orders": {"0": {"offset": 340, "leaderEpoch": 4}}}
+CHANGED: list[tuple[list[tuple[int, int, int]], str, list[int]]] = [
+    ([(0, 100, 2), (100, 170, 4), (170, 380, 5)], "cut back to offset 170", [*range(170, 380)]),
+    ([(0, 100, 2), (100, 170, 4), (170, 300, 7)], "ends at 300", [*range(170, 300)]),
+    ([(0, 100, 2), (100, 170, 4)], "ends at 170", []),
+    ([(0, 400, 0)], "cut back to offset 0 or created again", [*range(400)]),
+    ([(0, 90, 5), (90, 400, 6)], "cut back to offset 0 or created again", [*range(400)]),
+]
+"""Logs of which 340 offsets were read, in leader epoch 4: what they are now, what that is called,
+what is left to read."""
+
+
+@pytest.mark.parametrize(("now", "text", "left"), CHANGED, ids=lambda item: str(item)[:40])
+@pytest.mark.parametrize("rolled", [False, True])
+def test_a_log_that_was_cut_and_grew_past_the_end(
+    tmp_path: Path, now: list[tuple[int, int, int]], text: str, left: list[int], rolled: bool
+) -> None:
+    """KIP-320: a log with another epoch before the offset is another log from somewhere on."""
+    path = segment(tmp_path / "orders-0", 0, epochs((0, 100, 2), (100, 340, 4)))
+    found, lenient = reader(tmp_path), reader(tmp_path, failOnDataLoss="false")
+    start = found.initialOffset()
+    assert found.latestOffset(start, ALL) == lenient.latestOffset(start, ALL) == READ
+    assert found.latestOffset(READ, ALL) == READ
+    if rolled:
+        path.write_bytes(b"")
+        for first, end, epoch in now:
+            segment(tmp_path / "orders-0", first, epochs((first, end, epoch)))
+    else:
+        path.write_bytes(epochs(*now))
+    for again in (found, reader(tmp_path)):  # in the same process, and after a restart
+        with pytest.raises(ValueError, match=text):
+            again.latestOffset(READ, ALL)
+        with pytest.raises(ValueError, match=text):
+            again.partitions(READ, {"orders": {"0": now[-1][1]}})
+    for again in (lenient, reader(tmp_path, failOnDataLoss="false")):
+        seen, position = [], READ
+        while position != (end := again.latestOffset(position, ReadMaxRows(77))):
+            seen += offsets(again, position, end)
+            position = end
+        assert seen == left
+    assert offsets(lenient, READ, lenient.latestOffset(READ, ALL)) == left
+
+
+def test_growth_and_new_leaders_are_no_loss(tmp_path: Path) -> None:
+    path = segment(tmp_path / "orders-0", 0, epochs((0, 100, 2), (100, 340, 4)))
+    found = reader(tmp_path)
+    assert found.latestOffset(READ, ALL) == READ
+    append(path, epochs((340, 400, 6)))
+    end = found.latestOffset(READ, ALL)
+    assert end == {"orders": {"0": {"offset": 400, "leaderEpoch": 6}}}
+    assert offsets(found, READ, end) == list(range(340, 400))
+    first = found.latestOffset({"orders": {"0": 0}}, ReadMaxRows(95))
+    assert first == {"orders": {"0": {"offset": 95, "leaderEpoch": 2}}}
+
+
+def test_checkpoints_of_earlier_versions_hold_numbers(tmp_path: Path) -> None:
+    segment(tmp_path / "orders-0", 0, epochs((0, 340, 4)))
+    old = {"orders": {"0": 340}}
+    found = reader(tmp_path)
+    assert found.latestOffset(old, ALL) == old  # an idle query stays idle
+    assert offsets(found, {"orders": {"0": 330}}, old) == list(range(330, 340))
+    assert found.latestOffset({"orders": {"0": 330}}, ALL) == READ
 
 
 def test_damage_in_the_middle_is_not_taken_for_the_tail(tmp_path: Path) -> None:
@@ -212,7 +308,7 @@ def test_read_committed_ends_at_the_first_open_transaction() -> None:
     found = reader(path, isolation_level="read_committed")
     start = found.initialOffset()
     end = found.latestOffset(start, ALL)
-    assert end == {"transactions-open": {"0": opened}}
+    assert end == {"transactions-open": {"0": {"offset": opened, "leaderEpoch": 0}}}
     expected = [
         record["offset"]
         for record in records

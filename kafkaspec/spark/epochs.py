@@ -1,0 +1,100 @@
+"""Tell by leader epochs whether a log is still the one that was read.
+
+A log that a broker cut back has later records of a higher leader epoch; one that was created again
+begins with lower ones. Kafka: KIP-101, KIP-320, ``LeaderEpochFileCache.endOffsetFor``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.batch import NONE
+from kafkaspec.log.segment import Segment
+from kafkaspec.spark.paths import Log, SegmentFile
+
+
+class Reached(NamedTuple):
+    """A place in a log up to which it was read.
+
+    Attributes:
+        offset: the next one.
+        epoch: leader epoch of the batch before it, -1 if it is unknown.
+    """
+
+    offset: int
+    epoch: int = NONE
+
+
+class Epochs:
+    """Leader epochs of batches, cached as long as files keep their sizes."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._known: dict[str, tuple[int, Reached]] = {}
+
+    def reached(self, log: Log, offset: int) -> Reached:
+        """Return an offset with the epoch of the batch before it."""
+        item = next((item for item in reversed(log.segments) if _base(item) < offset), None)
+        if item is None:
+            return Reached(offset)
+        size, known = self._known.get(str(item.path), (-1, Reached(-1)))
+        if size != item.size or known.offset != offset:
+            known = Reached(offset, _epoch_before(item, offset))
+            self._known[str(item.path)] = item.size, known
+        return known
+
+    def kept(self, log: Log, before: Reached, end: int) -> int:
+        """Return the offset up to which a log is still what was read.
+
+        Args:
+            log: the log now.
+            before: the place up to which it was read.
+            end: its end now.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        top = min(before.offset, end)
+        now = self.reached(log, top).epoch
+        if NONE in (before.epoch, now) or now == before.epoch:
+            return top
+        if now > before.epoch:
+            return min(top, _first_above(log, before.epoch))
+        return top if top < before.offset else log.first_offset
+
+
+def _base(item: SegmentFile) -> int:
+    return item.base_offset or 0
+
+
+def _epoch_before(item: SegmentFile, offset: int) -> int:
+    """Return the epoch of the batch with the offset before; -1 if compaction removed it."""
+    try:
+        with Segment(item.path, mapped=False) as segment:
+            batch = next(segment.batches(start_offset=offset - 1), None)
+            return (
+                NONE
+                if batch is None or batch.base_offset >= offset
+                else batch.partition_leader_epoch
+            )
+    except KafkaSpecError:  # reading says what is damaged
+        return NONE
+
+
+def _first_above(log: Log, epoch: int) -> int:
+    """Return the first offset with a higher epoch; epochs never go down in a log."""
+    at = bisect_right(log.segments, epoch, key=_first_epoch)
+    for item in log.segments[max(at - 1, 0) : at]:
+        with Segment(item.path, mapped=False) as segment:
+            for batch in segment.batches():
+                if batch.partition_leader_epoch > epoch:
+                    return batch.base_offset
+    return _base(log.segments[at]) if at < len(log.segments) else log.first_offset
+
+
+def _first_epoch(item: SegmentFile) -> int:
+    with Segment(item.path, mapped=False) as segment:
+        batch = next(segment.batches(), None)
+        return NONE if batch is None else batch.partition_leader_epoch
