@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions
@@ -39,6 +39,22 @@ def check_partitions(bound: Bound, logs: Iterable[Log], name: str) -> None:
     more = sorted(f"{topic}-{partition}" for topic, partition in set(given) - there)
     if more:
         raise OptionError(f"{name} specifies offsets for {', '.join(more)}, which is not there")
+
+
+def check_selected(options: ReadOptions, logs: Collection[Log]) -> None:
+    """Make sure that ``subscribe`` and ``assign`` name only what is there, as in Spark.
+
+    Raises:
+        OptionError: a topic or a partition is missing.
+    """
+    topics = (options.topics or frozenset()) - {log.topic for log in logs}
+    if topics:
+        missing = ", ".join(sorted(topics))
+        raise OptionError(f"subscribe names {missing}, which is not there")
+    assigned = (options.assigned or frozenset()) - {(log.topic, log.partition) for log in logs}
+    if assigned:
+        missing = ", ".join(f"{topic}-{partition}" for topic, partition in sorted(assigned))
+        raise OptionError(f"assign names {missing}, which is not there")
 
 
 def span_of(log: Log, options: ReadOptions) -> Span:

@@ -14,7 +14,7 @@ from kafkaspec.log.lookup import start_position
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.filters import Narrowed
 from kafkaspec.spark.isolation import aborted_transactions, last_stable_offset
-from kafkaspec.spark.offsets import Span, available, check_partitions, span_of
+from kafkaspec.spark.offsets import Span, available, check_partitions, check_selected, span_of
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import Piece, SegmentTask
 from kafkaspec.spark.paths import LOGGER, Log, SegmentFile, find_logs
@@ -76,6 +76,7 @@ def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTa
         LOGGER.warning("there is no segment in %s", ", ".join(options.paths))
     logs = [log for log in found if options.selects(log.topic, log.partition)]
     tally.by_topic = len(found) - len(logs)
+    check_selected(options, logs)
     check_partitions(options.start, logs, "startingOffsets")
     check_partitions(options.end, logs, "endingOffsets")
     spans = []

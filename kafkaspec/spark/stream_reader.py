@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import (
 from kafkaspec.log.batch import NONE
 from kafkaspec.spark.batch_reader import TaskReader
 from kafkaspec.spark.epochs import Epochs, Reached
-from kafkaspec.spark.offsets import Span, check_partitions, report_loss, span_of
+from kafkaspec.spark.offsets import Span, check_partitions, check_selected, report_loss, span_of
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions, TopicPartition
 from kafkaspec.spark.paths import Log
 from kafkaspec.spark.planning import plan_spans
@@ -59,10 +59,11 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
 
         Raises:
             KafkaSpecError: a log cannot be read.
-            OptionError: ``startingOffsets`` are not of what is there.
+            OptionError: ``subscribe``, ``assign`` or ``startingOffsets`` name what is not there.
         """
         logs = self._tails.logs()
         bound = self._options.start
+        check_selected(self._options, logs.values())
         check_partitions(bound, logs.values(), "startingOffsets")
         found: Offsets = {}
         for place, log in logs.items():

@@ -210,6 +210,20 @@ def test_topics_and_partitions(tmp_path: Path) -> None:
         )
 
 
+def test_topics_and_partitions_that_are_not_there(tmp_path: Path) -> None:
+    logs.make(tmp_path / "orders-0", 1)
+    wrong = (
+        ({"subscribe": "orders,stock,bills"}, "subscribe names bills, stock, which is not there"),
+        ({"assign": '{"orders":[0,1],"stock":[2]}'}, "assign names orders-1, stock-2, which"),
+    )
+    for options, text in wrong:
+        with pytest.raises(ValueError, match=text):
+            tasks(tmp_path, **options)
+        with pytest.raises(ValueError, match=text):
+            stream_reader(tmp_path, **options).initialOffset()
+    assert len(table(tmp_path, subscribe="orders")) == len(table(tmp_path)) == 5
+
+
 def test_paths(tmp_path: Path) -> None:
     first = logs.make(tmp_path / "one" / "orders-0", 2)
     logs.make(tmp_path / "two" / "stock-0", 2)
