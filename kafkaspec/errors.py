@@ -12,6 +12,8 @@ import os
 from enum import StrEnum
 from os import PathLike
 
+from kafkaspec.shown import without_credentials
+
 
 class Reason(StrEnum):
     """Reasons for which data is refused. The list is closed: tests compare codecs by it."""
@@ -47,7 +49,7 @@ class Reason(StrEnum):
     UNREADABLE = "unreadable"
     """The file cannot be opened, read or mapped."""
     CHANGED = "changed"
-    """The file became shorter while it was read."""
+    """The file became shorter while it was read, or another version of it is there."""
     UNENCODABLE = "unencodable"
     """The value to be written does not fit the format."""
 
@@ -58,7 +60,8 @@ class KafkaSpecError(ValueError):
     Attributes:
         reason: why, from the closed list ``Reason``.
         detail: one sentence for people, without the position.
-        file: path or name of the input, None for a bare buffer.
+        file: path, URL or name of the input, None for a bare buffer. Here and in ``detail`` a URL
+            has no credentials: ``***`` stands for its user and password, and for its query.
         offset: absolute byte offset in the file or buffer at which the failing field begins; for
             decompressed data, that of the compressed payload. None when nothing was read.
         inner_offset: for decompressed data, the byte offset inside the decompressed bytes.
@@ -77,10 +80,11 @@ class KafkaSpecError(ValueError):
         path: str = "",
         spec: str = "",
     ) -> None:
+        detail = without_credentials(detail)
         super().__init__(detail)
         self.detail = detail
         self.reason = reason
-        self.file = file
+        self.file = None if file is None else without_credentials(file)
         self.offset = offset
         self.inner_offset = inner_offset
         self.path = path

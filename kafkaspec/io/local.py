@@ -63,7 +63,8 @@ class Source:
             KafkaSpecError: ``unreadable``.
         """
         if isinstance(path, RemotePath):
-            return cls.of_buffer(path.read_bytes(), str(path))
+            reading = path.reading()
+            return cls.of_buffer(reading.read(0, reading.size), reading.name)
         return cls(path)
 
     @classmethod

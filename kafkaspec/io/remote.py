@@ -10,13 +10,14 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.io.window import Reading
+from kafkaspec.shown import without_credentials
 
 _SEPARATOR: Final = "://"
 _T = TypeVar("_T")
@@ -29,31 +30,68 @@ class Status:
     Attributes:
         path: path in the file system.
         is_dir: whether it is a directory.
-        size: size in bytes.
+        size: size in bytes, None if it is not known.
         modified: modification time in ms since the Unix epoch, None if it is not known.
+        tags: what else changes with the content: an ETag, a checksum or a generation.
     """
 
     path: str
     is_dir: bool
-    size: int
+    size: int | None
     modified: int | None
+    tags: tuple[object, ...] = ()
+
+    def same_version(self, other: Status) -> bool:
+        """Return whether both are of the same content, as far as the file system says."""
+        mine, its = self.modified, other.modified
+        if mine is not None and its is not None and mine != its:
+            if mine % 1000 and its % 1000:  # in some answers they are whole seconds
+                return False
+            if mine // 1000 != its // 1000:
+                return False
+        if any(a != b for a, b in zip(self.tags, other.tags, strict=True) if None not in (a, b)):
+            return False
+        return (self.size, self.is_dir) == (other.size, other.is_dir)
 
 
-Read = Callable[[int, int], bytes]
-"""Returns the bytes of a file from one byte offset to another; fewer at the end of the file."""
+class Ranges(Protocol):
+    """A function that reads a file, also in several threads."""
+
+    def __call__(self, start: int, end: int) -> bytes:
+        """Return the bytes from one byte offset to another; fewer at the end of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A file that is open.
+
+    Attributes:
+        read: reads ranges of it.
+        status: what the file system said about it when it was opened, None if it was not asked.
+        pinned: whether ``read`` fails if another version has replaced that one.
+    """
+
+    read: Ranges
+    status: Status | None = None
+    pinned: bool = False
 
 
 class Files(Protocol):
     """A file system."""
 
-    def status(self, path: str) -> Status | None:
-        """Return the status of a path, None if it does not exist."""
+    def status(self, path: str, *, fresh: bool = False) -> Status | None:
+        """Return the status of a path, None if it does not exist.
+
+        Args:
+            path: path in the file system.
+            fresh: whether to ask again, and not to take the answer from a cache.
+        """
 
     def entries(self, path: str) -> list[Status]:
         """Return the entries of a directory."""
 
-    def reader(self, path: str) -> Read:
-        """Return a function that reads a file, also in several threads; nothing is read yet."""
+    def open(self, path: str) -> Opened:
+        """Open a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +100,9 @@ class FsspecFiles:
 
     files: Any
 
-    def status(self, path: str) -> Status | None:
+    def status(self, path: str, *, fresh: bool = False) -> Status | None:
+        if fresh:
+            self.files.invalidate_cache(path)
         try:
             return self._status(self.files.info(path))
         except FileNotFoundError:
@@ -71,8 +111,25 @@ class FsspecFiles:
     def entries(self, path: str) -> list[Status]:
         return [self._status(info) for info in self.files.ls(path, detail=True)]
 
-    def reader(self, path: str) -> Read:
-        return lambda start, end: bytes(self.files.cat_file(path, start=start, end=end))
+    def open(self, path: str) -> Opened:
+        from fsspec.spec import AbstractBufferedFile
+
+        file = self.files.open(path, "rb", cache_type="none")
+        if not isinstance(file, AbstractBufferedFile):
+            file.close()
+            return Opened(lambda start, end: bytes(self.files.cat_file(path, start=start, end=end)))
+        # Such a file says more about ranges than cat_file: one of HTTP reads no more than it was
+        # asked for from a server that ignores them, and one of S3 asks for the same ETag.
+        lock = Lock()
+
+        def read(start: int, end: int) -> bytes:
+            with lock:
+                file.seek(start)
+                return bytes(file.read(end - start))
+
+        status = self._status(file.details)
+        pinned = type(file).__module__.startswith("s3fs.") and bool(file.details.get("ETag"))
+        return Opened(read, status if pinned else None, pinned)
 
     def _status(self, info: dict[str, Any]) -> Status:
         modified = None
@@ -84,7 +141,14 @@ class FsspecFiles:
                 modified = int(value * 1000)
                 break
         path = str(info["name"]).rstrip("/")
-        return Status(path, info["type"] == "directory", int(info.get("size") or 0), modified)
+        is_dir = info["type"] == "directory"
+        size = info.get("size")
+        tags = tuple(info.get(name) for name in _TAGS)
+        return Status(path, is_dir, None if size is None else int(size), modified, tags)
+
+
+_TAGS: Final = ("ETag", "etag", "Last-Modified", "Content-MD5", "content_md5", "generation")
+"""The names under which file systems of fsspec say what else changes with the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +157,7 @@ class ArrowFiles:
 
     files: Any
 
-    def status(self, path: str) -> Status | None:
+    def status(self, path: str, *, fresh: bool = False) -> Status | None:
         info = self.files.get_file_info(path)
         return None if info.type.name == "NotFound" else self._status(info)
 
@@ -102,42 +166,45 @@ class ArrowFiles:
 
         return [self._status(info) for info in self.files.get_file_info(FileSelector(path))]
 
-    def reader(self, path: str) -> Read:
-        # Opened once, on first use: that is a request to an object store.
-        opened = cache(lambda: self.files.open_input_file(path))
-        return lambda start, end: bytes(opened().read_at(end - start, start))
+    def open(self, path: str) -> Opened:
+        file = self.files.open_input_file(path)
+        return Opened(lambda start, end: bytes(file.read_at(end - start, start)))
 
     def _status(self, info: Any) -> Status:
         modified = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
-        return Status(info.path, info.type.name == "Directory", info.size or 0, modified)
+        return Status(info.path, info.type.name == "Directory", info.size, modified)
 
 
 class RemotePath:
     """A remote file or directory.
 
+    As text it has no credentials: ``***`` stands for the user, password and query of its URL.
+
     Attributes:
         name: last part of the path.
+        url: the whole URL, with credentials, by which it can be opened again.
     """
 
-    def __init__(self, files: Files, scheme: str, path: str, status: Status | None = None) -> None:
+    def __init__(self, files: Files, root: str, path: str, status: Status | None = None) -> None:
         """Make a path; nothing is read yet.
 
         Args:
             files: the file system.
-            scheme: part of the URL before ``://``.
+            root: part of the URL before ``path``.
             path: path in the file system.
             status: its status, None if it is not known yet.
         """
         self._files = files
-        self._scheme = scheme
-        self._path = path.rstrip("/")
+        self._root = root
+        self._path, self._query = _without_query(path)
         self._known = status
         self.name = self._path.rpartition("/")[2]
+        self.url = root + self._path + self._query
 
     @property
     def parent(self) -> RemotePath:
         """The directory that contains it."""
-        return RemotePath(self._files, self._scheme, self._path.rpartition("/")[0])
+        return RemotePath(self._files, self._root, self._path.rpartition("/")[0])
 
     def with_name(self, name: str) -> RemotePath:
         """Return the path with another name in the same directory."""
@@ -166,37 +233,42 @@ class RemotePath:
 
         Raises:
             FileNotFoundError: there is nothing.
+            KafkaSpecError: ``unreadable``, also if the size is not known.
         """
         status = self._status()
         if status is None:
             raise FileNotFoundError(f"there is no {self}")
         seconds = (status.modified or 0) // 1000
-        return os.stat_result((0, 0, 0, 0, 0, 0, status.size, seconds, seconds, seconds))
+        size = 0 if status.is_dir else self._size(status)
+        return os.stat_result((0, 0, 0, 0, 0, 0, size, seconds, seconds, seconds))
 
     def iterdir(self) -> Iterator[RemotePath]:
         """Yield the paths in a directory."""
         for status in self._attempt(self._files.entries, self._path):
-            yield RemotePath(self._files, self._scheme, status.path, status)
-
-    def read_bytes(self) -> bytes:
-        """Return the whole content of a small file.
-
-        Raises:
-            FileNotFoundError: there is none.
-        """
-        size = self.stat().st_size
-        return self._attempt(self._files.reader(self._path), 0, size)
+            yield RemotePath(self._files, self._root, status.path, status)
 
     def reading(self) -> RemoteReading:
-        """Open the file to read it in ranges."""
+        """Open the file to read it in ranges.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
         status = self._status()
         if status is None or status.is_dir:
             raise unreadable(str(self), "there is no such file")
-        return RemoteReading(self._files, str(self), status)
+        return RemoteReading(
+            self._files, self._path + self._query, str(self), status, self._size(status)
+        )
+
+    def _size(self, status: Status) -> int:
+        if status.size is None:
+            raise unreadable(str(self), "the server does not say how many bytes it has")
+        return status.size
 
     def _status(self) -> Status | None:
-        if self._known is None:
-            self._known = self._attempt(self._files.status, self._path)
+        known = self._known
+        if known is None or (known.size is None and not known.is_dir):  # as listings of HTTP are
+            self._known = self._attempt(self._files.status, self._path + self._query)
         return self._known
 
     def _attempt(self, action: Callable[..., _T], *arguments: Any) -> _T:
@@ -205,64 +277,97 @@ class RemotePath:
         except KafkaSpecError:
             raise
         except Exception as error:  # each file system has its own errors
-            raise unreadable(str(self), str(error) or type(error).__name__) from error
+            raise _failed(str(self), error) from error
 
     def __truediv__(self, name: str) -> RemotePath:
-        return RemotePath(self._files, self._scheme, f"{self._path}/{name}")
+        return RemotePath(self._files, self._root, f"{self._path}/{name}")
 
     def __fspath__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
-        return self._scheme + _SEPARATOR + self._path.removeprefix("/")
+        return without_credentials(self.url)
 
     def __repr__(self) -> str:
         return f"<RemotePath {self}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RemotePath) and str(self) == str(other)
+        return isinstance(other, RemotePath) and self.url == other.url
 
     def __lt__(self, other: RemotePath) -> bool:
-        return str(self) < str(other)
+        return self.url < other.url
 
     def __hash__(self) -> int:
-        return hash(str(self))
+        return hash(self.url)
 
 
 class RemoteReading(Reading):
-    """A remote file that is read in ranges. Bytes that are appended later are ignored."""
+    """A remote file that is read in ranges, all of them of the same version."""
 
     # A request to an object store takes 10 to 30 ms, enough to transfer 1 to 3 MB. But outgoing
     # bytes may cost money, and requests hardly do.
     request_bytes = 256 << 10
 
-    def __init__(self, files: Files, name: str, status: Status) -> None:
-        """Read a file from its beginning.
+    def __init__(self, files: Files, path: str, name: str, status: Status, size: int) -> None:
+        """Prepare to read a file; it is opened with the first range.
 
         Args:
             files: the file system.
-            name: its URL.
+            path: path in the file system.
+            name: its URL, for people.
             status: its status.
+            size: its size in bytes.
         """
         self._files = files
-        self._path = status.path
-        self._read = files.reader(status.path)
+        self._path = path
+        self._status = status
+        self._opened: Opened | None = None
         self.name = name
-        self.size = status.size
+        self.size = size
         self.modified = status.modified
 
     def read_into(self, position: int, target: memoryview) -> int:
-        """See ``Reading.read_into``."""
+        """See ``Reading.read_into``.
+
+        Raises:
+            KafkaSpecError: ``unreadable``; ``changed``, another version of the file is there.
+        """
         try:
-            data = self._read(position, position + len(target))
+            if self._opened is None:
+                self._opened = self._files.open(self._path)
+                if self._opened.status is not None:
+                    self._compare(self._opened.status, position)
+            data = self._opened.read(position, position + len(target))
+        except KafkaSpecError:
+            raise
         except Exception as error:  # each file system has its own errors
-            raise unreadable(self.name, str(error) or type(error).__name__) from error
-        target[: len(data)] = data
+            self._check_version(position)  # which may be the reason
+            raise _failed(self.name, error, position) from error
+        if not self._opened.pinned:
+            self._check_version(position)
+        if len(data) != len(target):
+            detail = f"{len(target)} bytes were asked for, and {len(data)} came"
+            raise make_error(Reason.UNREADABLE, detail, file=self.name, offset=position)
+        target[:] = data
         return len(data)
+
+    def _check_version(self, position: int) -> None:
+        """Check that the file was not replaced, before bytes from ``position`` on are used."""
+        try:
+            now = self._files.status(self._path, fresh=True)
+        except Exception as error:
+            raise _failed(self.name, error, position) from error
+        self._compare(now, position)
+
+    def _compare(self, now: Status | None, position: int) -> None:
+        if now is None or not self._status.same_version(now):
+            what = "it is gone" if now is None else "another version of it is there now"
+            detail = f"{what}: it changed after it was opened; copy it first, and read the copy"
+            raise make_error(Reason.CHANGED, detail, file=self.name, offset=position)
 
     def close(self) -> None:
         """See ``Reading.close``."""
-        self._read = self._files.reader(self._path)  # nothing holds what the old one opened
+        self._opened = None
 
 
 def as_path(path: str | PathLike[str]) -> Path:
@@ -278,6 +383,11 @@ def as_path(path: str | PathLike[str]) -> Path:
     return Path(path)
 
 
+def address(path: PathLike[str]) -> str:
+    """Return the text by which ``as_path`` finds a path again: of a URL with its credentials."""
+    return path.url if isinstance(path, RemotePath) else os.fspath(path)
+
+
 def remote_path(url: str, filesystem: Any = None) -> RemotePath:
     """Return the path for a URL.
 
@@ -289,22 +399,27 @@ def remote_path(url: str, filesystem: Any = None) -> RemotePath:
     Raises:
         KafkaSpecError: ``unreadable``: no installed library can read such URLs.
     """
-    scheme, separator, rest = url.partition(_SEPARATOR)
-    if not separator:
-        scheme, rest = "", url
-    if filesystem is not None:
-        arrow = type(filesystem).__module__.startswith("pyarrow")
-        files: Files = ArrowFiles(filesystem) if arrow else FsspecFiles(filesystem)
-        return RemotePath(files, scheme or "file", rest)
     try:
-        return RemotePath(*_resolved(url, scheme))
-    except (ImportError, ValueError, OSError) as error:
-        if isinstance(error, KafkaSpecError):
-            raise
-        raise unreadable(url, str(error)) from error
+        files, path = _resolved(url) if filesystem is None else _within(filesystem, url)
+    except Exception as error:  # each file system has its own errors
+        raise _failed(url, error) from error
+    path, query = _without_query(path.rstrip("/"))
+    place = url.removesuffix(query)
+    if not place.endswith(_SEPARATOR):
+        place = place.rstrip("/")
+    if place.endswith(path):
+        return RemotePath(files, place.removesuffix(path), path + query)
+    scheme = url.partition(_SEPARATOR)[0] if _SEPARATOR in url else "file"
+    return RemotePath(files, scheme + _SEPARATOR, path.removeprefix("/") + query)
 
 
-def _resolved(url: str, scheme: str) -> tuple[Files, str, str]:
+def _within(filesystem: Any, url: str) -> tuple[Files, str]:
+    if type(filesystem).__module__.startswith("pyarrow"):
+        return ArrowFiles(filesystem), url.rpartition(_SEPARATOR)[2]
+    return FsspecFiles(filesystem), str(filesystem._strip_protocol(url))
+
+
+def _resolved(url: str) -> tuple[Files, str]:
     try:
         from fsspec.core import url_to_fs
     except ModuleNotFoundError:
@@ -313,6 +428,22 @@ def _resolved(url: str, scheme: str) -> tuple[Files, str, str]:
         except ModuleNotFoundError:
             raise ImportError("URLs need fsspec: pip install 'kafkaspec[fs]'") from None
         files, path = FileSystem.from_uri(url)
-        return ArrowFiles(files), scheme, path
+        return ArrowFiles(files), path
     files, path = url_to_fs(url)
-    return FsspecFiles(files), scheme, path
+    return FsspecFiles(files), path
+
+
+def _without_query(path: str) -> tuple[str, str]:
+    """Split a path before its query, which only paths in HTTP's file systems have."""
+    if not path.startswith(("http://", "https://")):
+        return path.rstrip("/"), ""
+    before, mark, query = path.partition("?")
+    return before.rstrip("/"), mark + query
+
+
+def _failed(place: str, error: Exception, offset: int | None = None) -> KafkaSpecError:
+    """Return the error for what a file system raised."""
+    if isinstance(error, KafkaSpecError):
+        return error
+    detail = str(error) or type(error).__name__
+    return make_error(Reason.UNREADABLE, detail, file=place, offset=offset)

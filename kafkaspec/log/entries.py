@@ -120,7 +120,9 @@ class Entries(SegmentFiles):
         self.modified = self._source.modified
         self.tail: Tail | None = None
         parsed = None
-        if self.name and (self.path or isinstance(path_or_buffer, Reading)):
+        if self.path is not None:
+            parsed = names.parse_segment(self.path.name)
+        elif self.name and isinstance(path_or_buffer, Reading):
             parsed = names.parse_segment(PurePath(self.name).name)
         self._file_name = parsed
         if base_offset is None and parsed is not None and parsed.kind in names.SEGMENTS:

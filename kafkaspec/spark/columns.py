@@ -12,6 +12,7 @@ from kafkaspec.arrow.arrays import constant
 from kafkaspec.arrow.schema import TIMESTAMP_TYPES
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
+from kafkaspec.shown import without_credentials
 from kafkaspec.spark.parsing import LARGEST_LONG
 from kafkaspec.spark.partitions import Piece
 from kafkaspec.spark.schema import HEADERS, TIMESTAMP, Output
@@ -95,7 +96,7 @@ def finding(
         "topic": piece.topic,
         "partition": piece.partition,
         "offset": offset,
-        "file": piece.path,
+        "file": without_credentials(piece.path),
         "position": position,
         output.corrupt: text,
     }

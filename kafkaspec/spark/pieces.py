@@ -17,6 +17,7 @@ from kafkaspec.io.window import Reading
 from kafkaspec.layout.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.segment import Segment
+from kafkaspec.shown import without_credentials
 from kafkaspec.spark.columns import Columns, finding
 from kafkaspec.spark.isolation import COLUMNS as ISOLATION_COLUMNS
 from kafkaspec.spark.isolation import without_aborted
@@ -122,7 +123,9 @@ def _salvaged(piece: Piece, file: Reading, wanted: Wanted) -> Iterator[pa.Record
             dropped += 1
             position = piece.end if after is None else after
     if dropped:
-        LOGGER.warning("%s: %d batches are damaged and left out", piece.path, dropped)
+        LOGGER.warning(
+            "%s: %d batches are damaged and left out", without_credentials(piece.path), dropped
+        )
 
 
 def _say(

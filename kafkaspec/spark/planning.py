@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.io.remote import address
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.segment import Segment
+from kafkaspec.shown import without_credentials
 from kafkaspec.spark.filters import Narrowed
 from kafkaspec.spark.isolation import aborted_transactions, last_stable_offset
 from kafkaspec.spark.offsets import Span, available, check_partitions, check_selected, span_of
@@ -73,7 +75,7 @@ def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTa
     tally = Tally()
     found = find_logs(options.paths, log_start=options.log_start)
     if not any(log.segments for log in found):
-        LOGGER.warning("there is no segment in %s", ", ".join(options.paths))
+        LOGGER.warning("there is no segment in %s", without_credentials(", ".join(options.paths)))
     logs = [log for log in found if options.selects(log.topic, log.partition)]
     tally.by_topic = len(found) - len(logs)
     check_selected(options, logs)
@@ -168,7 +170,7 @@ def _cut(
 ) -> Iterator[tuple[Piece, int | None, int | None]]:
     """Yield the pieces of a segment, each with the offsets that it lies between."""
     size = _size(item, options)
-    whole = Piece(str(item.path), log.topic, log.partition, 0, size, True, span.start, span.end)
+    whole = Piece(address(item.path), log.topic, log.partition, 0, size, True, span.start, span.end)
     inner = _outside(item, span)
     if not inner:
         whole = replace(whole, start_offset=None, end_offset=None)

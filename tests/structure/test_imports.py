@@ -13,6 +13,7 @@ LAYERS = (
     (
         "kafkaspec._names",
         "kafkaspec.errors",
+        "kafkaspec.shown",
         "kafkaspec.extension",
         "kafkaspec.lazy",
         "kafkaspec.checksum",

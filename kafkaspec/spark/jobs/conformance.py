@@ -14,10 +14,11 @@ from kafkaspec.analysis.compare import content_of, describe_error, error_key
 from kafkaspec.analysis.parts import WHOLE, Span, spans_of
 from kafkaspec.codecs import codec_names
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.io.remote import as_path
+from kafkaspec.io.remote import address, as_path
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
+from kafkaspec.shown import without_credentials
 from kafkaspec.spark.jobs.units import rows_of, size_of
 from kafkaspec.spark.paths import find_logs
 
@@ -101,7 +102,7 @@ def conformance(
             local = "://" not in str(item.path)
             spans = spans_of(item.path, split_bytes) if local else [WHOLE]
             for span in spans:
-                units.append(Part(str(item.path), log.topic, log.partition, span, chosen))
+                units.append(Part(address(item.path), log.topic, log.partition, span, chosen))
                 sizes.append(size_of(item) // len(spans))
     found = rows_of(spark, units, sizes, compare, _SCHEMA, tasks).persist()
     return Conformance(
@@ -113,7 +114,11 @@ def conformance(
 
 def compare(part: Part) -> Iterator[pa.RecordBatch]:
     """Yield the differences in a part, and a row about all of it; in a task."""
-    place = {"topic": part.topic, "partition": part.partition, "file": part.path}
+    place = {
+        "topic": part.topic,
+        "partition": part.partition,
+        "file": without_credentials(part.path),
+    }
     total: dict[str, Any] = dict.fromkeys(("batches", "records", "refused", "differences"), 0)
     rows: list[dict[str, Any]] = []
     for item, found in _compared(part, total):

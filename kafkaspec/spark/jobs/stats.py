@@ -15,9 +15,10 @@ from pyspark.sql import functions as f
 from kafkaspec.arrow.arrays import constant
 from kafkaspec.arrow.headers import SCHEMA, readable_headers
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.io.remote import as_path
+from kafkaspec.io.remote import address, as_path
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
+from kafkaspec.shown import without_credentials
 from kafkaspec.spark.columns import has_room
 from kafkaspec.spark.jobs.units import PLACE, beside, rows_of, size_of
 from kafkaspec.spark.paths import Log, find_logs
@@ -108,7 +109,7 @@ def stats(
     """
     logs = find_logs(paths)
     found = [(log, item) for log in logs for item in log.segments]
-    units = [Place(str(item.path), log.topic, log.partition, ratios) for log, item in found]
+    units = [Place(address(item.path), log.topic, log.partition, ratios) for log, item in found]
     sizes = [size_of(item) for _, item in found]
     batches = rows_of(spark, units, sizes, read_headers, BATCHES, tasks).persist()
     places = spark.createDataFrame(
@@ -235,7 +236,11 @@ def _measure(segment: Segment, columns: dict[str, Any]) -> None:
 
 def _made(columns: dict[str, Any], rows: int, place: Place) -> pa.RecordBatch:
     """Return rows of ``BATCHES``; a column that is not given is null."""
-    of_place = {"topic": place.topic, "partition": place.partition, "file": place.path}
+    of_place = {
+        "topic": place.topic,
+        "partition": place.partition,
+        "file": without_credentials(place.path),
+    }
     made = []
     for field in BATCHES:
         values = columns.get(field.name)
