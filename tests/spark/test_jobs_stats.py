@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+import numpy as np
 from click.testing import CliRunner
 
 import kafkaspec as ks
@@ -57,6 +59,37 @@ def test_totals_are_those_of_verify_and_of_the_producers(
     for path in plots.plot(found, tmp_path):
         assert path.read_bytes().startswith(b"\x89PNG")
     found.unpersist()
+
+
+def test_pictures_show_what_is_missing_and_what_is_equal(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    first, later = datetime(2023, 11, 14, 22, tzinfo=UTC), datetime(2026, 11, 14, 22, tzinfo=UTC)
+    hours = [first, first + timedelta(hours=1), later]
+    counts = plots.Counts(
+        {1024: 3, 8192: 4},
+        [("gzip", 5 << 20, 2.5), ("none", 30 << 20, None)],
+        [(topic, hour, 7) for topic in ("stock", "orders", "bills", "tax") for hour in hours]
+        + [("alone", first, 9)],
+    )
+    sizes, compression, time = (item.axes[0] for item in plots.figures(counts))
+    texts = [label.get_text() for label in sizes.get_xticklabels()]
+    assert texts == ["1 KiB", "2 KiB", "4 KiB", "8 KiB"]
+    assert [bar.get_height() for bar in sizes.patches] == [3, 0, 0, 4]  # type: ignore[attr-defined]
+    ticks = compression.yaxis.get_major_formatter()
+    assert [ticks(at) for at in (0, 8 << 20, 512 << 10)] == ["0 B", "8 MiB", "512 KiB"]
+    assert all(int(at) & (int(at) - 1) == 0 for at in compression.get_yticks()[1:3])
+    assert time.get_xlabel() == "hour (UTC)"
+    assert {line.get_label() for line in time.lines} == {
+        "alone",
+        "bills, orders, stock and 1 more",
+    }
+    line = next(line for line in time.lines if "bills" in str(line.get_label()))
+    seen = np.asarray(line.get_ydata())
+    assert np.isnan(seen).tolist() == [False, False, True, False]  # three years are no line
+    assert len({line.get_linewidth() for line in time.lines}) == 2
+    empty = plots.figures(plots.Counts({}, [], []))
+    for number, figure in enumerate([*empty, *plots.figures(counts)]):
+        figure.savefig(tmp_path / f"{number}.png")
 
 
 def test_unreadable_batches_are_rows(tmp_path: Path) -> None:
