@@ -105,7 +105,7 @@ class NativeCodec(PythonCodec):
         Those have what the header says of magic and attributes.
         """
         kind = self.core.kind_of(batch)
-        items = records if isinstance(records, list) else list(records)
+        items = tuple(records)  # the core must not see a list that changes
         if kind.is_batch and (fields is not None or record_classes(batch).missing):
             return super().encode_records(batch, items, fields)
         try:
@@ -119,12 +119,12 @@ class NativeCodec(PythonCodec):
         if kind.is_batch:
             return super().encode_records(batch, items)
         for record in items:
-            if self._encoded(kind, batch, [record]) is None:
+            if self._encoded(kind, batch, (record,)) is None:
                 detail = f"the record with offset {record.offset} does not fit the message"
                 raise make_error(Reason.UNENCODABLE, detail)
         raise make_error(Reason.UNENCODABLE, "the records cannot be written")
 
-    def _encoded(self, kind: Kind, batch: Any, records: list[Record]) -> bytes | None:
+    def _encoded(self, kind: Kind, batch: Any, records: tuple[Record, ...]) -> bytes | None:
         core = self.core
         data: bytes | None = core.module.encode_objects(
             kind.number, kind.header(batch), records, core.record_plan, core.record_text

@@ -332,15 +332,17 @@ typedef struct {
 static choice choices[3];
 static int choices_count;
 
+/* Elsewhere the import of the extension, which only one thread runs, is the first to ask. */
 #if defined(__GNUC__) || defined(__clang__)
 #define LOAD(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
 #define STORE(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
+#define CLAIMED(place) __atomic_test_and_set(&(place), __ATOMIC_ACQ_REL)
 #else
 #define LOAD(place) (place)
 #define STORE(place, value) ((place) = (value))
+#define CLAIMED(place) 0
 #endif
 
-/* Two threads may both do this; they come to the same, and the count is set when all is filled. */
 static void prepare(void)
 {
     choice *next = choices;
@@ -369,8 +371,11 @@ static void prepare(void)
 
 int ks_crc_kernels(void)
 {
-    if (!LOAD(choices_count))
+    static char claimed;
+    if (!LOAD(choices_count) && !CLAIMED(claimed))
         prepare();
+    while (!LOAD(choices_count)) { /* another thread fills the tables, in microseconds */
+    }
     return LOAD(choices_count);
 }
 

@@ -3,10 +3,21 @@
 #define KAFKASPEC_GLUE_H
 
 #define PY_SSIZE_T_CLEAN
+#ifndef Py_GIL_DISABLED /* the free-threaded build has no stable ABI */
 #define Py_LIMITED_API 0x030B0000
+#endif
 #include <Python.h>
 
 #include "abi.h"
+
+/* Between them no other thread works with the object, unless this one waits for something. */
+#ifdef Py_GIL_DISABLED
+#define GLUE_BEGIN_ALONE(object) Py_BEGIN_CRITICAL_SECTION(object);
+#define GLUE_END_ALONE Py_END_CRITICAL_SECTION();
+#else
+#define GLUE_BEGIN_ALONE(object) {
+#define GLUE_END_ALONE }
+#endif
 
 /* Buffers that are held while C reads or writes them. */
 typedef struct {

@@ -10,6 +10,8 @@ typedef struct {
     ks_list_in lists[GLUE_MOST];
     void *block;
     int64_t estimate; /* bytes that the output needs, more or less */
+    void *copies[GLUE_INTEGERS];
+    int copied;
 } inputs;
 
 static void inputs_open(inputs *x)
@@ -18,6 +20,13 @@ static void inputs_open(inputs *x)
     x->in.integers = x->integers;
     x->in.bytes = x->bytes;
     x->in.lists = x->lists;
+}
+
+static void inputs_close(inputs *x)
+{
+    while (x->copied > 0)
+        PyMem_Free(x->copies[--x->copied]);
+    PyMem_Free(x->block);
 }
 
 /* Runs the encoder into a bytes object of the right size; `wrap` puts a header in front. */
@@ -53,6 +62,33 @@ static PyObject *encoded(const ks_kind *kind, const int64_t *header, const input
     }
 }
 
+/* A copy of the first bytes of a buffer. What bounds reads and writes is read several times, and
+ * other threads may write to the buffer meanwhile. */
+static void *copied(glue_pins *pins, PyObject *object, int64_t size, inputs *x)
+{
+    const void *bytes = glue_pin_sized(pins, object, 0, size);
+    void *copy = bytes ? PyMem_Malloc((size_t)size + 1) : NULL;
+    if (copy)
+        x->copies[x->copied++] = memcpy(copy, bytes, (size_t)size);
+    else if (bytes)
+        PyErr_NoMemory();
+    return copy;
+}
+
+/* A copy of `count` + 1 offsets, none of them below that before it or zero; NULL with an exception
+ * set. */
+static const int32_t *offsets_of(glue_pins *pins, const ks_column *c, PyObject *object,
+                                 int64_t count, inputs *x)
+{
+    const int32_t *offsets = copied(pins, object, 4 * (count + 1), x);
+    int bad = offsets && offsets[0] < 0;
+    for (int64_t i = 0; offsets && i < count; i++)
+        bad |= offsets[i + 1] < offsets[i];
+    if (bad)
+        PyErr_Format(PyExc_ValueError, "the column %s is not a column of Arrow", c->name);
+    return bad ? NULL : offsets;
+}
+
 static int pin_input(glue_pins *pins, const ks_column *c, PyObject *item, int64_t rows,
                      int64_t *items, inputs *x)
 {
@@ -64,12 +100,9 @@ static int pin_input(glue_pins *pins, const ks_column *c, PyObject *item, int64_
         return x->integers[c->index] ? 0 : -1;
     }
     if (c->kind == KS_LIST) {
-        const int32_t *offsets = glue_pin_sized(pins, item, 0, 4 * (rows + 1));
+        const int32_t *offsets = offsets_of(pins, c, item, rows, x);
         if (!offsets)
             return -1;
-        for (int64_t i = 0; i < rows; i++)
-            if (offsets[i] < 0 || offsets[i + 1] < offsets[i])
-                goto bad;
         x->lists[c->index].offsets = offsets;
         items[c->index] = offsets[rows];
         return 0;
@@ -79,19 +112,15 @@ static int pin_input(glue_pins *pins, const ks_column *c, PyObject *item, int64_
     PyObject *validity = PyTuple_GetItem(item, 0);
     int64_t size = 0;
     ks_bytes_in *column = &x->bytes[c->index];
-    const int32_t *offsets = glue_pin_sized(pins, PyTuple_GetItem(item, 1), 0, 4 * (count + 1));
+    const int32_t *offsets = offsets_of(pins, c, PyTuple_GetItem(item, 1), count, x);
     column->data = offsets ? glue_pin(pins, PyTuple_GetItem(item, 2), 0, &size) : NULL;
     if (!column->data)
         return -1;
-    for (int64_t i = 0; i < count; i++)
-        if (offsets[i] < 0 || offsets[i + 1] < offsets[i])
-            goto bad;
     if (offsets[count] > size)
         goto bad;
     column->offsets = offsets;
     x->estimate += offsets[count];
-    if (validity != Py_None &&
-        !(column->validity = glue_pin_sized(pins, validity, 0, (count + 7) / 8)))
+    if (validity != Py_None && !(column->validity = copied(pins, validity, (count + 7) / 8, x)))
         return -1;
     return 0;
 bad:
@@ -134,6 +163,7 @@ PyObject *glue_encode(PyObject *module, PyObject *args)
             x.estimate += 12 * items[i];
         result = encoded(kind, members, &x, rows, wrap);
     }
+    inputs_close(&x);
     glue_pins_close(&pins);
     return result;
 }
@@ -186,7 +216,7 @@ typedef struct {
 static int items_total(PyObject *records, shape *s)
 {
     for (int64_t row = 0; row < s->rows; row++) {
-        PyObject *record = PyList_GetItem(records, (Py_ssize_t)row);
+        PyObject *record = PyTuple_GetItem(records, (Py_ssize_t)row);
         if (!record || !PyTuple_Check(record) || PyTuple_Size(record) != s->plan.fields) {
             PyErr_SetString(PyExc_TypeError, "what is to be encoded must be records");
             return -1;
@@ -230,7 +260,7 @@ static int gather(PyObject *records, const shape *s, inputs *x, PyObject *keep)
 {
     int64_t used[GLUE_MOST] = {0};
     for (int64_t row = 0; row < s->rows; row++) {
-        PyObject *record = PyList_GetItem(records, (Py_ssize_t)row);
+        PyObject *record = PyTuple_GetItem(records, (Py_ssize_t)row);
         for (int i = 0; i < s->plan.fields; i++) {
             const ks_column *c = &ks_columns[s->plan.column[i]];
             PyObject *value = PyTuple_GetItem(record, i);
@@ -288,14 +318,19 @@ static int room_for(const shape *s, inputs *x)
     return 0;
 }
 
-/* encode_objects(kind, header, records, plan, text) -> bytes, None if a value does not fit. */
+/*
+ * encode_objects(kind, header, records, plan, text) -> bytes, None if a value does not fit.
+ *
+ * Records are tuples in a tuple: what they hold stays alive and in its place while integers run
+ * their __index__ and while other threads run.
+ */
 PyObject *glue_encode_objects(PyObject *module, PyObject *args)
 {
     PyObject *header, *records, *plan;
     int number;
     (void)module;
     unsigned long long text;
-    if (!PyArg_ParseTuple(args, "iOO!O!K", &number, &header, &PyList_Type, &records, &PyTuple_Type,
+    if (!PyArg_ParseTuple(args, "iOO!O!K", &number, &header, &PyTuple_Type, &records, &PyTuple_Type,
                           &plan, &text))
         return NULL;
     int64_t members[GLUE_MOST];
@@ -304,7 +339,7 @@ PyObject *glue_encode_objects(PyObject *module, PyObject *args)
     const ks_kind *kind = glue_kind(number, header, members);
     if (!kind || glue_plan_of(plan, &s.plan) < 0)
         return NULL;
-    s.rows = PyList_Size(records);
+    s.rows = PyTuple_Size(records);
     inputs x;
     PyObject *result = NULL, *keep = PyList_New(0);
     inputs_open(&x);
@@ -317,6 +352,6 @@ PyObject *glue_encode_objects(PyObject *module, PyObject *args)
         }
     }
     Py_XDECREF(keep);
-    PyMem_Free(x.block);
+    inputs_close(&x);
     return result;
 }

@@ -14,23 +14,25 @@
  * follow the fixed part of a tuple in every version so far. The stable ABI does not promise it:
  * so it is tried on a tuple first, and where it is not so, PyTuple_SetItem does the work.
  */
-static Py_ssize_t items_at(PyTypeObject *type)
+static void find_items(maker *m)
 {
     PyObject *size = PyObject_GetAttrString((PyObject *)&PyTuple_Type, "__basicsize__");
     PyObject *probe = PyTuple_New(2);
-    Py_ssize_t at = size ? PyLong_AsSsize_t(size) : 0, found = 0;
-    PyObject *const values[2] = {(PyObject *)type, Py_None};
-    if (probe && at >= (Py_ssize_t)sizeof(PyVarObject)) {
+    const Py_ssize_t at = size ? PyLong_AsSsize_t(size) : 0;
+    const Py_ssize_t fixed = (Py_ssize_t)sizeof(PyVarObject);
+    PyObject *const values[2] = {(PyObject *)m->type, Py_None};
+    if (probe && at >= fixed && at <= fixed + FRESH_SIZE) {
+        m->fresh_size = (size_t)(at - fixed);
+        memcpy(m->fresh, (char *)probe + fixed, m->fresh_size);
         for (int i = 0; i < 2; i++) {
             Py_INCREF(values[i]);
             PyTuple_SetItem(probe, i, values[i]);
         }
-        found = memcmp((char *)probe + at, values, sizeof values) == 0 ? at : 0;
+        m->items = memcmp((char *)probe + at, values, sizeof values) == 0 ? at : 0;
     }
     PyErr_Clear();
     Py_XDECREF(size);
     Py_XDECREF(probe);
-    return found;
 }
 
 /* Whether the type adds nothing to the memory of a tuple. */
@@ -82,8 +84,9 @@ int maker_open(maker *m, PyObject *type, PyObject *plan, unsigned long long text
         return -1;
     }
     m->type = (PyTypeObject *)type;
+    Py_INCREF(type);
     m->allocate = (allocfunc)PyType_GetSlot(m->type, Py_tp_alloc);
-    m->items = items_at(m->type);
+    find_items(m);
     m->bare = m->items && is_bare(m->type);
     m->text = text;
     if (glue_plan_of(plan, &m->plan) < 0 || !(m->nothing = PyTuple_New(0)))
@@ -100,6 +103,7 @@ void maker_close(maker *m)
     for (int i = 0; i < MOST_FIELDS; i++)
         Py_XDECREF(m->number_object[i]);
     Py_XDECREF(m->nothing);
+    Py_XDECREF((PyObject *)m->type);
     PyMem_Free(m->blocks);
 }
 
@@ -236,9 +240,11 @@ static PyObject *number_of(maker *m, int field, int64_t number)
  * more to it than a tuple, the way that knows all types. */
 static PyObject *new_record(const maker *m)
 {
-    if (m->bare)
-        return (PyObject *)PyObject_GC_NewVar(PyVarObject, m->type, m->plan.fields);
-    return m->allocate(m->type, m->plan.fields);
+    PyObject *record = m->bare ? (PyObject *)PyObject_GC_NewVar(PyVarObject, m->type, m->plan.fields)
+                               : m->allocate(m->type, m->plan.fields);
+    if (record)
+        memcpy((char *)record + sizeof(PyVarObject), m->fresh, m->fresh_size);
+    return record;
 }
 
 /* One record. What is in it is immutable and refers to no container that could refer back, so the
@@ -322,8 +328,8 @@ PyObject *glue_payload_objects(PyObject *module, PyObject *args)
     ks_buffer payload;
     int64_t position = 0;
     int status = KS_IRREGULAR, enabled = 0;
-    payload.bytes = glue_pin(&pins, buffer, 0, &payload.size);
-    if (maker_open(&m, type, plan, text) < 0 || !payload.bytes)
+    if (maker_open(&m, type, plan, text) < 0 ||
+        !(payload.bytes = glue_pin(&pins, buffer, 0, &payload.size)))
         goto done;
     /* A record has more than one byte: what claims more records than bytes is refused below. */
     int64_t room = rows < 0 ? 0 : rows < payload.size ? rows : payload.size;
@@ -342,7 +348,9 @@ PyObject *glue_payload_objects(PyObject *module, PyObject *args)
         Py_INCREF(list);
         goto done;
     }
+#ifndef Py_GIL_DISABLED /* what other threads want of the collector is theirs */
     enabled = PyGC_Disable();
+#endif
     list = PyList_New(0);
     if (list && append_records(&m, list, payload.bytes) < 0)
         Py_CLEAR(list);

@@ -4,7 +4,7 @@
 
 #include "glue.h"
 
-enum { CACHED_NAMES = 64, CACHED_SIZE = 56 };
+enum { CACHED_NAMES = 64, CACHED_SIZE = 56, FRESH_SIZE = 32 };
 
 /* Text that occurs again and again, such as the keys of headers, is made once. */
 typedef struct {
@@ -24,6 +24,9 @@ typedef struct {
     PyObject *nothing;
     int bare;         /* whether a record is the memory of a tuple and nothing more */
     Py_ssize_t items; /* bytes before the items of a tuple, 0 if unknown */
+    /* What a fresh tuple has between its size and its items: since 3.14 the place of its hash. */
+    uint8_t fresh[FRESH_SIZE];
+    size_t fresh_size;
     name names[CACHED_NAMES];
     /* The last integer of each field: timestamps in milliseconds repeat from record to record. */
     int64_t number[MOST_FIELDS];

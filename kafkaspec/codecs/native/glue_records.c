@@ -27,6 +27,7 @@ typedef struct {
     uint8_t *copy; /* of the batch, where the source may go away between two records */
     int64_t copy_size;
     const uint8_t *base;
+    int busy; /* a record is being made: garbage collection and `check` may ask for the next one */
 } records;
 
 static void records_dealloc(PyObject *object)
@@ -152,15 +153,30 @@ static int advance(records *self)
     return 1;
 }
 
-static PyObject *records_next(PyObject *object)
+static PyObject *next_record(records *self)
 {
-    records *self = (records *)object;
     while (self->row >= self->m.c.out.rows)
         if (advance(self) <= 0) {
             self->count = 0; /* what has ended has ended */
             return NULL;
         }
     return record_of(&self->m, self->base, self->row++);
+}
+
+static PyObject *records_next(PyObject *object)
+{
+    records *self = (records *)object;
+    PyObject *record = NULL;
+    GLUE_BEGIN_ALONE(object)
+    if (self->busy) {
+        PyErr_SetString(PyExc_ValueError, "the iterator is already in use");
+    } else {
+        self->busy = 1;
+        record = next_record(self);
+        self->busy = 0;
+    }
+    GLUE_END_ALONE
+    return record;
 }
 
 PyDoc_STRVAR(records_doc,

@@ -27,7 +27,7 @@ static int describe(const int64_t *const *column, int64_t i, int64_t kind, const
     if (glue_is_batch(kind)) {
         records = column[ROWS][i];
         packed = codec != 0 && records > 0;
-        if (records < 0 || (!packed && records > size / ks_kinds[kind].record_size))
+        if (records < 0 || records > INT32_MAX || (!packed && records > size / ks_kinds[kind].record_size))
             return 0;
         if (column[CONTROL][i])
             s->facts |= KS_S_MARKERS;
@@ -81,7 +81,7 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
         if (!skipped) {
             int64_t *b = batches + s->number * KS_BATCH_FIELDS;
             const int64_t records = is_batch ? column[ROWS][i] : 1;
-            if (s->number && s->rows + records >= INT32_MAX)
+            if (s->number && (records >= INT32_MAX || s->rows + records >= INT32_MAX))
                 return;
             if (!describe(column, i, kind, rule, b, s)) {
                 s->facts |= KS_S_OTHERWISE | (ends ? KS_S_ENDED : 0);

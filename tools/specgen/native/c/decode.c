@@ -17,8 +17,10 @@ int ks_decode(const ks_buffer *buffers, int buffers_count, const int64_t *batche
         ks_list_out lists[@LISTS@];
         memcpy(bytes, out->bytes, (size_t)ks_bytes_count * sizeof *bytes);
         memcpy(lists, out->lists, (size_t)ks_lists_count * sizeof *lists);
-        int status = decode_batch(buffers, buffers_count, batches + i * KS_BATCH_FIELDS, out,
-                                  position);
+        /* The caller's memory may change meanwhile: what is checked is what is used. */
+        int64_t batch[KS_BATCH_FIELDS];
+        memcpy(batch, batches + i * KS_BATCH_FIELDS, sizeof batch);
+        int status = decode_batch(buffers, buffers_count, batch, out, position);
         if (KS_UNLIKELY(status != KS_OK)) {
             out->rows = rows;
             memcpy(out->bytes, bytes, (size_t)ks_bytes_count * sizeof *bytes);
