@@ -103,7 +103,7 @@ def export_command(
         provider()
         from kafkaspec.arrow.export import export
     if Path(path).resolve() in (output.resolve(), *output.resolve().parents):
-        raise click.UsageError(f"{output} lies in {path}, which must not change")
+        raise click.UsageError(f"{output} is inside {path}, which must not change")
     exact = {} if to == "jsonl" or header_keys == "string" else {"header_keys": "binary"}
     with (
         open_log(path, codec=codec, crc=crc) as opened,

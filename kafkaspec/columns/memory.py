@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 Allocate = Callable[[int], "Buffer"]
-"""Returns a writable buffer of the given size in bytes; its content does not matter."""
+"""Function that returns a writable buffer of a size in bytes, with any content."""
 
 
 class Layout(IntEnum):
@@ -41,7 +41,7 @@ class IntegerColumn:
 
     @property
     def integers(self) -> memoryview:
-        """The integers as such."""
+        """The values as 64-bit integers."""
         return memoryview(self.values).cast("B").cast("q")
 
 
@@ -182,6 +182,9 @@ class ColumnSet:
 
         Returns:
             The number of the entry that the core refused, or the number of entries.
+
+        Raises:
+            MemoryError: a list cannot grow further.
         """
         module = self._core.module
         buffers: tuple[Buffer, ...] = tuple(sources)
@@ -206,10 +209,10 @@ class ColumnSet:
         """Double the room for the items of lists.
 
         Raises:
-            MemoryError: the limit is reached.
+            MemoryError: a list has room for 2**30 items already.
         """
         if not self._items or max(self._items) >= 1 << 30:
-            raise MemoryError("columns cannot grow any more")
+            raise MemoryError("columns cannot grow further")
         self._items = [2 * items for items in self._items]
         for column in self._wanted:
             if column.list < 0:
@@ -260,7 +263,11 @@ def _counts(core: Core) -> tuple[int, int]:
 
 @cache
 def _closure(core: Core, names: tuple[str, ...]) -> list[Column]:
-    """Return the columns of these names, with the byte columns of lists, and lists of columns."""
+    """Return the named columns; for a list also its byte columns, for a part of a list the list.
+
+    Raises:
+        ValueError: the core has no column of that name.
+    """
     module = core.module
     found: dict[str, Column] = {}
     for name in names:

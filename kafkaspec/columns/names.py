@@ -11,12 +11,12 @@ OF_BATCH: Final = "batch."
 
 POSITION: Final = "position"
 SIZE: Final = "size"
-"""Size of a whole entry in bytes; after the name of a byte field, the size of this field."""
+"""Size of an entry in bytes; after the name of a byte field, the size of that field."""
 
 BATCH_POSITION: Final = OF_BATCH + POSITION
 """Position of the entry of a record."""
 BATCH_SIZE: Final = OF_BATCH + SIZE
 BATCH_BASE_OFFSET: Final = OF_BATCH + names.BASE_OFFSET
-"""First offset of the entry of a record, also for a wrapper."""
+"""First offset of the entry of a record, including wrappers."""
 BATCH_MAGIC: Final = OF_BATCH + names.MAGIC
 IS_CONTROL: Final = OF_BATCH + names.IS_CONTROL

@@ -3,9 +3,9 @@
 If the codec has a core in C, it scans headers and decodes many whole entries at a time. Compressed
 payloads are decompressed into an arena; views point into it as they point into the input.
 
-Entries that the core does not take go through record objects into columns of the same kind:
-irregular wrappers, entries that the core refuses, and every entry of a codec without a core. Record
-objects implement the rules and raise the errors.
+All other entries become record objects first, and then columns of the same kind: irregular
+wrappers, entries that the core refuses, and every entry of a codec without a core. Record objects
+implement the rules and raise the errors.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _RATIO: Final = 4
 """Assumed ratio of decompressed to compressed bytes, until a batch shows a larger one."""
 _ENTRY_BYTES: Final = 4 << 10
 """Assumed size of an entry, until some have been read; the size of a table depends on it."""
-_MOST_ENTRIES: Final = (1 << 16) - 8  # no power of two, as in log.headers
+_MOST_ENTRIES: Final = (1 << 16) - 8  # not a power of two; see log.headers
 _CHECKED: Final = 32
 """Number of entries to decompress before the size of the file is checked again."""
 _IN_ENTRY: Final = -1
@@ -61,7 +61,7 @@ class Wanted:
     Attributes:
         start_offset: smallest offset to read.
         end_offset: first offset not to read; the batch that reaches it is the last one read.
-        start_timestamp: batches whose header has a smaller largest timestamp are skipped.
+        start_timestamp: batches whose largest timestamp in ms is smaller are skipped.
         include_control: whether to read control records.
         max_bytes: most bytes of Kafka data in a chunk.
         start_position: byte position of the first entry to read.
@@ -164,12 +164,12 @@ class Reader:
                     yield from self._table(core, table, buffer, position)
                     position += table.position
                     continue
-            # No core, or an entry that it does not take: read entry by entry.
+            # No core, or an entry that the core refuses: read entry by entry.
             for batch in segment.batches(position):
                 self.position = position = batch.end
                 yield from self._by_records(batch)
                 if core is not None or self._done:
-                    break  # the core may take the next entries
+                    break  # the core may decode the next entries
             else:
                 return
 
@@ -190,7 +190,7 @@ class Reader:
     def _table(
         self, core: Core, table: EntryTable, buffer: memoryview, base: int
     ) -> Iterator[Columns]:
-        """Yield the entries of a table, as many at a time as the core takes."""
+        """Yield the entries of a table, as many at a time as the core accepts."""
         module = core.module
         region = buffer[: table.position]
         room = array("q", bytes(8 * module.BATCH_FIELDS * table.count))
@@ -285,7 +285,7 @@ class Reader:
         return memoryview(self._allocate(max(size, min(self._wanted.max_bytes, left)))).cast("B")
 
     def _inflated(self, codec: int, payload: memoryview, magic: int) -> bytes | None:
-        """Decompress a payload; None if it cannot be, or is larger than views can reach."""
+        """Decompress a payload; return None if that fails, or if views cannot reach all of it."""
         try:
             found = compression.decompress(
                 codec, payload, magic=magic, max_output=self._segment.max_output
@@ -327,7 +327,7 @@ class Reader:
             del columns
             first = end
             if first < count:
-                # Refused: reading it as records raises the error, or is more lenient.
+                # The core refused it: reading it as records raises the error, or succeeds.
                 position = chunk.start + chunk.entries[first * fields + core.module.POSITION]
                 self._add(self._segment.batch_at(position, self._cursor))
                 yield from self._flush()
@@ -379,6 +379,11 @@ def described(core: Core, table: EntryTable, count: int) -> array[int]:
     """Return descriptions of the first entries of a table, for the core to verify and decode.
 
     They end before the first entry that the core cannot decode in place.
+
+    Args:
+        core: the extension.
+        table: headers of the entries.
+        count: most entries to describe.
     """
     room = array("q", bytes(8 * core.module.BATCH_FIELDS * count))
     rules = (UNTIMED, _LOWEST, 0, _LOWEST, core.module.CONTROL, core.module.VERIFY)
@@ -396,7 +401,7 @@ def decode_payload(
     Args:
         core: the extension.
         batch: a batch with record sets.
-        payload: its records after decompression.
+        payload: decompressed records of the batch.
         names: names of the columns.
     """
     module, rows = core.module, batch.num_records or 0

@@ -1,4 +1,4 @@
-"""Columns from record objects: for any codec, and for entries that the core in C does not take."""
+"""Columns from record objects: for any codec, and for entries that the core in C refuses."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.model import Record
 
 ROW_BYTES: Final = 100
-"""Bytes counted for each row and each header, besides their own."""
+"""Bytes counted for each row and each header in addition to their content."""
 
 NONE: Final = -1
-"""Value of a column that an entry's kind does not have, as in columns of the core."""
+"""Value in a column that the kind of an entry does not have, as in columns of the core."""
 
 _FACTS: Final[dict[str, Callable[[Batch], int]]] = {
     BATCH_POSITION: attrgetter("position"),
@@ -45,7 +45,7 @@ _FACTS: Final[dict[str, Callable[[Batch], int]]] = {
 
 
 class RecordColumns:
-    """Collects records and makes columns of them.
+    """Collects records and makes columns from them.
 
     Args:
         names: names of the columns.
@@ -68,7 +68,12 @@ class RecordColumns:
         self.cost = self.rows = 0
 
     def add(self, batch: Batch, records: Sequence[Record]) -> None:
-        """Collect the records of a batch."""
+        """Collect the records of a batch.
+
+        Args:
+            batch: the batch.
+            records: all of its records.
+        """
         count = len(records)
         for name, values in self._integers.items():
             if name.startswith(OF_BATCH):
@@ -92,7 +97,7 @@ class RecordColumns:
         )
 
     def take(self) -> Columns:
-        """Return the columns of the collected records, and start over with none."""
+        """Return the columns of the collected records, and forget these records."""
         made = Columns(
             rows=self.rows,
             columns={name: self._column(name) for name in self._names},

@@ -34,7 +34,7 @@ class Shift:
         count: number of rows.
         offset: number to add to each offset.
         base_offset: offset of the first row, after the addition.
-        timestamp: replaces each timestamp; None to keep them.
+        timestamp: replaces each timestamp, in ms; None to keep them.
     """
 
     count: int
@@ -113,8 +113,8 @@ def shift_of(
         payload: decompressed value of the wrapper.
         magic: magic of the wrapper.
         offset: offset of the wrapper.
-        append_time: timestamp of the wrapper if it has LogAppendTime, which then counts for all its
-            messages; None otherwise.
+        append_time: timestamp of the wrapper in ms if it has LogAppendTime, and so the timestamp of
+            all its messages; None otherwise.
     """
     end, count, batches, untimed, compressed, first, last = core.module.survey(
         payload, core.inner_roles, UNTIMED

@@ -20,12 +20,13 @@ OffsetChoice = Literal["keep", "shift", "renumber"]
 ``renumber``: they become consecutive, without gaps."""
 
 AbortedChoice = Literal["keep", "drop"]
-"""Records of aborted transactions. ``keep``, as in a broker's down-conversion: consumers of magic 2
-recognize them by the markers and the transaction index, those of magic 0 and 1 treat them as
-ordinary records. ``drop`` leaves them out."""
+"""What to do with records of aborted transactions. ``keep`` them, as in a broker's down-conversion:
+consumers of magic 2 recognize them by the markers and the transaction index, those of magic 0 and 1
+treat them as ordinary records. ``drop``: leave them out."""
 
 ErrorChoice = Literal["fail", "skip"]
-"""A batch that cannot be read is an error, or is left out and counted."""
+"""What to do with a batch that cannot be read. ``fail``: raise the error. ``skip``: leave it out,
+and count it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,22 +86,22 @@ class Choices:
         self._one_of("aborted", self.aborted, ("keep", "drop"))
         self._one_of("on_error", self.on_error, ("fail", "skip"))
         if not 0 <= self.base_offset <= LARGEST_OFFSET:
-            raise ValueError(f"base_offset is between 0 and {LARGEST_OFFSET}")
+            raise ValueError(f"base_offset must be from 0 to {LARGEST_OFFSET}")
         if self.base_offset and self.offsets == "keep":
-            raise ValueError("base_offset is for offsets that are shifted or renumbered")
+            raise ValueError("base_offset needs offsets that are shifted or renumbered")
         if self.leader_epoch is not None and not NONE <= self.leader_epoch <= LARGEST_EPOCH:
-            raise ValueError(f"leader_epoch is between {NONE} and {LARGEST_EPOCH}")
+            raise ValueError(f"leader_epoch must be from {NONE} to {LARGEST_EPOCH}")
         for name in ("batch_bytes", "segment_bytes", "max_output"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise ValueError(f"{name} is at least 1")
+                raise ValueError(f"{name} must be at least 1")
         low, high = self.start_offset, self.end_offset
         if low is not None and high is not None and low > high:
             raise ValueError(f"start_offset {low} is after end_offset {high}")
 
     def _one_of(self, name: str, value: str, allowed: tuple[str, ...]) -> None:
         if value not in allowed:
-            raise ValueError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
+            raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
 
     @property
     def kind(self) -> EntryKind | None:

@@ -1,8 +1,8 @@
-"""Messages in columns: decoded in C by the thousand, and encoded from there.
+"""Messages in columns, decoded and encoded in C thousands at a time.
 
 Only regular entries are handled here: of one magic, not compressed, with correct checksums, and
-with the default in each field that no conversion knows. All others go through records, where the
-rules are, and which raise the errors.
+with the default in each field that no conversion knows. All others go through record objects, which
+implement the rules and raise the errors.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ class MessageColumns:
         offsets: offsets of the records.
         timestamps: timestamps in ms, -1 for none.
         unused: number of messages with bytes after the value.
+        complete: whether all messages could be decoded.
     """
 
     def __init__(self, core: Core, entries: Buffer, table: EntryTable, rows: int) -> None:
-        """Decode messages; ``complete`` says whether that was possible.
+        """Decode messages; see ``complete``.
 
         Args:
             core: the extension.
@@ -70,7 +71,12 @@ class MessageColumns:
     # -- sizes ------------------------------------------------------------------------------
 
     def size(self, first: int, last: int) -> int:
-        """Return the bytes of keys and values of the rows from ``first`` up to ``last``."""
+        """Return the size in bytes of the keys and values of some rows.
+
+        Args:
+            first: first row.
+            last: row after the last one.
+        """
         return sum(offsets[last] - offsets[first] for offsets in self._sizes)
 
     def reach(self, first: int, limit: int, overhead: int, most_delta: int) -> int:
@@ -79,7 +85,7 @@ class MessageColumns:
         Args:
             first: first row.
             limit: most bytes, including ``overhead`` for each row.
-            overhead: bytes counted for each row besides its key and value.
+            overhead: bytes counted for each row in addition to its key and value.
             most_delta: largest difference between offsets.
 
         Returns:
@@ -125,7 +131,12 @@ class MessageColumns:
         return data
 
     def records(self, first: int, last: int) -> list[Record]:
-        """Return rows as records; meant for a few rows."""
+        """Return rows as records; meant for a few rows.
+
+        Args:
+            first: first row.
+            last: row after the last one.
+        """
         keys, values = (
             _values(_bytes(column), sizes, first, last)
             for column, sizes in zip(self._bytes, self._sizes, strict=True)
@@ -190,8 +201,8 @@ def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> Mess
     Args:
         core: the extension.
         entries: the bytes, which may end within an entry.
-        least: smallest number of messages that is worth it.
-        after: the offset before the first one.
+        least: fewest messages that are worth decoding in columns.
+        after: offset of the entry before them, None if there is none.
 
     Returns:
         The messages; None if there are too few, or if one has a wrong checksum.
@@ -217,12 +228,12 @@ def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> Mess
 
 
 def _plain(table: EntryTable, kind: EntryKind) -> int:
-    """Return how many entries have the default in each field that no conversion knows."""
+    """Return the number of leading entries without own fields: all have their default."""
     rows = table.count
     for field in (*own_fields(kind).header, *fields_outside()):
         try:
             column = table.column(field.name)[:rows]
-        except (KeyError, ValueError):  # not a number
+        except (KeyError, ValueError):  # the field is not a number
             return 0
         rows = next((row for row, value in enumerate(column) if value != field.default), rows)
     return rows

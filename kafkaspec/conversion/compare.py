@@ -35,7 +35,7 @@ def compare(
         conversion: a finished conversion.
         choices: plan of the conversion.
         codec: reads both sides.
-        low: smallest offset that was taken, None for any.
+        low: smallest offset to compare, None for any.
         progress: called with a file name and the number of bytes of it just compared.
     """
     sides = Sides(conversion, choices, codec, low, progress)
@@ -72,7 +72,7 @@ def _compare_records(sides: Sides, result: Comparison) -> None:
 
 
 def _expected(sides: Sides) -> Iterator[Record]:
-    """Return the records that the output must have."""
+    """Yield the records that the output must have."""
     kind, high = sides.kind, sides.choices.end_offset
     number = 0
     for part in sides.source():

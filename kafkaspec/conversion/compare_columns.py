@@ -1,4 +1,4 @@
-"""The comparison in columns. Needs PyArrow."""
+"""Compare input and output in columns, with PyArrow."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ _MOST_AT_ONCE = 1 << 16
 
 def compare_columns(sides: Sides, result: Comparison) -> None:
     """Compare both sides, a chunk at a time.
+
+    Args:
+        sides: input and output.
+        result: receives the differences and the number of records.
 
     Raises:
         KafkaSpecError: one side cannot be read.
@@ -39,7 +43,7 @@ def _read(log: Columnar, columns: tuple[str, ...], **options: object) -> pa.Reco
 
 
 def _expected(sides: Sides, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """Return the records of the input as they must be in the output."""
+    """Yield the records of the input as they must be in the output."""
     number = 0 if sides.first is None else sides.first
     for part in sides.source():
         reader = _read(
@@ -76,7 +80,7 @@ class _Rows:
         self._batch: pa.RecordBatch | None = None
 
     def left(self) -> int:
-        """Number of rows that can be taken at once; 0 at the end."""
+        """Return the number of rows that can be taken at once; 0 at the end."""
         while self._batch is None or not self._batch.num_rows:
             self._batch = next(self._batches, None)
             if self._batch is None:

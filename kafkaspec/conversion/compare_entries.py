@@ -1,4 +1,4 @@
-"""Comparison of whole entries, and of the fields that no conversion knows."""
+"""Compare whole entries, and the fields that no conversion knows."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def compare_entries(sides: Sides, result: Comparison) -> bool:
 
 
 def _entries(segment: Segment) -> Iterator[_Entry | None]:
-    """Yield the batches of a segment, from columns of their headers if possible; None ends them."""
+    """Yield the batches of a segment, from columns of headers if possible; None at a message."""
     position, cursor = 0, segment.cursor()
     while position < segment.size:
         segment.check()
@@ -155,7 +155,7 @@ def _stored(kind: EntryKind) -> tuple[str, ...]:
 def _same_payload(entry: _Entry, made: _Entry, sides: Sides) -> bool:
     if entry.num_records != made.num_records:
         return False
-    one, other = bytes(entry.payload), bytes(made.payload)  # compared faster than views
+    one, other = bytes(entry.payload), bytes(made.payload)  # faster to compare than views
     if entry.compression == made.compression and one == other:
         return True
     return entry.num_records != 0 and _unpacked(entry, one, sides) == _unpacked(made, other, sides)
@@ -193,7 +193,7 @@ _HIDDEN: Final = "timestamp under the append time"
 
 
 class _Run(NamedTuple):
-    """Consecutive records with the same such fields."""
+    """Consecutive records with the same values in these fields."""
 
     rows: int
     values: _Found
@@ -202,6 +202,10 @@ class _Run(NamedTuple):
 
 def compare_own_fields(sides: Sides, result: Comparison) -> None:
     """Compare the fields of headers and records that no column has.
+
+    Args:
+        sides: input and output.
+        result: receives the differences.
 
     Raises:
         KafkaSpecError: one side cannot be read.
@@ -249,9 +253,9 @@ def _runs(
     Args:
         segment: segment that contains the records.
         target: format of the output; fields that it has no place for are left out.
-        low: smallest offset that was taken, None for any.
-        high: first offset that was not taken.
-        control: whether control records were taken.
+        low: smallest offset to compare, None for any.
+        high: first offset not to compare, None for any.
+        control: whether to compare control records.
     """
 
     def taken(offset: int) -> bool:
@@ -289,7 +293,7 @@ def _names(core: Core) -> tuple[str, ...]:
 
 
 def _part(core: Core, found: Columns) -> tuple[int, int, _Run | None]:
-    """Return the entries of some columns, and their run if all have nothing but defaults."""
+    """Return the bounds of the entries of some columns, and their run if all have only defaults."""
     columns, rows = found.columns, found.rows
     offset, position, size, magic = (_integers(columns[name]) for name in _COLUMNS[:4])
     last = rows - 1

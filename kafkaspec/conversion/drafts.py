@@ -1,4 +1,4 @@
-"""Records that will become one batch, or messages."""
+"""Records that become one batch, or messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Traits:
     Attributes:
         kind: kind of the entry.
         compression: compression of the batch or wrapper.
-        append_time: append time of all records, None for CreateTime.
+        append_time: append time of all records in ms, None for CreateTime.
         producer_id: id of the producer, -1 for none.
         producer_epoch: epoch of the producer, -1 for none.
         transactional: whether the records are part of a transaction.
@@ -63,14 +63,14 @@ class Draft:
 
     Attributes:
         traits: traits that its records share.
-        records: the records, at least one. If the header has an append time, they still have their
-            own timestamps, as in Kafka.
+        records: the records; an empty batch has none. If the header has an append time, they still
+            have their own timestamps, as in Kafka.
         own: fields of each record that no conversion knows; None if there are none.
         base_offset: first offset.
         last_offset: last offset.
         base_sequence: sequence number of ``base_offset``, -1 for none.
-        base_timestamp: timestamp to which those in the record set are relative.
-        max_timestamp: largest timestamp in the header, None for the largest of the records.
+        base_timestamp: timestamp in ms to which those in the record set are relative.
+        max_timestamp: largest timestamp in ms in the header, None for the largest of the records.
     """
 
     traits: Traits
@@ -101,7 +101,7 @@ class Draft:
         )
 
     def add(self, other: Draft) -> None:
-        """Add the records of another draft, which must be allowed to follow."""
+        """Add the records of a draft that ``joins`` allows to follow."""
         if self.own is not None or other.own is not None:
             self.own = [*_each(self), *_each(other)]
         self.records = [*self.records, *other.records]
@@ -153,6 +153,11 @@ def size_of(record: Record) -> int:
 
 def write(draft: Draft, codec: Codec, level: int | None) -> bytes:
     """Return the entries of a draft.
+
+    Args:
+        draft: the records and their traits.
+        codec: writes the entries.
+        level: level of the compression, None for Kafka's default.
 
     Raises:
         KafkaSpecError: ``unencodable``.
@@ -266,7 +271,7 @@ class Waiting:
 
         Args:
             codec: writes the entries.
-            level: level of the compression.
+            level: level of the compression, None for Kafka's default.
         """
         self._codec = codec
         self._level = level
@@ -279,7 +284,15 @@ class Waiting:
         return 0 if self._draft is None else len(self._draft.records)
 
     def put(self, draft: Draft, limit: int) -> Iterator[bytes]:
-        """Let a draft wait, combined with the waiting one up to ``limit`` bytes."""
+        """Let a draft wait, and yield the entries of the one before if they cannot be combined.
+
+        Args:
+            draft: the draft.
+            limit: most bytes of the combined records.
+
+        Raises:
+            KafkaSpecError: ``unencodable``.
+        """
         size = draft.size
         waiting = self._draft
         if waiting is not None and self._size + size <= limit and waiting.joins(draft):
@@ -290,12 +303,12 @@ class Waiting:
         self._draft, self._size = draft, size
 
     def flush(self) -> Iterator[bytes]:
-        """Write the waiting records."""
+        """Yield the entries of the waiting records."""
         draft = self.take()
         if draft is not None:
             yield write(draft, self._codec, self._level)
 
     def take(self) -> Draft | None:
-        """Return the waiting draft, and keep none."""
+        """Return the waiting draft; then none waits."""
         draft, self._draft, self._size = self._draft, None, 0
         return draft

@@ -1,4 +1,4 @@
-"""Convert the batches of a log one after the other.
+"""Convert the batches of a log one by one.
 
 Bytes are kept where possible. If only the offset or leader epoch changes, it is written into a
 copy. If only the compression of a record set changes, the unchanged records are compressed again.
@@ -71,7 +71,7 @@ class EntryConverter:
         transactions: Transactions | None = None,
         log_start_offset: int | None = None,
     ) -> None:
-        """Convert by a plan.
+        """Prepare to convert.
 
         Args:
             choices: the plan.
@@ -96,10 +96,10 @@ class EntryConverter:
         self.took = False
 
     def convert(self, batch: Batch) -> Iterator[Buffer]:
-        """Yield the entries a batch becomes, perhaps combined with batches before or after it.
+        """Yield the entries that a batch becomes, perhaps combined with batches before or after it.
 
         Args:
-            batch: of a segment that was opened with ``crc="error"``.
+            batch: the batch, of a segment that was opened with ``crc="error"``.
 
         Raises:
             KafkaSpecError: the batch cannot be read, or cannot be written as requested. No part of
@@ -132,7 +132,7 @@ class EntryConverter:
             self.took = True
 
     def flush(self) -> Iterator[Buffer]:
-        """Write the records that wait for more."""
+        """Yield the entries of records that wait for more."""
         yield from self._waiting.flush()
 
     # -- what is left out -------------------------------------------------------------------
@@ -183,7 +183,7 @@ class EntryConverter:
 
     def _first_offset(self, batch: Batch) -> int:
         if self.offsets.renumbers or self._choices.offsets == "keep":
-            return 0  # nobody asks
+            return 0  # not used
         return batch.base_offset if self._low is None else max(batch.base_offset, self._low)
 
     def _compression(self, batch: Batch, kind: EntryKind) -> CompressionType:
@@ -211,7 +211,7 @@ class EntryConverter:
             and batch.num_records != 0
         )
 
-    # -- without a look at records ----------------------------------------------------------
+    # -- without decoding records -----------------------------------------------------------
 
     def _as_bytes(self, batch: Batch, compression: CompressionType) -> Buffer | None:
         """Return the entry with its records unchanged; None if they must be written again."""
@@ -282,7 +282,7 @@ class EntryConverter:
         sets = batch.kind.has_record_sets and kind.has_record_sets
         appended = batch.timestamp_type == LOG_APPEND_TIME and kind.has_timestamps
         if appended and not batch.kind.has_record_sets:
-            # A wrapper around messages of magic 0 (KAFKA-4298): they have no time.
+            # A wrapper around messages of magic 0 (KAFKA-4298): they have no timestamps.
             appended = all(record.timestamp == batch.max_timestamp for record in old)
         new = self._moved(old, batch)
         base_timestamp = old[0].timestamp if old else NO_TIMESTAMP
@@ -344,7 +344,7 @@ class EntryConverter:
             return [], None
         message = batch.message
         appended = batch.timestamp_type == LOG_APPEND_TIME
-        if appended:  # under the append time there still are those of the records (KAFKA-5353)
+        if appended:  # records keep their own timestamps under it (KAFKA-5353)
             message = changed(message, {names.TIMESTAMP_TYPE: TimestampType.CREATE_TIME})
         payload = batch.decompressed(limit)
         origin = Origin(batch.file, batch.payload_position, batch.is_compressed, batch.payload_path)

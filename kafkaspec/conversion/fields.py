@@ -1,4 +1,4 @@
-"""Find, carry over and compare fields of a format that the library does not know.
+"""Find, carry over and compare the fields of a format that no conversion knows.
 
 Fields that a conversion understands have a name in ``kafkaspec.layout.names``. All other fields of
 the specification, in the header of an entry or in its records, are carried over unchanged. Fields
@@ -30,13 +30,13 @@ from kafkaspec.log.messageset import PAYLOAD, MessageSetBatch, codec_of
 from kafkaspec.model import Buffer, Record
 
 Values = tuple[tuple[str, Any], ...]
-"""Fields by dotted name, those that differ from their default, in the order of the layout."""
+"""Fields that differ from their default, by dotted name, in the order of the layout."""
 
 RecordValues = Mapping[str, Any]
 """The same for a record. A field of its headers is a list with one value per header."""
 
 _UNUSED: Final = "unused"
-"""Bytes after the value of a message: they are no field, and are a loss of their own kind."""
+"""Bytes after the value of a message: not a field, and a loss of their own kind."""
 _KNOWN: Final = frozenset((*names.HEADER_NAMES, *names.RECORD_NAMES, _UNUSED))
 
 
@@ -101,14 +101,14 @@ def _entry_fields() -> tuple[OwnField, ...]:
 
 @cache
 def entry_names() -> frozenset[str]:
-    """Return the names of fields before the message of an entry that the message knows too."""
+    """Return the names of fields before the message of an entry that every kind repeats."""
     own = {field.name for field in _entry_fields()}
     return frozenset(own.intersection(*(kind.header for kind in KINDS.values())))
 
 
 @cache
 def fields_outside() -> tuple[OwnField, ...]:
-    """Return the fields before the message of an entry that its message does not know."""
+    """Return the fields before the message of an entry that not every kind repeats."""
     return tuple(field for field in _entry_fields() if field.name not in entry_names())
 
 
@@ -118,7 +118,11 @@ def is_written(kind: EntryKind) -> bool:
 
 
 def refuse_entry_fields(batch: Batch, codec: Codec) -> None:
-    """Refuse an entry with fields before its message that a new entry cannot get.
+    """Refuse an entry with fields before its message that cannot be carried over.
+
+    Args:
+        batch: the entry.
+        codec: reads the entry.
 
     Raises:
         KafkaSpecError: ``unencodable``: such a field does not have its default.
@@ -128,7 +132,7 @@ def refuse_entry_fields(batch: Batch, codec: Codec) -> None:
         entry, _ = codec.parse(ENTRY, batch.data, complete=True)
         found = dict(_reader(outside)(entry))
         if found:
-            detail = f"a new entry has no way to get {', '.join(found)} of this one"
+            detail = f"{', '.join(found)} cannot be carried over into a new entry"
             raise batch.error(Reason.UNENCODABLE, detail)
 
 
@@ -158,14 +162,14 @@ def _is_structure(item: FieldLayout) -> bool:
 
 
 def _blank(kind: EntryKind) -> Any:
-    """Return a header with its defaults, those included that only entries of its magic have."""
+    """Return a header with all its defaults, including those that depend on the magic."""
     made_of = model_class(kind.key)
     given: dict[str, Any] = dict.fromkeys(required(made_of))
     if names.MAGIC in {item.name for item in fields(made_of) if item.init}:
         given[names.MAGIC] = kind.magic
     try:
         return made_of(**given)
-    except TypeError:  # what decides about a default is not the magic
+    except TypeError:  # a default depends on more than the magic
         return None
 
 
@@ -185,7 +189,9 @@ def header_values(kind: EntryKind, message: Any) -> Values:
 def _reader(own: tuple[OwnField, ...]) -> Callable[[Any], Values]:
     if not own:
         return lambda _: ()
-    get = attrgetter(own[0].name, *(field.name for field in own))  # two at least: a tuple
+    get = attrgetter(
+        own[0].name, *(field.name for field in own)
+    )  # two or more names: returns a tuple
     defaults = (own[0].default, *(field.default for field in own))
 
     def read(item: Any) -> Values:
@@ -199,7 +205,7 @@ def _reader(own: tuple[OwnField, ...]) -> Callable[[Any], Values]:
 
 
 def _kept(value: Any) -> Any:
-    """Return a value that may outlive the buffer that it was read from."""
+    """Return a value that can outlive the buffer from which it was read."""
     return bytes(value) if isinstance(value, memoryview) else value
 
 
@@ -233,7 +239,10 @@ def record_values(
         codec: reads records.
 
     Returns:
-        For each record its fields that are not default; None if no record has any.
+        For each record its fields that differ from their default; None if no record has any.
+
+    Raises:
+        KafkaSpecError: the records cannot be read.
     """
     kind = batch.kind
     own = own_fields(kind).record
@@ -267,7 +276,7 @@ def default_columns(core: Core, kind: EntryKind) -> dict[str, Any] | None:
     """Return the columns of all fields that no conversion knows, with their defaults.
 
     Returns:
-        None if there is such a field without a column or without a default.
+        None if such a field has no column or no default.
     """
     header = _columns_of(core, own_fields(kind).header, OF_BATCH)
     record = _record_columns(core, kind) if kind.has_record_sets else {}
@@ -298,7 +307,14 @@ def _columns_of(core: Core, own: Iterable[OwnField], prefix: str) -> dict[str, A
 def holds_only(
     core: Core, columns: Mapping[str, AnyColumn], rows: int, expected: Mapping[str, Any]
 ) -> bool:
-    """Return whether each value of some columns is the one expected there."""
+    """Return whether all values of some columns are the expected ones.
+
+    Args:
+        core: the extension.
+        columns: columns by name; parts of a list are in the column of the list.
+        rows: number of rows.
+        expected: value by name of the column, which all rows must have.
+    """
     for name, value in expected.items():
         column, count = columns.get(name), rows
         if column is None:  # a part of a list
@@ -321,7 +337,14 @@ def holds_only(
 
 
 def message_values(batch: Batch) -> list[RecordValues] | None:
-    """Return the same for messages: the entry itself, or the messages in a wrapper."""
+    """Return the fields of a message, or of those in a wrapper, that ``Record`` does not have.
+
+    Returns:
+        For each message its fields that differ from their default; None if no message has any.
+
+    Raises:
+        KafkaSpecError: the messages in a wrapper cannot be read.
+    """
     messages: Iterable[Any] = [batch.message]
     if isinstance(batch, LegacyBatch) and batch.is_wrapper:
         messages = (inner.message for inner in batch.inner_messages())
@@ -337,11 +360,15 @@ def message_values(batch: Batch) -> list[RecordValues] | None:
 def values_of_records(batch: Batch, codec: Codec) -> list[RecordValues] | None:
     """Return the fields of all records of an entry that ``Record`` does not have.
 
-    A format whose only such fields are flags has none: no release of Kafka uses flags of records,
-    and those of a message are in its header.
+    If the only such fields of a format are flags, they are ignored: no release of Kafka uses flags
+    of records, and those of a message are in its header.
+
+    Args:
+        batch: the entry.
+        codec: reads records.
 
     Returns:
-        For each record its fields that are not default; None if no record has any.
+        For each record its fields that differ from their default; None if no record has any.
 
     Raises:
         KafkaSpecError: the records cannot be read.
@@ -374,6 +401,12 @@ def encode_records(
     batch: Any, records: Sequence[Record], values: Sequence[RecordValues] | None, codec: Codec
 ) -> bytes:
     """Return the record set of a batch, not compressed.
+
+    Args:
+        batch: header of the batch.
+        records: the records.
+        values: for each record its fields that no conversion knows; None if no record has any.
+        codec: writes the records.
 
     Raises:
         KafkaSpecError: ``unencodable``.

@@ -34,10 +34,10 @@ def with_payload(
     Args:
         codec: writes the batch.
         batch: the old batch.
-        payload: records as they are to be stored.
+        payload: records as stored, after compression.
         compression: compression of ``payload``.
         base_offset: first offset.
-        leader_epoch: leader epoch, if the format has one.
+        leader_epoch: leader epoch; ignored if the format has none.
     """
     values: dict[str, Any] = {
         names.BASE_OFFSET: base_offset,
@@ -53,7 +53,17 @@ def with_payload(
 
 
 def edited(batch: Batch, offset: int, leader_epoch: int, codec: Codec) -> Buffer:
-    """Return an entry with an offset and leader epoch; not a copy if it has them already."""
+    """Return an entry with another offset and leader epoch, or its own bytes if it has these.
+
+    Args:
+        batch: the entry.
+        offset: base offset of a batch, or offset of a message.
+        leader_epoch: leader epoch; ignored if the format has none.
+        codec: writes the entry again where its bytes cannot be changed in place.
+
+    Raises:
+        KafkaSpecError: ``unencodable``.
+    """
     stored = batch.base_offset if batch.kind.has_record_sets else batch.last_offset
     new_epoch = batch.kind.has_leader_epochs and leader_epoch != batch.partition_leader_epoch
     if offset == stored and not new_epoch:

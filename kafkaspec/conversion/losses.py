@@ -54,8 +54,8 @@ class Count:
     """Counts of one kind of loss.
 
     Attributes:
-        batches: number of batches concerned.
-        records: number of records, as far as headers tell it.
+        batches: number of affected batches.
+        records: number of affected records, as far as headers show it.
     """
 
     batches: int = 0
@@ -76,20 +76,32 @@ class Losses:
     fields: dict[str, Count] = field(default_factory=dict)
 
     def add(self, kind: Loss, *, batches: int = 0, records: int = 0) -> None:
-        """Count a loss."""
+        """Count a loss.
+
+        Args:
+            kind: the kind of loss.
+            batches: number of affected batches.
+            records: number of affected records.
+        """
         count = self.counts.setdefault(kind, Count())
         count.batches += batches
         count.records += records
 
     def add_field(self, name: str, *, batches: int = 0, records: int = 0) -> None:
-        """Count a field that is lost."""
+        """Count a field that is lost.
+
+        Args:
+            name: such as ``record.attributes``.
+            batches: number of affected batches.
+            records: number of affected records.
+        """
         self.add(Loss.FIELDS, batches=batches, records=records)
         count = self.fields.setdefault(name, Count())
         count.batches += batches
         count.records += records
 
     def update(self, other: Losses) -> None:
-        """Add the counts of another."""
+        """Add the counts of ``other``."""
         for kind, count in other.counts.items():
             if kind is not Loss.FIELDS:
                 self.add(kind, batches=count.batches, records=count.records)

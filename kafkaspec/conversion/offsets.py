@@ -37,9 +37,13 @@ class Offsets:
             self.shift, self._first = self._first - base_offset, None
 
     def moved(self, offset: int, batch: Batch) -> int:
-        """Return the new offset for one that is not renumbered.
+        """Return the new offset for an offset that is kept or shifted.
 
-        A negative offset is kept if it does not move.
+        A negative offset is allowed if it is not shifted.
+
+        Args:
+            offset: the old offset.
+            batch: batch of the offset, to name in the error.
 
         Raises:
             KafkaSpecError: ``unencodable``: the new offset is out of range.
@@ -52,15 +56,21 @@ class Offsets:
 
 
 def check_rising(batch: Batch, records: list[Record]) -> None:
-    """Refuse what Kafka's builder refuses (``MemoryRecordsBuilder.appendWithOffset``).
+    """Refuse records whose offsets do not increase.
+
+    Kafka: ``MemoryRecordsBuilder.appendWithOffset``.
+
+    Args:
+        batch: the batch, to name in the error.
+        records: its records.
 
     Raises:
-        KafkaSpecError: ``invalid_value``; ``unencodable``, the format had one offset for all.
+        KafkaSpecError: ``invalid_value``; ``unencodable``: the records share one offset.
     """
     if batch.shares_offset and len(records) > 1:
         detail = (
             f"{len(records)} messages of a compressed set share offset {batch.base_offset}, which "
-            "no later format can say: renumber the offsets"
+            "no later format can express: renumber the offsets"
         )
         raise batch.error(Reason.UNENCODABLE, detail)
     for before, record in pairwise(records):

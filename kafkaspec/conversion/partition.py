@@ -28,7 +28,7 @@ Progress = Callable[[str, int], None]
 """Called with the name of a file and the number of bytes read from it since the last call."""
 
 _APPEND_BYTES: Final = 1 << 20
-"""Size in bytes of the chunks of entries for the writer."""
+"""Size in bytes of the chunks that the writer gets."""
 _MESSAGES: Final = 64
 """Number of messages to convert one by one before trying to convert many at once again."""
 
@@ -55,16 +55,19 @@ class PartitionConversion:
         log_start_offset: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Convert by a plan.
+        """Prepare to convert; read all transactions first if the plan needs their outcomes.
 
         Args:
-            source: path to show.
+            source: path of the input, for the result.
             paths: paths of the segments, in order.
             target: path of the directory to create.
             choices: the plan.
             codec: reads and writes entries.
             log_start_offset: start offset of the log; records below it were deleted.
             progress: see ``Progress``.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: a segment cannot be opened.
         """
         self.lost_snapshot: Path | None = None
         self._paths = paths
@@ -126,7 +129,7 @@ class PartitionConversion:
         segment = Segment(path, codec=self._codec, crc="error", **options)
         if self._choices.magic is None and not segment.format.is_written:
             segment.close()
-            detail = f"the format of Kafka {segment.format.name} is not written: choose a magic"
+            detail = f"the format of Kafka {segment.format.name} cannot be written: choose a magic"
             raise make_error(Reason.UNENCODABLE, detail, file=segment.name)
         return segment
 
@@ -206,12 +209,12 @@ class PartitionConversion:
         self._done = position
 
     def _check_order(self, batch: Batch) -> None:
-        """Refuse offsets that no broker would have appended after those before them.
+        """Refuse offsets that no broker would append after those before them.
 
         Raises:
             KafkaSpecError: ``invalid_value``.
         """
-        # The first offset of a wrapper needs decompression, which a broker does not do, either.
+        # Only decompression reveals the first offset of a wrapper; a broker avoids it here too.
         first = batch.last_offset if batch.is_wrapper else batch.base_offset
         if (self._last is not None and first <= self._last) or batch.last_offset < first:
             detail = f"offsets {first} to {batch.last_offset} do not follow {self._last}"

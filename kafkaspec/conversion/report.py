@@ -37,7 +37,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class TailNote:
-    """Bytes at the end of a segment that are no batch: Kafka ends the log there, and so do we.
+    """Bytes at the end of a segment that are not a batch. The log ends before them, as in Kafka.
 
     Attributes:
         file: path of the segment.
@@ -69,7 +69,12 @@ class Comparison:
     examples: list[str] = field(default_factory=list)
 
     def differ(self, example: str, most: int = 10) -> None:
-        """Note a difference."""
+        """Count a difference, and list it if it is one of the first.
+
+        Args:
+            example: description of the difference.
+            most: most descriptions to list.
+        """
         self.differences += 1
         if len(self.examples) < most:
             self.examples.append(example)
@@ -91,7 +96,7 @@ class PartitionResult:
         losses: counts of losses and changes.
         damages: batches that cannot be read, up to a limit; ``damaged`` is their number.
         damaged: number of damages.
-        tails: bytes at the end of segments that are no batch.
+        tails: bytes at the end of segments that are not a batch.
         comparison: result of the comparison; None if it was not requested.
         findings: findings of ``verify`` in the output.
     """
@@ -113,7 +118,7 @@ class PartitionResult:
 
     @property
     def verified(self) -> bool:
-        """Whether the output is sound and contains the records that it must."""
+        """Whether the output is sound and contains all expected records."""
         sound = all(finding.severity is Severity.INFO for finding in self.findings)
         return sound and (self.comparison is None or not self.comparison.differences)
 
@@ -123,7 +128,7 @@ class PartitionResult:
         return self.verified and not self.damaged
 
     def damage(self, error: KafkaSpecError) -> None:
-        """Note a damage that is left out."""
+        """Count a batch that is left out, and list it if it is one of the first."""
         self.damaged += 1
         if len(self.damages) < MOST_SHOWN:
             self.damages.append(Damage.of(error))

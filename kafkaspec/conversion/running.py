@@ -1,4 +1,4 @@
-"""``convert``: convert everything under a path into a new directory, and verify the result."""
+"""Convert everything under a path into a new directory, and verify the result."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
 _LOST: Final = (
-    "what it says of producers before the first segment: it has offsets and sequence numbers that"
-    " are others now"
+    "the state of producers before the first segment: its offsets and sequence numbers do not match"
+    " the output"
 )
 
 
@@ -34,7 +34,7 @@ def convert(
     progress: Progress | None = None,
     **choices: Any,
 ) -> ConversionReport:
-    """Rewrite logs with another magic or compression, with other offsets, in other segments.
+    """Rewrite logs with another magic, compression, offsets, batches or segments.
 
     Nothing changes under ``path``. Indexes, producer snapshots and checkpoints of partitions are
     rebuilt as by a broker of the profile; files of the log directory itself are not. Partitions
@@ -94,10 +94,10 @@ def _check_places(source: Path, target: Path) -> None:
         ValueError: ``out`` cannot be used.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ValueError(f"{target} is there already")
+        raise ValueError(f"{target} exists already and is not an empty directory")
     ours, theirs = target.resolve(), source.resolve()
     if theirs in (ours, *ours.parents) or ours in theirs.parents:
-        raise ValueError(f"{target} and {source} must not lie in each other")
+        raise ValueError(f"{target} and {source} must not be inside each other")
     if not target.absolute().parent.is_dir():
         raise ValueError(f"there is no directory {target.absolute().parent}")
 
@@ -116,7 +116,7 @@ def _items(
     for partition in opened.partitions:
         if partition.state:
             report.left_out.append(
-                (os.fspath(partition.path), f"it is on its way: {partition.state}")
+                (os.fspath(partition.path), f"its directory is marked {partition.state}")
             )
             continue
         _leave_out(partition, report)

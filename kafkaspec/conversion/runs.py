@@ -1,4 +1,4 @@
-"""Convert messages by the thousand, and those in wrappers, without record objects."""
+"""Convert thousands of messages at a time, and those in wrappers, without record objects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kafkaspec.writing.editing import LARGEST_OFFSET, put_offset
 from kafkaspec.writing.settings import BATCH_BYTES
 
 RUN_BYTES: Final = 1 << 20
-"""Number of bytes of entries to look at at once."""
+"""Bytes of entries to examine at a time."""
 _LEAST: Final = 32
 """Fewer messages are converted one by one."""
 
@@ -67,7 +67,7 @@ class Runs:
 
         Args:
             entries: the bytes.
-            after: the offset before them, None for the beginning.
+            after: offset of the entry before them, None if there is none.
         """
         if self._core is None:
             return None
@@ -105,7 +105,16 @@ class Runs:
         yield from self._groups(found, traits)
 
     def wrapper(self, batch: Batch, kind: EntryKind, compression: CompressionType) -> Draft | None:
-        """Return the draft of a wrapper; None if the wrapper is not regular."""
+        """Return the draft of a wrapper; None if the wrapper is not regular.
+
+        Args:
+            batch: the wrapper.
+            kind: format of the output.
+            compression: compression of the output.
+
+        Raises:
+            KafkaSpecError: the wrapper cannot be decompressed.
+        """
         if self._core is None or not batch.is_wrapper or not isinstance(batch, LegacyBatch):
             return None
         others = header_values(batch.kind, batch.message)

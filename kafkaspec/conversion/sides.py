@@ -18,7 +18,7 @@ class Sides:
     Attributes:
         choices: the plan.
         losses: counted losses, which may differ.
-        low: smallest offset that was taken.
+        low: smallest offset to compare, None for any.
         shift: number that was added to each offset.
         first: first new offset, if offsets were renumbered.
         kind: format of all entries of the output, None if each entry kept its own.
@@ -40,7 +40,7 @@ class Sides:
             conversion: a finished conversion.
             choices: plan of the conversion.
             codec: reads both sides.
-            low: smallest offset that was taken, None for any.
+            low: smallest offset to compare, None for any.
             progress: called with a file name and the number of bytes of it just compared.
         """
         self.choices = choices
@@ -74,7 +74,7 @@ class Sides:
             yield "leader_epoch"
 
     def source(self) -> Iterator[Segment]:
-        """Yield the taken parts of the input, in whole batches. Progress is reported once."""
+        """Yield the converted parts of the input, in whole batches; report progress only once."""
         done = 0
         for path, spans in self._conversion.spans:
             with self._conversion.open(path) as segment:
@@ -96,5 +96,5 @@ class Sides:
         return {} if most is None else {"max_output": most}
 
     def may_differ(self, kind: Loss) -> bool:
-        """Return whether a loss of a kind was counted."""
+        """Return whether a loss of a kind was counted, so that both sides may differ in it."""
         return bool(self.losses[kind].batches)

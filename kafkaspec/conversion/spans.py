@@ -1,4 +1,4 @@
-"""Parts of a partition that were taken, for those who read only these again."""
+"""Parts of a partition that were converted, so that only these are read again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ class Spans:
         self._files.append((file, array("q")))
 
     def add(self, start: int, stop: int) -> None:
-        """Add whole batches of the current file, which follow the last ones."""
+        """Add whole batches of the current file.
+
+        Args:
+            start: position of the first one, after those that were added.
+            stop: position after the last one.
+        """
         spans = self._files[-1][1]
         if spans and spans[-1] == start and stop - spans[-2] <= CHUNK_BYTES:
             spans[-1] = stop

@@ -12,7 +12,7 @@ from kafkaspec.log.batch import Batch
 
 
 class Outcome(Enum):
-    """How a transaction ended."""
+    """Outcome of a transaction."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
@@ -22,7 +22,7 @@ class Outcome(Enum):
 class Transactions:
     """The transactions of a partition, from one pass over its batches.
 
-    A producer has one transaction at a time, so that its next marker decides
+    A producer has one transaction at a time, so its next marker decides the outcome
     (Kafka: ``ProducerAppendInfo.appendEndTxnMarker``). The epoch does not matter: with transaction
     version 2 that of the marker is larger by one.
     """
@@ -41,7 +41,7 @@ class Transactions:
                 self._add(batch)
 
     def outcome(self, batch: Batch) -> Outcome:
-        """Return how the transaction of a batch ended."""
+        """Return the outcome of the transaction of a batch."""
         offsets = self._markers.get(batch.producer_id, [])
         number = bisect_right(offsets, batch.last_offset)
         if number == len(offsets):

@@ -1,4 +1,4 @@
-"""Checks of entries before they are appended: those of a leader that concern the log."""
+"""Check entries before they are appended, as a leader checks them against its log."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def first_refused(
         found.append((number, headers.batch(number).crc_error()))
     if max(headers.magic) > profile.magic:
         number = next(n for n, magic in enumerate(headers.magic) if magic > profile.magic)
-        detail = f"the profile of Kafka {profile.since} has no magic {headers.magic[number]}"
+        detail = f"the profile of Kafka {profile.since} does not know magic {headers.magic[number]}"
         found.append((number, refusal(headers, number, detail)))
     number = _disorder(headers, next_offset)
     if number is not None:
@@ -61,7 +61,7 @@ def unreadable_markers(headers: Headers) -> Iterator[tuple[int, KafkaSpecError]]
 
 
 def too_large(headers: Headers, indexes: IndexBuilder) -> tuple[int, KafkaSpecError] | None:
-    """Return why entries cannot be one append; None if they can.
+    """Return number 0 and why the entries cannot be one append; None if they can.
 
     Args:
         headers: headers of the entries.
@@ -72,14 +72,20 @@ def too_large(headers: Headers, indexes: IndexBuilder) -> tuple[int, KafkaSpecEr
         first = headers.first_offset_of(0)
     size = headers.end - headers.position[0]
     if size > LARGEST_SEGMENT:
-        return 0, refusal(headers, 0, f"an append of {size} bytes fits into no segment")
+        return 0, refusal(headers, 0, f"an append of {size} bytes does not fit into a segment")
     if first != UNKNOWN and last - first > LARGEST_RELATIVE_OFFSET:
-        return 0, refusal(headers, 0, f"offsets {first} to {last} fit into no segment")
+        return 0, refusal(headers, 0, f"offsets {first} to {last} do not fit into a segment")
     return None
 
 
 def refusal(headers: Headers, number: int, detail: str) -> KafkaSpecError:
-    """Return the error that says why an entry cannot be appended."""
+    """Return the error for an entry that cannot be appended.
+
+    Args:
+        headers: headers of the entries.
+        number: number of the entry.
+        detail: the reason in words.
+    """
     return make_error(Reason.UNENCODABLE, detail, offset=headers.position[number])
 
 

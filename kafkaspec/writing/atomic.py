@@ -1,4 +1,4 @@
-"""Directories that are written under a temporary name and renamed when complete."""
+"""Write a directory under a temporary name, and rename it when it is complete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Final
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 
 _ASIDE: Final = "-delete"
-"""A broker removes partition directories whose names end like this."""
+"""A broker removes partition directories whose names end with this."""
 
 
 class DirectoryAside:
@@ -45,6 +45,10 @@ class DirectoryAside:
     def write(self, name: str, data: bytes) -> None:
         """Write a whole file, and create the directory in its name if needed.
 
+        Args:
+            name: path of the file below the directory.
+            data: content of the file.
+
         Raises:
             KafkaSpecError: ``unreadable``: the file cannot be written.
         """
@@ -56,12 +60,16 @@ class DirectoryAside:
         put(path, data, sync=self._sync)
 
     def remove(self, name: str) -> None:
-        """Remove a file that was written."""
+        """Remove a file that was written.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: the file cannot be removed.
+        """
         with writing(self.path / name):
             (self.path / name).unlink()
 
     def force(self, descriptor: int) -> None:
-        """Force a file to disk."""
+        """Force an open file to disk, given its descriptor."""
         if self._sync:
             os.fsync(descriptor)
 
@@ -85,7 +93,7 @@ class DirectoryAside:
             else:
                 taken = [name for name in order if (self.target / name).exists()]
                 if taken:
-                    raise cannot_write(self.target, f"there is a file {taken[0]} already")
+                    raise cannot_write(self.target, f"file {taken[0]} exists already")
                 for name in order:
                     os.rename(self.path / name, self.target / name)
                 force_directory(self.target, sync=self._sync)
@@ -98,7 +106,12 @@ class DirectoryAside:
 
 
 def put(path: Path, data: bytes, *, sync: bool) -> None:
-    """Write a new file, and force it to disk if asked to.
+    """Write a new file.
+
+    Args:
+        path: path of the file, which must not exist.
+        data: content of the file.
+        sync: whether to force the file to disk.
 
     Raises:
         KafkaSpecError: ``unreadable``: the file cannot be written.
@@ -111,8 +124,8 @@ def put(path: Path, data: bytes, *, sync: bool) -> None:
 
 
 def force_directory(path: Path, *, sync: bool) -> None:
-    """Force the names in a directory to disk if asked to."""
-    if not sync or os.name == "nt":  # Windows opens no directories
+    """Force the names in a directory to disk if ``sync`` is set."""
+    if not sync or os.name == "nt":  # Windows cannot open directories
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -123,7 +136,10 @@ def force_directory(path: Path, *, sync: bool) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn errors of the operating system into ours.
+    """Turn errors of the operating system into errors of kafkaspec.
+
+    Args:
+        path: path to name in the error.
 
     Raises:
         KafkaSpecError: ``unreadable``, with the message of the operating system.

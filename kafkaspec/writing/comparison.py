@@ -70,11 +70,17 @@ RESTARTED: Final = (
     "equal byte for byte to the file of a broker that was restarted, with the segment open, where"
     " the leader epoch changes"
 )
-_INTERVAL = "perhaps it was made with another index.interval.bytes, which no file contains"
+_INTERVAL = "perhaps it was written with another index.interval.bytes, which no file records"
 
 
 def entries_of(kind: str, data: bytes, snapshot_entries: int) -> int:
-    """Return the number of entries in a rebuilt file."""
+    """Return the number of entries in a rebuilt file.
+
+    Args:
+        kind: extension of the file, such as ``.index``.
+        data: content of the file.
+        snapshot_entries: number of entries if the file is a producer snapshot.
+    """
     if kind == names.PRODUCER_SNAPSHOT:
         return snapshot_entries
     return len(data) // fixed_size(TYPE_KEYS[kind])
@@ -126,7 +132,7 @@ def _compare_snapshots(
         return Comparison.DIFFERENT, f"it cannot be read: {error.detail}"
     ours = get_codec().parse(snapshots.SNAPSHOT, data, complete=True)[0].entries
     if sorted(map(repr, entries)) == sorted(map(repr, ours)):
-        return Comparison.REORDERED, "entries are in the order of a hash map there"
+        return Comparison.REORDERED, "its entries are in the order of a hash map"
     if not circumstances.whole:
         return Comparison.DIFFERENT, _CUT
     ids = {entry.producer_id for entry in entries}
@@ -134,11 +140,11 @@ def _compare_snapshots(
     more = len(ids - {entry.producer_id for entry in ours})
     reasons = []
     if gone:
-        reasons.append(f"{gone} producers are not in it: a broker forgets those that are idle")
+        reasons.append(f"it lacks {gone} producers: a broker forgets idle ones")
     if more:
-        reasons.append(f"{more} more producers are in it: their batches are no longer in the log")
+        reasons.append(f"it has {more} more producers: their batches are no longer in the log")
     if not reasons:
-        reasons.append("batches or markers that it speaks of are no longer in the log")
+        reasons.append("batches or markers that it reflects are no longer in the log")
     return Comparison.DIFFERENT, "; ".join(reasons)
 
 
@@ -166,7 +172,7 @@ def _why_different(
     profile, rule = circumstances.profile, circumstances.rule
     by_append = profile.index_unit is Unit.APPEND
     if by_append and rule is Rule.RECOVERY:
-        yield "a leader of that version makes entries by another rule than recovery"
+        yield "leaders of that version do not make entries by the rule of recovery"
     if by_append and rule is Rule.APPEND:
         if circumstances.messages:
             yield (
@@ -175,8 +181,8 @@ def _why_different(
             )
         else:
             yield (
-                "an entry stands for all that was appended at once; of a follower and of the"
-                " cleaner that is a chunk of batches, and nothing shows where one begins"
+                "an entry stands for everything that was appended at once: for a follower and for"
+                " the cleaner a chunk of batches, and nothing shows where one begins"
             )
     if kind == names.TIME_INDEX and not by_append:
         size = fixed_size(TYPE_KEYS[kind])

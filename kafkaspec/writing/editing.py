@@ -49,7 +49,12 @@ def epoch_place(kind: EntryKind) -> tuple[int, int] | None:
 
 
 def put_offset(entries: bytearray, position: int, offset: int) -> None:
-    """Write the offset field of the entry at ``position``.
+    """Write the offset field of an entry.
+
+    Args:
+        entries: the bytes.
+        position: position of the entry in the bytes.
+        offset: the offset to write.
 
     Raises:
         OverflowError: the field cannot hold it.
@@ -58,7 +63,7 @@ def put_offset(entries: bytearray, position: int, offset: int) -> None:
 
 
 def put(entries: bytearray, position: int, place: tuple[int, int], value: int) -> None:
-    """Write a signed number.
+    """Write a signed number into an entry.
 
     Args:
         entries: the bytes.
@@ -74,7 +79,12 @@ def put(entries: bytearray, position: int, place: tuple[int, int], value: int) -
 
 
 def changed(item: Any, values: Mapping[str, Any]) -> Any:
-    """Return a copy of an object of the typed model with other values, by dotted name."""
+    """Return a copy of an object of the typed model with other values.
+
+    Args:
+        item: the object.
+        values: new values by dotted name.
+    """
     own: dict[str, Any] = {}
     for name, value in values.items():
         field, dot, rest = name.partition(".")
@@ -86,10 +96,15 @@ def changed(item: Any, values: Mapping[str, Any]) -> Any:
 
 
 def written(codec: Codec, data: Buffer, values: Mapping[str, Any]) -> bytes:
-    """Write an entry again, with other values of its header by dotted name, and return it.
+    """Return an entry with other values in its header, written again.
+
+    Args:
+        codec: reads and writes the entry.
+        data: the entry.
+        values: new values by dotted name.
 
     Raises:
-        KafkaSpecError: ``unencodable``.
+        KafkaSpecError: the entry cannot be read; ``unencodable``.
     """
     entry, _ = codec.parse(ENTRY, data)
     own = {name: value for name, value in values.items() if name == names.BASE_OFFSET}

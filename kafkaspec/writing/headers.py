@@ -98,13 +98,13 @@ class Headers:
         return replace(self, leader_epoch=epochs)
 
     def batch(self, number: int) -> Batch:
-        """Return the entry as an object."""
+        """Return an entry as an object."""
         return self.segment.batch_at(self.position[number])
 
     def first_offset_of(self, number: int) -> int:
-        """Return the first offset of an entry; a compressed message is decompressed for it.
+        """Return the first offset of an entry; decompress a compressed message to find it.
 
-        For a compressed message that cannot be read this is the last offset, as for followers.
+        For a compressed message that cannot be read, this is the last offset, as for followers.
         """
         known = self.first_offset[number]
         if known != UNKNOWN:
@@ -115,7 +115,7 @@ class Headers:
             return self.last_offset[number]
 
     def wrong_checksum(self) -> int | None:
-        """Return the number of the first entry whose checksum does not match its bytes."""
+        """Return the number of the first entry whose checksum is wrong; None if all are right."""
         buffer, start = self.buffer, self.start
         entries = enumerate(zip(self.position, self.size, self.crc, strict=True))
         rules = {_CHECKSUMS[magic] for magic in set(self.magic)}
@@ -143,10 +143,14 @@ _CRC_FIELDS: Final = {magic: rule.field for magic, rule in _RULES.items()}
 
 
 def read_headers(segment: Segment, position: int = 0) -> Iterator[Headers]:
-    """Yield the headers of a segment from ``position`` on, in the order of the file.
+    """Yield the headers of a segment, in the order of the file.
 
     Checksums are not verified. At the end, ``segment.tail`` says why the log ends there, as after
     ``Segment.batches``.
+
+    Args:
+        segment: the segment.
+        position: position of the first entry to read.
 
     Raises:
         KafkaSpecError: an entry cannot be parsed; raised after the entries before it.
@@ -197,7 +201,14 @@ def read_all_headers(segment: Segment) -> Headers | None:
 
 
 def of_table(table: HeaderTable, segment: Segment, buffer: memoryview, start: int) -> Headers:
-    """Return the headers of a table whose positions count from ``start``."""
+    """Return the headers in a table.
+
+    Args:
+        table: headers as the codec scanned them.
+        segment: the segment that contains the entries.
+        buffer: bytes that contain all of them.
+        start: position in the segment of the first byte of ``buffer``.
+    """
     column = table.column
     magic, count = column(names.MAGIC), table.count
     kinds = {number: KINDS[number] for number in set(magic)}
@@ -271,7 +282,14 @@ def _crc(table: HeaderTable, magic: Sequence[int]) -> Sequence[int]:
 def of_batches(
     segment: Segment, buffer: memoryview, start: int, batches: Sequence[Batch]
 ) -> Headers:
-    """Return the headers of some entries in a buffer that begins at ``start``."""
+    """Return the headers of batches.
+
+    Args:
+        segment: the segment that contains the batches.
+        buffer: bytes that contain all of them.
+        start: position in the segment of the first byte of ``buffer``.
+        batches: the batches, consecutive.
+    """
     made: dict[str, Callable[[Batch], int]] = {
         "append_time": lambda batch: batch.timestamp_type == LOG_APPEND_TIME,
         "first_offset": lambda batch: UNKNOWN if batch.is_wrapper else batch.base_offset,

@@ -1,4 +1,4 @@
-"""Index entries that a broker makes for a segment while it appends or when it recovers.
+"""Make the index entries of a segment as a broker does when it appends and when it recovers.
 
 Kafka: ``LogSegment.append``, ``LogSegment.recover``, ``OffsetIndex``, ``TimeIndex.maybeAppend``.
 """
@@ -31,7 +31,7 @@ LARGEST_RELATIVE_OFFSET: Final = min(
 
 
 class Rule(StrEnum):
-    """Rule by which a broker makes the entries."""
+    """Rule by which a broker makes index entries."""
 
     APPEND = "append"
     """As a leader that appends the batches of producers."""
@@ -51,13 +51,13 @@ class IndexBuilder:
         profile: rules of the version.
         rule: see ``Rule``.
         interval: ``index.interval.bytes``.
-        max_bytes: ``segment.index.bytes``, which says when the indexes are full.
+        max_bytes: ``segment.index.bytes``, which limits the size of each index.
 
     Attributes:
         size: bytes of the log so far.
-        max_timestamp: the largest so far in ms, -1 for none.
-        went_back: whether an index got an entry whose offset does not follow the one before, which
-            a broker takes for an error.
+        max_timestamp: largest timestamp so far in ms, -1 for none.
+        went_back: whether the offset of an entry is out of order, which a broker treats as an
+            error.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class IndexBuilder:
             self._find_max = lambda: _offset_of(data, codec, largest, self._max_offset)
 
     def settle(self) -> None:
-        """Look up the offset of the largest timestamp, while the bytes of its entry are there."""
+        """Look up the offset of the largest timestamp, while the bytes of its entry are valid."""
         if self._find_max is not None:
             self._max_offset = self._find_max()
             self._find_max = None

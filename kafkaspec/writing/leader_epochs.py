@@ -21,7 +21,7 @@ class LeaderEpochs:
     """The content of a ``leader-epoch-checkpoint``.
 
     Args:
-        kind: when there is such a file.
+        kind: condition for the file.
         epoch: epoch of the leader that begins at ``start_offset``, None if not known.
         start_offset: start offset of the log.
 
@@ -62,7 +62,7 @@ class LeaderEpochs:
             self._entries.pop()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Remove epochs that ended before an offset; the epoch of the offset then begins there."""
+        """Remove epochs that ended before an offset; the epoch at the offset then begins there."""
         below = [entry for entry in self._entries if entry.start_offset <= start_offset]
         if below:
             self._entries[: len(below)] = [EpochEntry(below[-1].epoch, start_offset)]
@@ -82,11 +82,17 @@ class LeaderEpochs:
 def with_epoch(headers: Headers, first: int, last: int, epoch: int) -> tuple[memoryview, Headers]:
     """Return the bytes of some entries with another leader epoch.
 
+    Args:
+        headers: headers of the entries.
+        first: number of the first entry.
+        last: number after the last entry.
+        epoch: leader epoch to write.
+
     Returns:
         The bytes, and the headers of all entries with that epoch.
 
     Raises:
-        KafkaSpecError: ``unencodable``.
+        KafkaSpecError: ``unencodable``: a batch would get another size.
     """
     places = {magic: epoch_place(kind) for magic, kind in KINDS.items() if kind.has_leader_epochs}
     changed = bytearray(headers.data(first, last))

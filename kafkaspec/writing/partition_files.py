@@ -20,7 +20,7 @@ _BUFFER: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class WrittenSegment:
-    """A segment that was begun.
+    """A segment, complete or still open.
 
     Attributes:
         base_offset: base offset of the segment.
@@ -97,7 +97,12 @@ class PartitionFiles:
         self._names.append(name)
 
     def snapshot(self, offset: int, data: bytes) -> None:
-        """Write a producer snapshot."""
+        """Write a producer snapshot.
+
+        Args:
+            offset: offset at which it is valid, which is in its name.
+            data: content of the file.
+        """
         self.put(_name(offset, names.PRODUCER_SNAPSHOT), data)
         self._snapshots.append(offset)
 

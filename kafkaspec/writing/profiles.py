@@ -17,7 +17,7 @@ from kafkaspec.layout.kinds import KINDS, MAGICS
 
 
 class IndexKey(StrEnum):
-    """Offset of an append that an entry of the offset index has."""
+    """Offset of an append that goes into the offset index."""
 
     FIRST = "first"
     LAST = "last"
@@ -33,7 +33,7 @@ class Unit(StrEnum):
 
 
 class TimeEntry(StrEnum):
-    """Offset that an entry of the time index has, for data that is not compressed."""
+    """Offset that goes into the time index, for data that is not compressed."""
 
     NONE = "none"
     """There is no time index."""
@@ -44,7 +44,7 @@ class TimeEntry(StrEnum):
 
 
 class MarkerTrace(StrEnum):
-    """Changes of a transaction marker to the state of its producer, besides epochs."""
+    """Effect of a transaction marker on the state of its producer, besides epochs."""
 
     BATCH = "batch"
     """Its offset and its time, as if it were a batch of one record."""
@@ -189,7 +189,7 @@ def get_profile(version: str) -> Profile:
     wanted = (*parts, _LATEST_PATCH)
     if not _parts(PROFILES[0].since) <= wanted or parts[:2] > _parts(NEWEST):
         raise ValueError(
-            f"no profile for Kafka {version}; there are those from {PROFILES[0].since} to {NEWEST}"
+            f"no profile for Kafka {version}; profiles cover {PROFILES[0].since} to {NEWEST}"
         )
     for row, following in pairwise(PROFILES):
         if _parts(following.since) > wanted:
@@ -200,5 +200,5 @@ def get_profile(version: str) -> Profile:
 def _parts(version: str) -> tuple[int, ...]:
     parts = version.split(".")
     if not 2 <= len(parts) <= 4 or not all(part.isascii() and part.isdigit() for part in parts):
-        raise ValueError(f"{version!r} is no version of Kafka; one is 3.9 or 3.9.1")
+        raise ValueError(f"{version!r} is not a version of Kafka, such as 3.9 or 3.9.1")
     return tuple(int(part) for part in parts)

@@ -47,7 +47,8 @@ def rebuild_indexes(
     Args:
         source: a segment, a partition or a log directory, or the path of one. It is not changed.
         out: a new or empty directory for the files, which get the names that they have beside the
-            log; those of a log directory go into one directory per partition. None only compares.
+            log; those of a log directory go into one directory per partition. With None, files are
+            only compared.
         rule: ``recovery``, as a broker that does not trust existing files; ``append``, as a leader
             that appends each entry by itself.
         profile: version whose rules to follow, such as ``4.3`` or ``2.8.2``.
@@ -57,7 +58,7 @@ def rebuild_indexes(
 
     Raises:
         KafkaSpecError: ``unreadable``, a transaction marker cannot be read, or ``out`` cannot be
-            used. Damage of a log is not an error: the report says how a broker would handle it.
+            used. Damage to a log is not an error: the report says how a broker would handle it.
         ValueError: the rule or profile is unknown.
     """
     settings = Settings(
@@ -70,10 +71,10 @@ def rebuild_indexes(
     if out is not None:
         target = Path(out)
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise cannot_write(target, "it is there already, and not empty")
+            raise cannot_write(target, "it exists already and is not an empty directory")
         path = source if isinstance(source, str | PathLike) else source.path
         if path is not None and Path(path).resolve() in target.resolve().parents:
-            raise cannot_write(target, f"it lies in {path}, which must not change")
+            raise cannot_write(target, f"it is inside {path}, which must not change")
         aside = DirectoryAside(target, sync=sync)
     made: list[str] = []
 
@@ -194,6 +195,6 @@ def _removed(segment: Segment) -> RebuiltSegment:
 
 
 def _cannot_index(segment: Segment) -> KafkaSpecError:
-    """Return the error for a segment without a base offset, or one that is no local file."""
-    detail = "only a local segment whose name says its base offset can have indexes"
+    """Return the error for a segment that has no base offset or is not a local file."""
+    detail = "only a local segment named after its base offset can have indexes"
     return make_error(Reason.UNREADABLE, detail, file=segment.name)

@@ -49,7 +49,7 @@ def _compare(beside: Path, made: bytes | None, epochs: LeaderEpochs) -> tuple[Co
         return Comparison.MISSING, _FORMAT if epochs.has_messages else ""
     theirs = Text.load(beside).data
     if made is None:
-        return Comparison.NOT_MADE, "no batch has a leader epoch: leaders that wrote nothing"
+        return Comparison.NOT_MADE, "no batch has a leader epoch: its leaders wrote nothing"
     if theirs == made:
         return Comparison.EQUAL, ""
     try:
@@ -65,10 +65,10 @@ def _reasons(theirs: tuple[EpochEntry, ...], epochs: LeaderEpochs) -> list[str]:
     found = {entry.epoch: entry.start_offset for entry in epochs.entries}
     reasons = []
     if starts.keys() - found.keys():
-        reasons.append("it has more epochs: those of leaders whose batches are not in the log")
+        reasons.append("it has more epochs, of leaders whose batches are not in the log")
     if any(starts[epoch] < start for epoch, start in found.items() if epoch in starts):
-        gone = "the first batches of them are gone"
+        gone = "their first batches are gone"
         if epochs.has_messages:
-            gone = "messages of magic 0 and 1 do not say theirs"
+            gone = "messages of magic 0 and 1 have none"
         reasons.append(f"epochs begin earlier in it: {gone}")
     return reasons

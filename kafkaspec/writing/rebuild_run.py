@@ -1,4 +1,4 @@
-"""One pass over a segment, which rebuilds its indexes."""
+"""Rebuild the indexes of one segment in one pass over it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from kafkaspec.writing.rebuilt import RebuiltFile, RebuiltSegment, Recovery
 _SAME: Final = (Comparison.EQUAL, Comparison.PREALLOCATED)
 
 _SNAPSHOT_LOST: Final = (
-    "no producer snapshot lies at the first offset: transactions that began before it are not known"
+    "there is no producer snapshot at the first offset: transactions that began before it are not"
+    " known"
 )
 
 
@@ -169,7 +170,7 @@ class SegmentRun:
     def _look_up(self) -> None:
         """Do the look-up of a broker after recovery, and refuse the log if it fails.
 
-        The broker looks up the end of the log, unless producers tell it.
+        The broker looks up the end of the log, unless it knows it from producers.
         """
         if self._circumstances.messages and self._valid:
             start = self._indexes.last_position
@@ -178,12 +179,12 @@ class SegmentRun:
                 self._end(Recovery.REFUSES, error)
 
     def _empty(self) -> None:
-        """Drop all entries: recovery empties the segment, since offsets went back."""
+        """Drop all entries: recovery empties the segment, since offsets are out of order."""
         base_offset = self._indexes.base_offset
         self._indexes = self._new_builder()
         self._aborted, self._refused = [], []
         self._valid, self.next_offset = 0, base_offset
-        detail = "its offsets go back where an index gets an entry"
+        detail = "its offsets are out of order at an index entry"
         error = make_error(
             Reason.INVALID_VALUE, detail, file=self._segment.name, offset=self._valid
         )
@@ -258,7 +259,7 @@ class SegmentRun:
         if self._refused:
             yield (
                 f"recovery keeps what kafkaspec refuses ({len(self._refused)} entries, the first"
-                f" at byte {self._refused[0].offset}): it only looks at size, checksum and offsets"
+                f" at byte {self._refused[0].offset}): it only checks size, checksum and offsets"
             )
         if kind is None:
             if self._valid < self._segment.size:
@@ -321,14 +322,14 @@ class SegmentRun:
 _NOTES: Final = {
     Recovery.CUTS: "recovery cuts the log at byte {}",
     Recovery.EMPTIES: (
-        "recovery empties the segment; where an index of it is missing, the broker does not load"
+        "recovery empties the segment; if one of its indexes is missing, the broker does not load"
         " the log"
     ),
     Recovery.SPLITS: (
-        "from byte {} on offsets do not fit into the segment: recovery of Kafka 2.0 and later"
-        " splits it, and goes on with the parts"
+        "from byte {} on, offsets do not fit into the segment: recovery of Kafka 2.0 and later"
+        " splits it and continues with the parts"
     ),
-    Recovery.REFUSES: "a broker fails at this and does not load the log",
+    Recovery.REFUSES: "a broker fails here and does not load the log",
 }
 
 

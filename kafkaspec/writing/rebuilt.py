@@ -23,7 +23,7 @@ class Recovery(StrEnum):
     CUTS = "cuts"
     """Keeps it up to ``valid_bytes``; the rest is lost, and so are the segments after it."""
     EMPTIES = "empties"
-    """Keeps nothing: offsets go back where an index gets an entry. The segments after it are lost
+    """Keeps nothing: offsets are out of order at an index entry. The segments after it are lost
     too. If an index is missing, the broker refuses the log instead."""
     SPLITS = "splits"
     """Keeps all of it, in several segments: from ``valid_bytes`` on, offsets do not fit into this
@@ -60,12 +60,12 @@ class RebuiltSegment:
     Attributes:
         path: path of the log.
         size: size of the log in bytes.
-        valid_bytes: number of bytes of the log that the indexes cover.
+        valid_bytes: size in bytes of the part of the log that the indexes cover.
         error: the error after these bytes; None for a cut entry, for zeros, or if there is none.
         refused: errors of entries that kafkaspec refuses but recovery keeps, since it does not
             check what is wrong with them. The indexes cover these entries.
         recovery: action of a broker on the log; None with another rule than recovery.
-        note: the same in words, "" if there is nothing to say.
+        note: what happened, in words; "" if all went well.
         files: rebuilt files; the last segment of a partition includes its leader epoch checkpoint.
     """
 

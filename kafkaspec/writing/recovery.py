@@ -1,4 +1,4 @@
-"""Entries that kafkaspec refuses, as a broker that recovers a log reads them.
+"""Read entries that kafkaspec refuses as a broker does when it recovers a log.
 
 Recovery checks less than a reader: the size of an entry, its checksum and its offsets, and the
 first record of a transaction marker. Kafka: ``FileLogInputStream.nextBatch``,
@@ -114,7 +114,7 @@ def _message(segment: Segment, position: int, buffer: memoryview, magic: int) ->
 
 @cache
 def _sizes(magic: int) -> tuple[int, int]:
-    """Return the bytes of a message before its key, and those from there on if all is null."""
+    """Return the bytes of a message before its key, and those after if key and value are null."""
     kind = KINDS[magic]
     fields = [item for item in LAYOUTS[kind.key].fields if item.id in kind.header]
     sizes = [LAYOUTS[item.type].minimum_size if item.type else item.size for item in fields]
@@ -136,9 +136,13 @@ def _put_magic(entry: bytearray, magic: int) -> None:
 
 
 def unreadable_marker(headers: Headers, count: int) -> tuple[int, KafkaSpecError] | None:
-    """Return the first transaction marker of ``count`` entries that a broker cannot read, and why.
+    """Return the first transaction marker that a broker cannot read, and why.
 
     A broker only reads the first record of the marker's batch.
+
+    Args:
+        headers: headers of the entries.
+        count: number of entries to check.
     """
     for number in range(count):
         if headers.control[number] and headers.producer_id[number] > NONE:
@@ -278,5 +282,5 @@ def wrapper_fault(entry: Headers) -> KafkaSpecError | None:
 
 
 def _fault(segment: Segment, position: int, what: str) -> KafkaSpecError:
-    detail = f"a compressed message whose first offset cannot be told: {what}"
+    detail = f"a compressed message whose first offset cannot be determined: {what}"
     return make_error(Reason.INVALID_VALUE, detail, file=segment.name, offset=position)

@@ -20,7 +20,7 @@ from kafkaspec.writing.headers import read_headers
 
 
 def move_offsets(path: Path, distance: int, *, sync: bool = True) -> None:
-    """Add a number to the offsets of all entries of a segment that nobody reads yet.
+    """Add a number to the offsets of all entries of a segment that has no readers yet.
 
     Args:
         path: path of the log, which is changed.
@@ -48,7 +48,7 @@ def move_offsets(path: Path, distance: int, *, sync: bool = True) -> None:
                 kind = KINDS[magic]
                 wrapper = compression and not kind.has_record_sets
                 if wrapper and not has_relative_offsets(kind):
-                    detail = f"offsets inside of a compressed message of magic {magic} are absolute"
+                    detail = f"offsets inside a compressed message of magic {magic} are absolute"
                     raise make_error(
                         Reason.UNENCODABLE, detail, file=os.fspath(path), offset=position
                     )

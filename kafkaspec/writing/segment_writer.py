@@ -84,7 +84,7 @@ class SegmentWriter:
             profile: version of Kafka whose files to write, such as ``4.3`` or ``2.8.2``.
             segment_bytes: most bytes of a segment; only its first append may be larger.
             segment_ms: a segment is rolled when a record is that many ms later than its first
-                record, by their timestamps. The clock does not matter.
+                record, by their timestamps, whatever the clock says.
             index_interval_bytes: bytes between entries of the indexes.
             segment_index_bytes: most bytes of an index; the segment is rolled when one is full.
             leader_epoch: leader epoch to write into every batch; None keeps those of the batches.
@@ -119,7 +119,7 @@ class SegmentWriter:
         self._epochs = LeaderEpochs(self.profile.epoch_file, leader_epoch, base_offset)
         self.directory = Path(directory)
         if self.directory.exists() and Partition(self.directory).segment_paths:
-            raise cannot_write(self.directory, "it holds segments already")
+            raise cannot_write(self.directory, "it contains segments already")
         self._files = PartitionFiles(directory, self.profile, sync=sync)
         try:
             if producer_state is not None and base_offset:
@@ -161,9 +161,9 @@ class SegmentWriter:
         Raises:
             TruncatedError: the last entry is cut.
             ChecksumError: the checksum of an entry is wrong.
-            KafkaSpecError: an entry cannot be read, offsets go back, or the profile does not know
-                the magic. ``unreadable``: a file cannot be written; the writer is then closed and
-                all files are removed.
+            KafkaSpecError: an entry cannot be read, offsets do not increase, or the profile does
+                not know the magic. ``unreadable``: a file cannot be written; the writer is then
+                closed and all files are removed.
             ValueError: the writer is closed.
         """
         self._check_open()
@@ -349,7 +349,7 @@ class SegmentWriter:
     # -- end --------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Finish the log, and give all files their final names. Further calls do nothing.
+        """Finish the log and give all files their final names. Further calls do nothing.
 
         Raises:
             KafkaSpecError: ``unreadable``: a file cannot be written; all files are then removed.

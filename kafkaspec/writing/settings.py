@@ -19,7 +19,7 @@ BATCH_BYTES: Final = 16 << 10
 """Kafka's default of ``batch.size``, a setting of producers."""
 
 _LEAST_INDEX: Final = 2 * fixed_size(TimeIndex.type_key)
-"""Size of an index with room for one entry besides the one that closing adds."""
+"""Size of an index with room for one entry and the one that closing adds."""
 LARGEST_EPOCH: Final = max(
     field_of(kind.key, names.LEADER_EPOCH).largest
     for kind in KINDS.values()
@@ -40,7 +40,10 @@ BOUNDS: Final = {
 
 
 def check_settings(**settings: int | None) -> None:
-    """Refuse numbers that a broker would not accept; None means not set.
+    """Refuse numbers that a broker would not accept.
+
+    Args:
+        settings: values by name, None for those that are not set.
 
     Raises:
         ValueError: a number is out of range.

@@ -83,4 +83,4 @@ def test_out_must_be_new(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     result = run("convert", golden("2.8.2", "plain-0"), "-o", tmp_path)
     assert result.exit_code == 2
-    assert "is there already" in result.stderr
+    assert "exists already" in result.stderr

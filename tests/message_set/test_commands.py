@@ -196,7 +196,7 @@ def test_convert_needs_a_choice(tmp_path: Path) -> None:
     """Neither the format nor the offsets change in silence."""
     no_magic = run("convert", LOGS / "plain-0", "-o", tmp_path / "out")
     assert no_magic.exit_code == 2
-    assert "the format of Kafka 0.7 is not written: choose a magic" in no_magic.stderr
+    assert "the format of Kafka 0.7 cannot be written: choose a magic" in no_magic.stderr
     shared = run("convert", LOGS / "gzip-0", "-o", tmp_path / "out", "--magic", "2")
     assert shared.exit_code == 2
     assert "4 messages of a compressed set share offset 61" in shared.stderr

@@ -50,7 +50,7 @@ def test_those_of_brokers_come_out_byte_for_byte(version: str) -> None:
             case Comparison.DIFFERENT:
                 mixed = path.name.startswith("format-mixed")
                 assert mixed or path.name in goldens.compacted(version)
-                what = "messages of magic 0" if mixed else "the first batches of them are gone"
+                what = "messages of magic 0" if mixed else "their first batches are gone"
                 assert made.why.startswith(f"epochs begin earlier in it: {what}")
             case Comparison.NOT_MADE:  # a leader that wrote nothing
                 assert all(log.stat().st_size == 0 for log in path.glob("*.log"))
