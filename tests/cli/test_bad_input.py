@@ -198,7 +198,7 @@ def test_no_output_inside_of_the_log(partition: Path, command: list[str]) -> Non
     for place in places:
         result = run(*command, partition, "-o", place)
         assert result.exit_code == 2
-        assert "inside" in result.stderr
+        assert " inside " in result.stderr
     if command[0] == "export":
         segment = first_segment(partition)
         assert run(*command, segment, "-o", segment).exit_code == 2
