@@ -55,6 +55,20 @@ class EntryCheck(Generic[Entry]):
     def resume(self, start: int, before: Survey) -> None:
         """Begin at the byte offset ``start``, as if the batches of ``before`` had been checked."""
 
+    def unread(self, end: int) -> Iterator[Finding]:
+        """Report that the rest is not compared, as the log cannot be read from ``end`` on."""
+        if self._next < self._count:
+            text = f"not compared: the log cannot be read from byte {end} on"
+            yield self._rest(R.INDEX_UNCHECKED, text, Severity.INFO)
+
+    def _rest(self, reason: R, text: str, severity: Severity = Severity.ERROR) -> Finding:
+        """Return one finding about all entries that are left: they have one cause."""
+        first, self._next = self._next, self._count
+        more = self._count - first - 1
+        if more:
+            text += f" (and {more} more {'entry' if more == 1 else 'entries'})"
+        return self._found(first, reason, text, severity)
+
     def _skip(self, wanted: int, name: str) -> None:
         """Go to the first entry whose field is not below ``wanted``."""
         self._next = bisect_left(
@@ -160,10 +174,10 @@ class OffsetIndexCheck(IndexCheck[OffsetIndexEntry]):
 
     def finish(self, end: int) -> Iterator[Finding]:
         yield from self.pause()
-        for number in range(self._next, self._count):
-            position = self._entry(number).position
+        if self._next < self._count:
+            position = self._entry(self._next).position
             text = f"position {position} is at or after the end of the log at {end}"
-            yield self._found(number, R.INDEX_BEYOND_LOG, text)
+            yield self._rest(R.INDEX_BEYOND_LOG, text)
 
 
 class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
@@ -232,11 +246,12 @@ class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
             yield self._found(number, R.TIME_INDEX_TIMESTAMP, text, Severity.WARNING)
 
     def finish(self, end: int) -> Iterator[Finding]:
-        for number in range(self._next, self._count):
-            yield from self._reach(number)
-            offset = self._entry(number).offset
-            if self._last_offset is None or offset > self._last_offset:
+        last = self._last_offset
+        while self._next < self._count:
+            offset = self._entry(self._next).offset
+            if last is None or offset > last:
                 text = f"offset {offset} is after the end of the log"
-                if self._last_offset is not None:
-                    text += f" at {self._last_offset}"
-                yield self._found(number, R.INDEX_BEYOND_LOG, text)
+                yield self._rest(R.INDEX_BEYOND_LOG, text if last is None else f"{text} at {last}")
+            else:
+                yield from self._reach(self._next)
+                self._next += 1

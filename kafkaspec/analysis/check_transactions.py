@@ -123,6 +123,7 @@ class TransactionIndexCheck(EntryCheck[Entry]):
 
     def finish(self) -> Iterator[Finding]:
         """Check the rest at the end of the log."""
-        for number in range(self._next, self._count):
-            text = f"last offset {self._entry(number).last_offset} is after the end of the log"
-            yield self._found(number, R.TRANSACTION_MARKER, text)
+        if self._next < self._count:
+            offset = self._entry(self._next).last_offset
+            text = f"last offset {offset} is after the end of the log"
+            yield self._rest(R.TRANSACTION_MARKER, text)

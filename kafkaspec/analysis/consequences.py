@@ -70,7 +70,7 @@ _OFFSET_CHECKPOINT: _Rows = {
 """For all of them."""
 
 _EVERYWHERE: _Rows = {
-    (R.CODECS_DISAGREE,): Consequence("Not known.", "Not known."),
+    (R.CODECS_DISAGREE, R.INDEX_UNCHECKED): Consequence("Not known.", "Not known."),
     (R.MORE,): Consequence("As above.", "As above."),
     (R.UNREADABLE,): Consequence(
         "Cannot be said.",

@@ -40,6 +40,8 @@ class Finding:
         offset: log offset that it is about, None for none.
         path: path of the field in the data, ids of the specification joined by ``/``, or "".
         codec: name of the codec that found it, "" if that does not matter.
+        entry: byte offset of the log entry (batch or message) that holds ``position``, None if it
+            is in none.
         reader: what Kafka's reader (a consumer or follower) does with it.
         broker: what a broker does with it when it loads the log.
         action: the same as ``broker``, from a closed list.
@@ -54,6 +56,7 @@ class Finding:
     offset: int | None = None
     path: str = ""
     codec: str = ""
+    entry: int | None = None
 
     @property
     def reader(self) -> str:

@@ -81,6 +81,8 @@ class FindingReason(StrEnum):
     """An entry that does not point at the start of a batch."""
     INDEX_BEYOND_LOG = "index_beyond_log"
     """An entry that points after the end of the log."""
+    INDEX_UNCHECKED = "index_unchecked"
+    """Entries for a part of the log that cannot be read, because a damaged batch hides it."""
     INDEX_OFFSET = "index_offset"
     """An entry with an offset that can make a look-up miss records."""
     INDEX_KEY = "index_key"

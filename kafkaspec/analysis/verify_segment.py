@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +189,7 @@ class SegmentVerifier:
         start, stop = self._span.start, self._span.end
         comparison = CodecComparison(others, further, self._codec, self._file, start)
         reported = end = start
-        for item in segment.scan(start):
+        for position, item in segment.scan_entries(start):
             content = None
             if isinstance(item, Batch):
                 if stop is not None and item.position >= stop:
@@ -198,11 +198,12 @@ class SegmentVerifier:
                 if item.crc_valid:
                     content = content_of(item)
                 self._count(item, content)
-                yield from self._take(item, content)
+                for finding in self._take(item, content):
+                    yield replace(finding, entry=position) if self._is_in(finding) else finding
             else:
                 self._result.batches += 1
                 self._result.unread += 1
-                yield self._place.refused(item)
+                yield replace(self._place.refused(item), entry=position)
             yield from comparison.check(item, content)
             if end - reported >= _PROGRESS_STEP:
                 self._progress(end - reported)
@@ -214,10 +215,12 @@ class SegmentVerifier:
             return
         yield from comparison.finish()
         yield from self._tail(segment)
+        hidden = segment.tail is not None and segment.tail.reason in _HIDING
         for index in self._indexes:
-            yield from index.check.finish(end)
+            yield from index.check.unread(end) if hidden else index.check.finish(end)
         if self._transactions is not None and self._transactions.sound:
-            yield from self._transactions.check.finish()
+            transactions = self._transactions.check
+            yield from transactions.unread(end) if hidden else transactions.finish()
         if self._result.kind is FileKind.KRAFT_SNAPSHOT:
             yield from self._kraft_end()
         self._progress(segment.size - reported)
@@ -255,6 +258,10 @@ class SegmentVerifier:
         for index in self._indexes:
             yield from index.check.batch(batch, records)
         yield from self._take_control(batch, records)
+
+    def _is_in(self, finding: Finding) -> bool:
+        """Whether a finding is about a place in an entry of the log."""
+        return finding.file == self._file and finding.position is not None
 
     def _count(self, batch: Batch, content: Content | None) -> None:
         result = self._result
@@ -330,3 +337,5 @@ class SegmentVerifier:
 
 _TAILS = {"torn": R.TORN_TAIL, "zeros": R.ZERO_TAIL, "short": R.SHORT_TAIL}
 """The reasons for what ends a log."""
+_HIDING = frozenset({"torn", "corrupt"})
+"""What may hide batches after it: entries of indexes that point there cannot be compared."""

@@ -36,7 +36,7 @@ where the specification has one), kafka_name, doc, spec, error. Exit codes:
     "--position",
     type=click.IntRange(min=0),
     metavar="P",
-    help="The batch, or the entry of an index, that begins at this byte.",
+    help="The batch, or the first entry of an index to show, that holds this byte.",
 )
 @click.option(
     "--records",
@@ -45,7 +45,7 @@ where the specification has one), kafka_name, doc, spec, error. Exit codes:
     default=3,
     show_default=True,
     metavar="N",
-    help="Number of records, or of entries of a checkpoint, to show; 0 for all.",
+    help="Number of records, or of entries of an index or checkpoint, to show; 0 for all.",
 )
 @click.option(
     "--as",
@@ -91,10 +91,11 @@ def explain_command(
 ) -> None:
     """Show the bytes of a batch as hex, each field with its name, value and meaning.
 
-    FILE is a segment or a KRaft snapshot, an index (the entry at --position is shown), or a
-    producer snapshot or text file (all of it is shown). Names, positions and meanings of fields of
-    binary files come from the specification, through the official Kaitai Struct compiler. Records
-    of a compressed batch are shown over the decompressed bytes. With --as, FILE can be any file.
+    FILE is a segment or a KRaft snapshot, an index (its entries are shown, from --position on), or
+    a producer snapshot or text file (all of it is shown). Names, positions and meanings of fields
+    of binary files come from the specification, through the official Kaitai Struct compiler.
+    Records of a compressed batch are shown over the decompressed bytes. With --as, FILE can be any
+    file.
     """
     if offset is not None and position is not None:
         raise click.UsageError("give either --offset or --position")
@@ -133,7 +134,7 @@ def _sections(
     if name is not None and name.kind not in names.SEGMENTS:
         if offset is not None:
             raise click.UsageError("--offset is for segments; give --position")
-        yield from explain_sidecar(file, position or 0)
+        yield from explain_sidecar(file, position or 0, max_records)
         return
     if position is None:
         # A given position is shown whatever it holds.

@@ -67,26 +67,42 @@ def find_position(segment: Segment, offset: int) -> int:
     raise make_error(Reason.INVALID_VALUE, detail, file=segment.name)
 
 
-def explain_batch(segment: Segment, position: int, max_records: int) -> Iterator[Section]:
-    """Yield the entry at a byte offset, and its content, decompressed if necessary.
+def entry_at(segment: Segment, position: int) -> int:
+    """Return where the entry begins that holds a byte, or the byte itself if none is known to."""
+    start = 0
+    item: Batch | KafkaSpecError | None = None
+    for following, item in segment.scan_entries():
+        if following > position:
+            return start
+        start = following
+        if isinstance(item, Batch) and position < item.end:
+            return start
+    # The size of a broken entry at the end is not known, only where it could not be read.
+    known = isinstance(item, KafkaSpecError) and position <= (item.offset or start)
+    return start if known else position
+
+
+def explain_batch(segment: Segment, byte: int, max_records: int) -> Iterator[Section]:
+    """Yield the entry that holds a byte, and its content, decompressed if necessary.
 
     Args:
         segment: the segment that holds it.
-        position: byte offset of the entry.
+        byte: byte offset of any byte of the entry.
         max_records: number of records or inner messages to show.
 
     Raises:
-        KafkaSpecError: ``position`` is outside the file.
+        KafkaSpecError: ``byte`` is outside the file.
     """
     codec = KaitaiCodec()
     framing = segment.format.framing
     with Source(segment.path or "") as source:
-        if not 0 <= position < source.size:
+        if not 0 <= byte < source.size:
             raise make_error(
                 Reason.INVALID_VALUE,
-                f"byte {position} is not in the file, which has {source.size}",
+                f"byte {byte} is not in the file, which has {source.size}",
                 file=segment.name,
             )
+        position = entry_at(segment, byte)
         end = source.size
         if end - position >= framing.size:
             size = framing.message_size(source.buffer, position)
@@ -95,7 +111,8 @@ def explain_batch(segment: Segment, position: int, max_records: int) -> Iterator
     # Bytes after the entry do not belong to it, but a cut entry must be seen as cut.
     origin = Origin(segment.name, position)
     fields = codec.positions(framing.entry, data, origin=origin)
-    yield Section(f"entry at byte {position}, {len(data)} bytes", data, position, fields)
+    title = f"entry at byte {position}, {len(data)} bytes"
+    yield Section(title, data, position, fields, "" if byte == position else _which(fields, byte))
     if any(field.error for field in fields):
         return
     batch = segment.batch_at(position)
@@ -104,6 +121,12 @@ def explain_batch(segment: Segment, position: int, max_records: int) -> Iterator
         yield from _content(codec, batch, max_records)
     except KafkaSpecError as error:
         yield Section("content", b"", 0, [], f"cannot be read: {error}")
+
+
+def _which(fields: list[FieldPosition], byte: int) -> str:
+    """Say which field holds a byte: structures come before what is in them."""
+    paths = [field.path for field in fields if field.start <= byte < field.end]
+    return f"byte {byte} is in {paths[-1]}" if paths else ""
 
 
 def _checksum(batch: Batch) -> Section:
@@ -195,11 +218,16 @@ def _control(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Sec
             yield Section(title, data, 0, fields)
 
 
-def explain_sidecar(path: Path, position: int) -> Iterator[Section]:
-    """Yield an entry of an index, or a whole producer snapshot.
+def explain_sidecar(path: Path, position: int, most: int) -> Iterator[Section]:
+    """Yield the entries of an index, or a whole producer snapshot.
+
+    Args:
+        path: path of the file.
+        position: byte offset in the first entry to show.
+        most: number of entries to show, 0 for all.
 
     Raises:
-        KafkaSpecError: unreadable, or no entry begins at ``position``.
+        KafkaSpecError: unreadable, or no entry holds the byte at ``position``.
     """
     name = names.parse_segment(path.name)
     assert name is not None
@@ -212,15 +240,20 @@ def explain_sidecar(path: Path, position: int) -> Iterator[Section]:
         return
     type_key = _INDEXES[name.kind]
     size = fixed_size(type_key)
-    if position % size or position >= len(data):
+    count, first = len(data) // size, position // size
+    if first >= count:
         raise make_error(
             Reason.INVALID_VALUE,
-            f"no entry begins at byte {position}: entries have {size} bytes, "
-            f"the file has {len(data)}",
+            f"no entry holds byte {position}: entries have {size} bytes, the file has {len(data)}",
             file=str(path),
         )
     parameters = () if name.kind == names.TRANSACTION_INDEX else (name.base_offset,)
-    entry = data[position : position + size]
-    origin = Origin(str(path), position)
-    fields = codec.positions(type_key, entry, parameters=parameters, origin=origin)
-    yield Section(f"entry {position // size} of {len(data) // size}", entry, position, fields)
+    end = min(count, first + most) if most else count
+    for number in range(first, end):
+        start = number * size
+        entry = data[start : start + size]
+        origin = Origin(str(path), start)
+        fields = codec.positions(type_key, entry, parameters=parameters, origin=origin)
+        left = count - end if number + 1 == end else 0
+        note = f"{left} more entries; --records 0 shows all" if left else ""
+        yield Section(f"entry {number} of {count}", entry, start, fields, note)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from kafkaspec.analysis.files import segment_bytes
+from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.analysis.report import FileResult, Report
 from kafkaspec.analysis.verification import codecs_of, verify_events
@@ -20,7 +21,8 @@ _EPILOG = """\b
 Output of --format json, one object per line, with its "type":
   finding  file, severity (error, warning, info), area, reason, message,
            position (byte offset or null), offset (log offset or null), path,
-           codec, reader and broker (what they do with it), action (the same
+           codec, entry (byte offset of the batch that holds position, or null),
+           reader and broker (what they do with it), action (the same
            for programs: nothing, cuts_log, refuses_log, empties_segment,
            hides_records, keeps_unreadable, rebuilds_index,
            forgets_producers, deletes_file, deletes_log, recovers_log,
@@ -46,6 +48,20 @@ or a PATH, or a file under it, that cannot be read.
     is_flag=True,
     help="The PATHs are all log.dirs of one broker: compare their cluster, node and directory ids.",
 )
+@click.option(
+    "--severity",
+    "least",
+    type=click.Choice([str(severity) for severity in Severity]),
+    default=str(Severity.INFO),
+    show_default=True,
+    help="Show findings of this severity and above. The exit code stays the same.",
+)
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Show findings and totals only, and nothing at all if everything is clean.",
+)
 @format_option
 @click.pass_context
 def verify_command(
@@ -54,6 +70,8 @@ def verify_command(
     codec: str,
     max_output: int | None,
     one_broker: bool,
+    least: str,
+    quiet: bool,
     output_format: str,
 ) -> None:
     """Check segments, indexes, snapshots, partitions and log directories.
@@ -73,6 +91,8 @@ def verify_command(
     report = Report(codecs=codecs_of(codec))
     failures: list[str] = []
     unreadable = False
+    severities = list(Severity)
+    severities = severities[: severities.index(Severity(least)) + 1]
     with progress_bar("verify", sum(segment_bytes(path) for path in paths)) as advance:
         for number, path in enumerate(paths):
             beside = paths[:number] if one_broker else ()
@@ -80,7 +100,15 @@ def verify_command(
                 for event in verify_events(
                     path, codec=codec, max_output=max_output, progress=advance, beside=beside
                 ):
-                    unreadable |= _add(event, report, as_json)
+                    unreadable |= isinstance(event, Finding) and (
+                        event.reason is FindingReason.UNREADABLE
+                    )
+                    if isinstance(event, FileResult):
+                        report.totals.add(event)
+                        if not quiet:
+                            _keep(event, report, as_json)
+                    elif event.severity in severities:
+                        _keep(event, report, as_json)
             except KafkaSpecError as error:
                 failures.append(f"kafkaspec: {error}")
                 if as_json:
@@ -91,7 +119,7 @@ def verify_command(
         clean = report.clean and not failures
         summary = report.totals.as_dict() | {"clean": clean, "codecs_used": report.codecs}
         print_json("summary", summary)
-    elif report.files or report.findings:
+    elif report.totals.files and not (quiet and report.clean):
         from kafkaspec.cli.verify_text import print_report
 
         print_report(report, stdout_console())
@@ -100,17 +128,11 @@ def verify_command(
     ctx.exit(CLEAN if report.clean else FINDINGS)
 
 
-def _add(event: Event, report: Report, as_json: bool) -> bool:
-    """Print an event or keep it; return whether it says that a file cannot be read."""
-    if isinstance(event, FileResult):
-        report.totals.add(event)
-        if as_json:
-            print_json("file", event.as_dict())
-        else:
-            report.files.append(event)
-        return False
+def _keep(event: Event, report: Report, as_json: bool) -> None:
+    """Print an event as JSON, or keep it for the report."""
     if as_json:
-        print_json("finding", event.as_dict())
+        print_json("file" if isinstance(event, FileResult) else "finding", event.as_dict())
+    elif isinstance(event, FileResult):
+        report.files.append(event)
     else:
         report.findings.append(event)
-    return event.reason is FindingReason.UNREADABLE

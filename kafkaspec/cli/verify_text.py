@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress, islice
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-from kafkaspec.analysis.findings import Finding, Severity
+from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
 from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report, Totals
 from kafkaspec.cli.console import count_text, new_table, size_text
 from kafkaspec.files import names
@@ -16,7 +20,18 @@ from kafkaspec.files import names
 MAX_SHOWN = 200
 """Number of findings to print; the rest is counted. JSON has all of them."""
 
+_MAX_ALIKE = 3
+"""Number of findings of one kind in one file to print; of more, the first stands for all."""
+
 _MANY_ROWS = 60
+
+_DISPENSABLE = ("files", "size", "magic", "codecs")
+"""Columns of the table that a narrow terminal leaves out, the first one first."""
+
+_MENDED = frozenset(
+    {Area.OFFSET_INDEX, Area.TIME_INDEX, Area.TRANSACTION_INDEX, Area.PRODUCER_SNAPSHOT}
+)
+"""Areas of files that ``index`` makes again."""
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
@@ -24,16 +39,54 @@ _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO
 def print_report(report: Report, console: Console) -> None:
     """Print the table, findings and totals."""
     if report.files:
-        console.print(_table(report.files))
-    shown = report.findings[:MAX_SHOWN]
-    for finding in shown:
-        console.print(_finding(finding))
-    if len(report.findings) > len(shown):
-        console.print(
-            f"... and {count_text(len(report.findings) - len(shown), 'finding')} more; "
-            "--format json lists all of them"
-        )
+        console.print(_table(report.files, console))
+    left = len(report.findings)
+    for alike in islice(_kinds(report.findings), MAX_SHOWN):
+        few = len(alike) <= _MAX_ALIKE
+        for finding in alike if few else alike[:1]:
+            console.print(_finding(finding))
+        if not few:
+            console.print(Text(_others(alike[1:]), style="dim"))
+        left -= len(alike)
+    if left:
+        console.print(f"... and {count_text(left, 'finding')} more; --format json lists all")
     console.print(_last_line(report))
+    command = _next_command(report.findings)
+    if command:
+        console.print(f"next: {command}")
+
+
+def _kinds(findings: list[Finding]) -> Iterator[list[Finding]]:
+    """Yield the findings in groups of one kind in one file, in the order of their first ones."""
+    kinds: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in findings:
+        key = finding.file, finding.severity, finding.area, finding.reason, finding.codec
+        kinds.setdefault(key, []).append(finding)
+    yield from kinds.values()
+
+
+def _others(findings: list[Finding]) -> str:
+    last = findings[-1].position
+    where = "" if last is None else f", the last at byte {last}"
+    return f"    and {len(findings)} more of this kind in the same file{where}"
+
+
+def _next_command(findings: list[Finding]) -> str:
+    """Return the command that shows or mends the worst finding, "" if there is none."""
+    counted = [finding for finding in findings if finding.counts]
+    if not counted:
+        return ""
+    worst = min(
+        counted, key=lambda finding: (finding.severity != Severity.ERROR, finding.area in _MENDED)
+    )
+    file = shlex.quote(worst.file)
+    if worst.area in _MENDED:
+        return f"kafkaspec index {shlex.quote(os.path.dirname(worst.file) or os.curdir)} -o OUT"
+    if worst.area is Area.FILES or worst.reason is FindingReason.UNREADABLE:
+        return ""
+    if worst.entry is not None or (worst.area is Area.BATCH and worst.position is not None):
+        return f"kafkaspec explain {file} --position {worst.position}"
+    return f"kafkaspec explain {file}"
 
 
 def _groups(files: list[FileResult]) -> tuple[str, dict[str, list[FileResult]]]:
@@ -80,17 +133,27 @@ def _directory_row(result: FileResult) -> str:
     return os.path.dirname(result.partition or result.file) or os.curdir
 
 
-def _table(files: list[FileResult]) -> object:
+def _table(files: list[FileResult], console: Console) -> Table:
+    """Return the table with as many columns as the console has room for."""
+    without_limit = console.options.update_width(sys.maxsize)
+    for omitted in range(len(_DISPENSABLE)):
+        table = _table_without(_DISPENSABLE[:omitted], files)
+        if console.measure(table, options=without_limit).maximum <= console.width:
+            return table
+    return _table_without(_DISPENSABLE, files)
+
+
+def _table_without(omitted: Sequence[str], files: list[FileResult]) -> Table:
     title, rows = _groups(files)
     common = os.path.commonpath(list(rows)) if len(rows) > 1 else os.path.dirname(next(iter(rows)))
-    columns = (title, ">files", "magic", "codecs", ">batches", ">records", ">size", "result")
-    table = new_table(*columns, title=common or None, title_justify="left")
+    columns = (">files", "magic", "codecs", ">batches", ">records", ">size", "result")
+    shown = [column.lstrip(">") not in omitted for column in columns]
+    table = new_table(title, *compress(columns, shown), title=common or None, title_justify="left")
     for name, results in rows.items():
         totals = Totals()
         for result in results:
             totals.add(result)
-        table.add_row(
-            Text(os.path.relpath(name, common) if common else name),
+        cells: tuple[str | Text, ...] = (
             str(len(results)),
             " ".join(sorted(totals.magics)) or "-",
             " ".join(sorted(totals.codecs)) or "-",
@@ -99,6 +162,8 @@ def _table(files: list[FileResult]) -> object:
             size_text(totals.size),
             _verdict(totals, empty=_is_empty(results)),
         )
+        first = Text(os.path.relpath(name, common) if common else name)
+        table.add_row(first, *compress(cells, shown))
     return table
 
 
@@ -130,6 +195,8 @@ def _finding(finding: Finding) -> Text:
     text.append(f" {finding.file}", style="bold")
     if finding.position is not None:
         text.append(f" at byte {finding.position}")
+    if finding.entry not in (None, finding.position):
+        text.append(f", in the batch at byte {finding.entry}")
     if finding.offset is not None:
         text.append(f", offset {finding.offset}")
     text.append(f": {finding.message} [{finding.reason}]")

@@ -145,7 +145,7 @@ class Entries(SegmentFiles):
             KafkaSpecError: an entry that cannot be parsed; with ``tail="error"`` also bytes at
                 the end that are no entry.
         """
-        for item in self._scan(position, stop=self._tail_policy == "stop"):
+        for _, item in self._scan(position, stop=self._tail_policy == "stop"):
             if isinstance(item, KafkaSpecError):
                 raise item
             yield item
@@ -160,6 +160,10 @@ class Entries(SegmentFiles):
         Raises:
             CorruptError: ``changed``, the file became shorter.
         """
+        return (item for _, item in self.scan_entries(start_position))
+
+    def scan_entries(self, start_position: int = 0) -> Iterator[tuple[int, Batch | KafkaSpecError]]:
+        """Return what ``scan`` does, each with the byte offset at which its entry begins."""
         return self._scan(start_position, stop=True)
 
     def batch_at(self, position: int, cursor: Cursor | None = None) -> Batch:
@@ -225,7 +229,7 @@ class Entries(SegmentFiles):
         self._source.close()
         self.close_indexes()
 
-    def _scan(self, position: int, *, stop: bool) -> Iterator[Batch | KafkaSpecError]:
+    def _scan(self, position: int, *, stop: bool) -> Iterator[tuple[int, Batch | KafkaSpecError]]:
         self.tail = None
         cursor = self._source.cursor()
         while position < self.size:
@@ -236,9 +240,9 @@ class Entries(SegmentFiles):
             if end is None:
                 torn = isinstance(item, TruncatedError)
                 self.tail = Tail(position, self.size - position, "torn" if torn else "corrupt")
-                yield item
+                yield position, item
                 return
-            yield item
+            yield position, item
             position = end
 
     def _read(

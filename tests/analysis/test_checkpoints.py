@@ -239,6 +239,17 @@ def test_files_that_are_broken(
         assert finding.file == str(logs / name)
 
 
+def test_a_malformed_line_hides_no_other_finding(logs: Path) -> None:
+    path = logs / "replication-offset-checkpoint"
+    path.write_bytes(b"0\n3\nsegments-0 0 x\nsegments 0 999\ngone 0 1\n")
+    found = [(finding.reason, finding.position) for finding in verify(logs).findings]
+    assert found == [
+        ("invalid_value", path.read_bytes().index(b"x")),
+        ("checkpoint_beyond_log", path.read_bytes().index(b"segments 0")),
+        ("checkpoint_partition", path.read_bytes().index(b"gone")),
+    ]
+
+
 def test_a_log_directory_that_was_not_stopped_cleanly(logs: Path) -> None:
     (logs / names.CLEAN_SHUTDOWN).unlink()
     report = verify(logs)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kafkaspec as ks
 from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.cli.explain_data import entry_at
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import VERSIONS, files
@@ -132,6 +135,41 @@ def test_files_beside_a_segment(suffix: str) -> None:
     data = path.read_bytes()
     assert data.startswith(shown)
     assert shown == data or suffix != ".snapshot"
+
+
+def test_any_byte_of_a_batch_shows_it() -> None:
+    path = first_segment(golden("3.9.2", "segments-0"))
+    with ks.Segment(path) as segment:
+        first, second = islice(segment.batches(), 2)
+        for byte in range(second.position, second.end):
+            assert entry_at(segment, byte) == second.position
+    shown = run("explain", "--position", str(second.end - 1), path).stdout
+    assert f"entry at byte {second.position}" in shown
+    assert f"byte {second.end - 1} is in /message/content/records" in shown
+    assert run("explain", "--position", str(first.end), path).stdout.count("is in /") == 0
+
+
+def test_a_byte_after_damage_is_shown_as_it_is(tmp_path: Path) -> None:
+    """Nothing is known of where entries begin there; only the broken one is."""
+    path = tmp_path / f"{0:020}.log"
+    good = batch(0, [record(0, b"x")])
+    path.write_bytes(good + bytes(12) + good)
+    broken = len(good)
+    for byte, start in ((broken + 8, broken), (broken + 12, broken + 12)):
+        assert f"entry at byte {start}," in run("explain", path, "--position", str(byte)).stdout
+
+
+@pytest.mark.parametrize(("suffix", "size"), [(".index", 8), (".timeindex", 12)])
+def test_entries_of_an_index(suffix: str, size: int) -> None:
+    path = first_segment(golden("3.9.2", "segments-0")).with_suffix(suffix)
+    count = path.stat().st_size // size
+    assert count > 1
+    whole = run("explain", "--records", "0", "--format", "json", path)
+    assert covered(lines(whole)) == path.read_bytes()
+    one = run("explain", "--records", "1", "--position", str(size + 1), path).stdout
+    assert f"entry 1 of {count}" in one
+    assert "entry 0" not in one
+    assert ("more entries; --records 0 shows all" in one) == (count > 2)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+import kafkaspec as ks
+from kafkaspec.cli.verify_text import print_report
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import FULL, GOLDEN
@@ -94,7 +99,115 @@ def test_findings_are_told_with_their_consequences(partition: Path) -> None:
     assert "checksum_mismatch" in result.stdout
     assert "reader: A consumer fails at this batch" in result.stdout
     assert "broker: Recovery cuts the log here" in result.stdout
-    assert result.stdout.splitlines()[-1].startswith("not clean: ")
+    assert result.stdout.splitlines()[-2].startswith("not clean: ")
+
+
+def test_the_last_line_names_a_command_that_shows_the_worst_finding(partition: Path) -> None:
+    path = first_segment(partition)
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    path.with_suffix(".index").write_bytes(bytes(3))  # a warning
+    last = run("verify", partition).stdout.splitlines()[-1]
+    prompt, program, *command = shlex.split(last)
+    assert (prompt, program) == ("next:", "kafkaspec")
+    shown = run(*command)
+    assert "WRONG" in shown.stdout
+    assert "is in /message/content/crc" in shown.stdout
+    path.write_bytes(golden("3.9.2", "segments-0").joinpath(path.name).read_bytes())
+    last = run("verify", partition).stdout.splitlines()[-1]
+    assert last == f"next: kafkaspec index {partition} -o OUT"
+
+
+def test_both_positions_of_a_finding(partition: Path) -> None:
+    """That of the field, and that of its batch, which the library tells too."""
+    path = first_segment(partition)
+    batches = list(ks.Segment(path).batches())
+    data = bytearray(path.read_bytes())
+    data[batches[2].end - 1] ^= 1
+    path.write_bytes(data)
+    result = run("verify", "--format", "json", partition)
+    (finding,) = [event for event in lines(result) if event["type"] == "finding"]
+    assert finding["entry"] == batches[2].position
+    assert batches[2].position < finding["position"] < batches[2].end
+    text = run("verify", partition).stdout
+    assert f"at byte {finding['position']}, in the batch at byte {finding['entry']}" in text
+
+
+def test_what_follows_from_one_cause_is_one_finding(tmp_path: Path) -> None:
+    """A zeroed page: the log breaks off, and the indexes go on."""
+    with ks.SegmentWriter(tmp_path / "t-0", index_interval_bytes=100) as writer:
+        for number in range(100):
+            record = ks.Record(number, 1_700_000_000_000 + number, None, bytes(range(150)), ())
+            writer.append(ks.encode([record], magic=2))
+    path = first_segment(tmp_path / "t-0")
+    data = bytearray(path.read_bytes())
+    data[4096:8192] = bytes(4096)
+    path.write_bytes(data)
+    findings = [
+        event
+        for event in lines(run("verify", "--format", "json", tmp_path / "t-0"))
+        if event["type"] == "finding"
+    ]
+    assert [(event["area"], event["reason"]) for event in findings] == [
+        ("batch", "checksum_mismatch"),
+        ("batch", "invalid_value"),
+        ("offset_index", "index_unchecked"),
+        ("time_index", "index_unchecked"),
+    ]
+    # Entries that point after the end of the file are wrong, and share one finding.
+    path.write_bytes(data[:4000])
+    reasons = {
+        event["reason"]: event["message"]
+        for event in lines(run("verify", "--format", "json", tmp_path / "t-0"))
+        if event["type"] == "finding"
+    }
+    assert "torn_tail" in reasons
+
+
+def test_findings_of_one_kind_are_grouped(partition: Path) -> None:
+    path = first_segment(partition)
+    batches = list(ks.Segment(path).batches())
+    data = bytearray(path.read_bytes())
+    for batch in batches:
+        data[batch.end - 1] ^= 1
+    path.write_bytes(data)
+    assert len(batches) > 3
+    text = run("verify", partition).stdout
+    assert text.count("[checksum_mismatch]") == 1
+    assert f"and {len(batches) - 1} more of this kind in the same file" in text
+    assert sum(
+        event["type"] == "finding" for event in lines(run("verify", "--format", "json", partition))
+    ) == len(batches)
+
+
+def test_quiet_and_severity(partition: Path) -> None:
+    assert run("verify", "--quiet", partition).stdout == ""
+    (partition / "notes.txt").write_text("mine")
+    first_segment(partition).with_suffix(".index").write_bytes(bytes(3))
+    quiet = run("verify", "-q", partition)
+    assert quiet.exit_code == 1
+    assert "unknown_file" in quiet.stdout
+    assert "index_size" in quiet.stdout
+    assert ".timeindex" not in quiet.stdout.replace(str(partition), "")
+    severe = run("verify", "-q", "--severity", "warning", partition)
+    assert "unknown_file" not in severe.stdout
+    assert "index_size" in severe.stdout
+    errors = run("verify", "--severity", "error", "--format", "json", "--quiet", partition)
+    assert errors.exit_code == 1
+    assert [event["type"] for event in lines(errors)] == ["summary"]
+
+
+def test_a_narrow_terminal_keeps_names_whole(partition: Path) -> None:
+    """A terminal of 80 columns has fewer columns of numbers, not names of several lines."""
+    report = ks.verify(partition)
+    for width, columns in ((200, "files size magic codecs"), (80, "batches records result")):
+        out = io.StringIO()
+        print_report(report, Console(file=out, width=width))
+        text = out.getvalue()
+        assert all(name in text for name in columns.split())
+        for path in partition.glob("*.log"):
+            assert path.name in text
 
 
 def test_json_lines(partition: Path) -> None:
@@ -118,6 +231,7 @@ def test_json_lines(partition: Path) -> None:
         "offset",
         "path",
         "codec",
+        "entry",
         "reader",
         "broker",
         "action",

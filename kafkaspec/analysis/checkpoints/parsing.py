@@ -6,21 +6,19 @@ import os
 from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.errors import KafkaSpecError
-
-T = TypeVar("T")
 
 
 def verify_text(
     path: Path,
     kind: FileKind,
     area: Area,
-    read: Callable[[str | PathLike[str]], T],
-    check: Callable[[T, Place], Iterator[Finding]] | None = None,
+    read: Callable[[str | PathLike[str]], Any],
+    check: Callable[[Any, Place], Iterator[Finding]] | None = None,
     *,
     partition: str = "",
     severity: Severity = Severity.ERROR,
@@ -31,7 +29,7 @@ def verify_text(
         path: path of the file.
         kind: kind of the file.
         area: area of findings about it.
-        read: function that reads it.
+        read: function that reads it; errors of entries are in the list that it returns.
         check: function that takes its content and yields findings, None if there is none.
         partition: path of the partition directory for the result.
         severity: severity of the finding if it cannot be parsed.
@@ -45,7 +43,11 @@ def verify_text(
     except OSError:
         result.size = 0
     else:
-        if isinstance(content, tuple):
+        if isinstance(content, list):
+            for item in content:
+                if isinstance(item, KafkaSpecError):
+                    yield place.refused(item, severity)
+            content = [item for item in content if not isinstance(item, KafkaSpecError)]
             result.entries = len(content)
         if check is not None:
             yield from check(content, place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,7 @@ def verify_partition_file(
     yield from verify_text(path, kind, Area(kind), read, check, partition=partition)
 
 
-def _leader_epochs(
-    log: LogState, entries: tuple[EpochEntry, ...], place: Place
-) -> Iterator[Finding]:
+def _leader_epochs(log: LogState, entries: Sequence[EpochEntry], place: Place) -> Iterator[Finding]:
     yield from check_leader_epochs(entries, log, log_start_offset(log), place)
 
 
@@ -57,7 +55,7 @@ def _quorum_state(log: LogState, state: QuorumState, place: Place) -> Iterator[F
 
 
 _CHECKS: dict[FileKind, tuple[Callable[..., Any], Callable[..., Iterator[Finding]]]] = {
-    FileKind.LEADER_EPOCH_CHECKPOINT: (leader_epoch_checkpoint.read, _leader_epochs),
+    FileKind.LEADER_EPOCH_CHECKPOINT: (leader_epoch_checkpoint.scan, _leader_epochs),
     FileKind.PARTITION_METADATA: (partition_metadata.read, _metadata),
     FileKind.QUORUM_STATE: (quorum_state.read, _quorum_state),
 }

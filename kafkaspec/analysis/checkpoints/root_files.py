@@ -51,7 +51,7 @@ def verify_root_file(
     if kind is FileKind.OFFSET_CHECKPOINT:
         area = Area(path.name.replace("-", "_"))
         yield from verify_text(
-            path, kind, area, offset_checkpoint.read, partial(_check_offsets, logs)
+            path, kind, area, offset_checkpoint.scan, partial(_check_offsets, logs)
         )
     elif kind is FileKind.META_PROPERTIES:
         yield from verify_text(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import checkpoint_file
 from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, writable
 
@@ -51,6 +52,15 @@ def read(path: str | PathLike[str]) -> tuple[EpochEntry, ...]:
     """
     text = Text.load(path)
     return parse(text.data, file=text.file)
+
+
+def scan(path: str | PathLike[str]) -> list[EpochEntry | KafkaSpecError]:
+    """Read the entries of the checkpoint at ``path``, and the error of each malformed line.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, or the first two lines are malformed.
+    """
+    return list(checkpoint_file.scan(Text.load(path), 2, _entry))
 
 
 def serialize(entries: Iterable[EpochEntry]) -> bytes:

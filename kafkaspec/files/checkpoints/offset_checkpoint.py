@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
-from kafkaspec.errors import Reason, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.checkpoints import checkpoint_file
 from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, shown, writable
 
@@ -66,6 +66,15 @@ def read(path: str | PathLike[str]) -> tuple[PartitionOffset, ...]:
     """
     text = Text.load(path)
     return parse(text.data, file=text.file)
+
+
+def scan(path: str | PathLike[str]) -> list[PartitionOffset | KafkaSpecError]:
+    """Read the entries of the checkpoint at ``path``, and the error of each malformed line.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, or the first two lines are malformed.
+    """
+    return list(checkpoint_file.scan(Text.load(path), 3, _entry))
 
 
 def by_partition(entries: Iterable[PartitionOffset]) -> dict[tuple[str, int], PartitionOffset]:
