@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import os
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import IO, Any, Final, Literal, Protocol
 
 import pyarrow as pa
@@ -20,6 +18,8 @@ import pyarrow as pa
 from kafkaspec.arrow.reading import Log, default_columns, record_batches
 from kafkaspec.arrow.schema import Request, request_of
 from kafkaspec.log.segment import Segment
+from kafkaspec.writing.atomic import file_aside
+from kafkaspec.writing.places import check_output
 
 Format = Literal["parquet", "arrow", "jsonl"]
 
@@ -67,7 +67,7 @@ def export(
         Number of records.
 
     Raises:
-        KafkaSpecError: the log cannot be read; no file is written.
+        KafkaSpecError: the log cannot be read, or ``output`` is in it; no file is written.
         FileExistsError: ``output`` exists.
         OSError: ``output`` cannot be written.
     """
@@ -75,11 +75,9 @@ def export(
     options = {"header_keys": exact, "max_bytes": FILE_CHUNK} | options
     request = request_of(default_columns(log), columns, layout="binary", **options)
     request = replace(request, progress=progress, ended=ended)
-    path = Path(output)
-    if path.exists() and not replace_existing:
-        raise FileExistsError(f"{path} is there already")
+    check_output(output, log)
     rows = 0
-    with written_aside(path) as file:
+    with file_aside(output, replace=replace_existing) as file:
         writer = writer_of(to, file, request)
         try:
             for batch in record_batches(log, request):
@@ -108,21 +106,6 @@ def writer_of(to: Format, file: IO[bytes], request: Request) -> Writer:
     else:
         raise ValueError(f"no format {to!r}; there are parquet, arrow, jsonl")
     return writer
-
-
-@contextmanager
-def written_aside(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file; rename it to ``path`` on success, remove it on an exception."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with aside.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
 
 
 class JsonLines:

@@ -35,7 +35,7 @@ Records below the log start offset were deleted and are left out.
 Indexes, snapshots and checkpoints of partitions are rebuilt by the rules of
 the profile; a topic id is kept. Files of the log directory itself, KRaft
 snapshots and partitions that are being deleted or moved are not converted.
-After an error there is no OUT.
+OUT appears as a whole at the end; after an error there is none.
 
 \b
 Output of --format json, one object per line, with its "type":

@@ -29,9 +29,9 @@ A timestamp is in UTC, null for none. In JSON lines it is milliseconds since
 they are not, and headers are pairs [key, value].
 
 \b
-The file is written under another name and renamed when it is complete. Exit
-codes: 0 all was written (a torn end of a log is reported on stderr), 2
-something cannot be read or written, and there is no file.
+The file is written under another name and renamed when it is complete. It must
+not be, or lie in, PATH. Exit codes: 0 all was written (a torn end of a log is
+reported on stderr), 2 something cannot be read or written, and there is no file.
 """
 
 
@@ -102,8 +102,6 @@ def export_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.arrow.export import export
-    if Path(path).resolve() in (output.resolve(), *output.resolve().parents):
-        raise click.UsageError(f"{output} is inside {path}, which must not change")
     exact = {} if to == "jsonl" or header_keys == "string" else {"header_keys": "binary"}
     with (
         open_log(path, codec=codec, crc=crc) as opened,

@@ -131,3 +131,20 @@ def shift_of(
             return None
         append_time = None
     return Shift(count, signed64(shift), signed64(first + shift), append_time)
+
+
+def is_mixed(core: Core, payload: Buffer, magic: int) -> bool | None:
+    """Return whether messages in a wrapper have another magic than it (KAFKA-4298, Q21).
+
+    Args:
+        core: the extension.
+        payload: decompressed value of the wrapper.
+        magic: magic of the wrapper.
+
+    Returns:
+        None if the wrapper is not regular.
+    """
+    end, count, batches, untimed, *_ = core.module.survey(payload, core.inner_roles, UNTIMED)
+    if end != End.COMPLETE or not count or batches:
+        return None
+    return bool(untimed != (0 if KINDS[magic].has_timestamps else count))

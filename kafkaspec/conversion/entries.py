@@ -16,6 +16,7 @@ from typing import Final
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec, Origin
+from kafkaspec.columns.wrappers import is_mixed
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
 from kafkaspec.conversion.fields import (
@@ -36,6 +37,7 @@ from kafkaspec.conversion.runs import Runs
 from kafkaspec.conversion.transactions import Outcome, Transactions
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names
+from kafkaspec.layout.kinds import magic_of
 from kafkaspec.layout.sequences import sequence_after
 from kafkaspec.log.batch import (
     CREATE_TIME,
@@ -45,7 +47,7 @@ from kafkaspec.log.batch import (
     NONE,
     Batch,
 )
-from kafkaspec.log.legacy import has_relative_offsets
+from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
 from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.editing import changed
 from kafkaspec.writing.settings import BATCH_BYTES
@@ -219,7 +221,7 @@ class EntryConverter:
         if self._choices.level is not None and compression and not batch.is_control:
             same = same and batch.num_records == 0
         if not batch.kind.has_record_sets:
-            return self._message(batch) if same else None
+            return self._message(batch) if same and not self._is_mixed(batch) else None
         records = batch.num_records or 0
         renumbers = self.offsets.renumbers
         if renumbers and batch.last_offset - batch.base_offset + 1 != records:
@@ -243,6 +245,20 @@ class EntryConverter:
         if renumbers:
             self.offsets.next += records
         return data
+
+    def _is_mixed(self, batch: Batch) -> bool:
+        """Return whether a wrapper has the chosen magic, but not all messages in it.
+
+        Kafka: ``LogValidator`` writes such a wrapper again, since KAFKA-4298.
+        """
+        if self._choices.kind is None or not isinstance(batch, LegacyBatch) or not batch.is_wrapper:
+            return False
+        limit, core = self._choices.max_output, self._codec.core
+        found = None if core is None else is_mixed(core, batch.decompressed(limit), batch.magic)
+        if found is None:
+            inner = batch.inner_messages(limit)
+            found = any(magic_of(item.message) != batch.magic for item in inner)
+        return found
 
     def _message(self, batch: Batch) -> Buffer | None:
         """Return a message or wrapper with only its offset changed; None if more must change."""

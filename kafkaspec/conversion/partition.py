@@ -118,7 +118,7 @@ class PartitionConversion:
     # -- reading ----------------------------------------------------------------------------
 
     def open(self, path: Path) -> Segment:
-        """Open a segment of the input.
+        """Open a segment of the input, which is never mapped: another may cut it at any time.
 
         Raises:
             KafkaSpecError: ``unreadable``; ``unencodable``: its format cannot be written.
@@ -126,7 +126,7 @@ class PartitionConversion:
         options: dict[str, Any] = {}
         if self._choices.max_output is not None:
             options["max_output"] = self._choices.max_output
-        segment = Segment(path, codec=self._codec, crc="error", **options)
+        segment = Segment(path, codec=self._codec, crc="error", mapped=False, **options)
         if self._choices.magic is None and not segment.format.is_written:
             segment.close()
             detail = f"the format of Kafka {segment.format.name} cannot be written: choose a magic"
@@ -227,8 +227,8 @@ class PartitionConversion:
         choices = self._choices
         if choices.offsets != "keep":
             return choices.base_offset
-        named = Segment(self._paths[0], codec=self._codec).base_offset if self._paths else None
-        bounds = (named, self._log_start, choices.start_offset)
+        name = names.parse_segment(self._paths[0].name) if self._paths else None
+        bounds = (name and name.base_offset, self._log_start, choices.start_offset)
         least = max((bound for bound in bounds if bound is not None), default=0)
         if first is None:
             return max(least, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,8 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.writing.places import check_output
 
 _LOST: Final = (
     "the state of producers before the first segment: its offsets and sequence numbers do not match"
@@ -60,46 +62,41 @@ def convert(
         The results, with counts and the findings of the check.
 
     Raises:
-        KafkaSpecError: something cannot be read or written; the output is removed again.
-        ValueError: a choice is invalid, or ``out`` cannot be used.
+        KafkaSpecError: something cannot be read or written, or ``out`` cannot be used. There is no
+            output then: all of it is published at the end, by one rename.
+        ValueError: a choice is invalid.
     """
     plan = Choices(**choices)
     reader = codec if isinstance(codec, Codec) else get_codec(codec)
-    source, target = Path(path), Path(out)
-    _check_places(source, target)
+    check_output(out, path)
+    require_new(Path(out))
     report = ConversionReport()
-    made: list[Path] = []
-    existed = target.exists()
-    with open_log(source, codec=reader) as opened:
+    with open_log(Path(path), codec=reader) as opened:
+        aside = DirectoryAside(out)
         try:
-            for item, place in _items(opened, target, report):
-                made.append(place)
+            for item, place in _items(opened, aside.path, report):
                 result, lost = _convert(item, place, plan, reader, check, progress)
-                report.partitions.append(result)
+                report.partitions.append(_published(result, aside.path, Path(out)))
                 if lost is not None:
                     report.left_out.append((os.fspath(lost), _LOST))
+            aside.commit()
         except BaseException:
-            for place in made:
-                shutil.rmtree(place, ignore_errors=True)
-            if not existed and target.is_dir():
-                target.rmdir()
+            aside.discard()
             raise
     return report
 
 
-def _check_places(source: Path, target: Path) -> None:
-    """Refuse an output directory that is in use or overlaps the input.
+def _published(result: PartitionResult, aside: Path, out: Path) -> PartitionResult:
+    """Return a result with the final names of the files."""
 
-    Raises:
-        ValueError: ``out`` cannot be used.
-    """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ValueError(f"{target} exists already and is not an empty directory")
-    ours, theirs = target.resolve(), source.resolve()
-    if theirs in (ours, *ours.parents) or ours in theirs.parents:
-        raise ValueError(f"{target} and {source} must not be inside each other")
-    if not target.absolute().parent.is_dir():
-        raise ValueError(f"there is no directory {target.absolute().parent}")
+    def name(text: str) -> str:
+        return text.replace(os.fspath(aside), os.fspath(out))
+
+    result.target = name(result.target)
+    result.findings = [replace(item, file=name(item.file)) for item in result.findings]
+    if result.comparison is not None:
+        result.comparison.examples = list(map(name, result.comparison.examples))
+    return result
 
 
 def _items(
@@ -111,7 +108,6 @@ def _items(
     if isinstance(opened, Partition):
         _leave_out(opened, report)
         return [(opened, target)]
-    target.mkdir(exist_ok=True)
     found: list[tuple[Segment | Partition, Path]] = []
     for partition in opened.partitions:
         if partition.state:

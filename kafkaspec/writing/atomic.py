@@ -1,46 +1,64 @@
-"""Write a directory under a temporary name, and rename it when it is complete."""
+"""Outputs that are written under a temporary name and published when complete.
+
+One rule for everything that writes: a run writes under a name that no other run has, publishes it
+without replacing what it was not asked to replace, and removes nothing else.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 
 _ASIDE: Final = "-delete"
-"""A broker removes partition directories whose names end with this."""
+"""A broker removes partition directories whose names end like this."""
+_KEPT: Final = 200
+"""Characters of the name of the target in that of what lies beside it: a name is at most 255."""
+_NO_WHOLE: Final = (errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.EXDEV)
+"""Errors of renaming a directory to one that is in use, or that is a mount point."""
 
 
 class DirectoryAside:
     """A temporary directory beside its target.
 
-    It is named like a partition that a broker has begun to delete: if a crash leaves it in the log
-    directory of a broker, the broker removes it when it starts.
+    It lies in a directory that is named like a partition that a broker has begun to delete: if a
+    crash leaves it in the log directory of a broker, the broker removes it when it starts. Beside a
+    mount point is another file system, so that it lies in a target that is one.
 
     Args:
         target: path of the final directory. It may exist; see ``commit``.
         sync: whether to force files and directories to disk.
 
     Attributes:
-        path: path of the temporary directory.
+        path: path of the temporary directory, which has the name of the target.
 
     Raises:
         KafkaSpecError: ``unreadable``: the directory cannot be created.
     """
 
     def __init__(self, target: str | PathLike[str], *, sync: bool = True) -> None:
-        self.target = Path(os.path.abspath(target))
-        self.path = self.target.with_name(f"{self.target.name}.{uuid.uuid4().hex}{_ASIDE}")
+        self.target = Path(os.path.realpath(target))
+        within = self.target if os.path.ismount(self.target) else self.target.parent
+        self._holder = within / f"{self.target.name[-_KEPT:]}.{uuid.uuid4().hex}{_ASIDE}"
+        self.path = self._holder / self.target.name
         self._sync = sync
         self._made: list[Path] = []
         with writing(self.target):
-            self.path.mkdir()
+            self._holder.mkdir()
+        try:
+            with writing(self.target):
+                self.path.mkdir()
+        except BaseException:
+            self.discard()
+            raise
 
     def write(self, name: str, data: bytes) -> None:
         """Write a whole file, and create the directory in its name if needed.
@@ -73,36 +91,119 @@ class DirectoryAside:
         if self._sync:
             os.fsync(descriptor)
 
-    def commit(self, order: list[str]) -> None:
-        """Give all files their final names.
-
-        If the target does not exist or is empty, this is one rename. Otherwise each file is renamed
-        by itself, in the given order.
+    def commit(self, order: Sequence[str] | None = None) -> None:
+        """Publish the directory with one rename, if the target does not exist or is empty.
 
         Args:
-            order: names of all files.
+            order: names to publish one by one, in this order, if the target has files already. None
+                refuses such a target.
 
         Raises:
-            KafkaSpecError: ``unreadable``: a file of that name exists, or a rename fails.
+            KafkaSpecError: ``unreadable``: the target has files, or one of that name, or a rename
+                fails. Then nothing is published.
         """
         with writing(self.target):
             for directory in (*self._made, self.path):
                 force_directory(directory, sync=self._sync)
-            if not self.target.exists() or not any(self.target.iterdir()):
+            try:
                 os.rename(self.path, self.target)
-            else:
-                taken = [name for name in order if (self.target / name).exists()]
-                if taken:
-                    raise cannot_write(self.target, f"file {taken[0]} exists already")
-                for name in order:
-                    os.rename(self.path / name, self.target / name)
+            except OSError as error:
+                if error.errno not in _NO_WHOLE:
+                    raise
+                self._commit_each(order)
                 force_directory(self.target, sync=self._sync)
-                self.path.rmdir()
             force_directory(self.target.parent, sync=self._sync)
+        self.discard()
+
+    def _commit_each(self, order: Sequence[str] | None) -> None:
+        if order is None:
+            require_new(self.target, besides=self._holder)
+            order = sorted(os.listdir(self.path))
+        done: list[str] = []
+        try:
+            for name in order:
+                publish(self.path / name, self.target / name)
+                done.append(name)
+        except BaseException:
+            for name in reversed(done):
+                os.rename(self.target / name, self.path / name)
+            raise
 
     def discard(self) -> None:
-        """Remove what was written."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Remove what was written and not published."""
+        shutil.rmtree(self._holder, ignore_errors=True)
+
+
+@contextmanager
+def file_aside(path: str | PathLike[str], *, replace: bool) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside ``path``; publish it on success, remove it on an exception.
+
+    Args:
+        path: path of the final file, or a link to it.
+        replace: whether to replace a file of that name.
+
+    Raises:
+        FileExistsError: there is a file of that name.
+        OSError: the file cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    if not replace and target.exists():
+        raise _taken(target)
+    aside = target.with_name(f".{target.name[-_KEPT:]}.{uuid.uuid4().hex}.part")
+    with open(aside, "xb") as file:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if replace:
+                os.replace(aside, target)
+            else:
+                publish(aside, target)
+            force_directory(target.parent, sync=True)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
+
+
+def publish(source: Path, target: Path) -> None:
+    """Give a file or directory its final name, and never replace a file.
+
+    Raises:
+        FileExistsError: there is a file of that name.
+        OSError: the name cannot be given.
+    """
+    if not source.is_dir():
+        try:
+            os.link(source, target)  # where two do it at once, one fails
+        except FileExistsError:
+            raise _taken(target) from None
+        except OSError:  # a file system without links
+            if os.path.lexists(target):
+                raise _taken(target) from None
+        else:
+            source.unlink()
+            return
+    os.rename(source, target)
+
+
+def _taken(target: Path) -> FileExistsError:
+    detail = f"file {target.name} exists already"
+    return FileExistsError(errno.EEXIST, detail, os.fspath(target))
+
+
+def require_new(target: Path, *, besides: Path | None = None) -> None:
+    """Refuse an output directory that is in use.
+
+    Args:
+        target: path of the directory.
+        besides: an entry that does not count.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: it is no directory, or not empty.
+    """
+    with writing(target):
+        if target.exists() and any(item != besides for item in target.iterdir()):
+            raise cannot_write(target, "it exists already and is not an empty directory")
 
 
 def put(path: Path, data: bytes, *, sync: bool) -> None:

@@ -17,9 +17,10 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.atomic import DirectoryAside, cannot_write
+from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
+from kafkaspec.writing.places import check_output
 from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.writing.rebuild_epochs import rebuilt_checkpoint
@@ -69,19 +70,13 @@ def rebuild_indexes(
     )
     aside = None
     if out is not None:
-        target = Path(out)
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise cannot_write(target, "it exists already and is not an empty directory")
-        path = source if isinstance(source, str | PathLike) else source.path
-        if path is not None and Path(path).resolve() in target.resolve().parents:
-            raise cannot_write(target, f"it is inside {path}, which must not change")
-        aside = DirectoryAside(target, sync=sync)
-    made: list[str] = []
+        check_output(out, source)
+        require_new(Path(out))
+        aside = DirectoryAside(out, sync=sync)
 
     def put(name: str, data: bytes) -> None:
         if aside is not None:
             aside.write(name, data)
-            made.append(name)
 
     try:
         opened = open_log(source) if isinstance(source, str | PathLike) else source
@@ -91,7 +86,7 @@ def rebuild_indexes(
             if opened is not source:
                 opened.close()
         if aside is not None:
-            aside.commit(made)
+            aside.commit()
     except BaseException:
         if aside is not None:
             aside.discard()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -89,9 +90,13 @@ def test_nothing_asked_for_is_the_same_bytes(golden: Golden) -> None:
 @pytest.mark.parametrize("name", ["headers-0", "plain-0", "log-append-time-gzip-0"])
 def test_kafka_python_reads_what_was_converted_down(name: str, magic: int) -> None:
     data = one_log("4.3.1", name)
-    made = converted_bytes(data, magic=magic)
+    found = _by_kafka_python(converted_bytes(data, magic=magic))
+    assert found == [as_magic(item, magic) for item in data_records(data)]
+
+
+def _by_kafka_python(data: bytes) -> list[Record]:
     found = []
-    for batch in MemoryRecords(made):
+    for batch in MemoryRecords(data):
         assert batch.validate_crc()
         found += [
             Record(
@@ -102,7 +107,30 @@ def test_kafka_python_reads_what_was_converted_down(name: str, magic: int) -> No
             )
             for item in batch
         ]
-    assert found == [as_magic(item, magic) for item in data_records(data)]
+    return found
+
+
+@pytest.mark.parametrize("codec", [None, "python"])
+@pytest.mark.parametrize("surplus", [b"", bytes(11)])
+def test_messages_in_a_wrapper_get_the_chosen_magic(codec: str | None, surplus: bytes) -> None:
+    """KAFKA-4298: wrappers of magic 1 around magic 0; kafka-python takes all for the same magic."""
+    read = all_records if surplus else _by_kafka_python  # which does not know surplus bytes (Q13)
+    for outer, inner, chosen in product((0, 1), product((0, 1), repeat=2), (0, 1, 2)):
+        values = [
+            forge.legacy(place if outer else 6 + place, b"v", magic=magic, timestamp=111 + place)
+            for place, magic in enumerate(inner)
+        ]
+        data = forge.wrapper(7, values, magic=outer, surplus=surplus)
+        expected = [
+            Record(6 + place, 111 + place if magic and chosen else -1, None, b"v")
+            for place, magic in enumerate(inner)
+        ]
+        made, converter = converted(data, codec=codec, magic=chosen)
+        assert read(made) == expected, (outer, inner, chosen)
+        assert (made == data) == (outer == chosen and set(inner) == {chosen})
+        lost = 0 if chosen else sum(inner)
+        assert converter.losses[Loss.TIMESTAMPS].records == lost
+        assert converted_bytes(data, codec=codec) == data
 
 
 # -- what is lost is counted ---------------------------------------------------------------------

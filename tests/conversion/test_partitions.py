@@ -284,6 +284,6 @@ def test_a_segment_alone_becomes_a_partition(tmp_path: Path) -> None:
 def test_places_that_are_refused(place: str, tmp_path: Path) -> None:
     shutil.copytree(golden("2.8.2", "plain-0"), tmp_path / "logs" / "plain-0")
     before = fingerprint(tmp_path)
-    with pytest.raises(ValueError, match=r"there|each other|directory"):
+    with pytest.raises(ValueError, match=r"there|inside|contains|directory"):
         ks.convert(tmp_path / "logs", tmp_path / place)
     assert fingerprint(tmp_path) == before
