@@ -45,8 +45,9 @@ def javascript() -> list[str]:
     """Build the JavaScript testee and return its command. Needs Node.js and npm."""
     build, source = _folder("kaitai_javascript"), _HERE / "kaitai_javascript"
     compile_specs(_SPEC, build, ("-t", "javascript"))
-    shutil.copy(source / "package.json", build)
-    run(find_tool("npm", "npm"), "install", "--silent", "--no-audit", "--no-fund", cwd=build)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(source / name, build)
+    run(find_tool("npm", "npm"), "ci", "--silent", "--no-audit", "--no-fund", cwd=build)
     return [find_tool("node", "Node.js"), str(source / "testee.js"), str(build)]
 
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes the virtual environment and installs the project with the given extras:
 #   tools/setup/venv.sh DIRECTORY EXTRA[,EXTRA...]
-# Works on any machine with Python 3.11 or newer, and says plainly what is missing.
+# Works on any machine with Python 3.11 or newer, and says plainly what is missing. It installs what
+# requirements/ locks; with NEWEST=1 the newest versions that pyproject.toml allows.
 set -eu
 
 venv=$1
@@ -29,13 +30,33 @@ if [ ! -x "$venv/bin/python" ]; then
 fi
 
 # Nothing to do when the same extras were installed and nothing that is built has changed.
-stamp="$venv/.installed-$(echo "$extras" | tr ',' '-')"
-newer=$(find pyproject.toml setup.py generated/native kafkaspec/codecs/native \
-  -name '*.[ch]' -newer "$stamp" -o -name '*.toml' -newer "$stamp" \
+name=$(echo "$extras" | tr ',' '-')
+stamp="$venv/.installed-$name"
+newer=$(find pyproject.toml setup.py requirements generated/native kafkaspec/codecs/native \
+  -name '*.[ch]' -newer "$stamp" -o -name '*.toml' -newer "$stamp" -o -name '*.txt' -newer "$stamp" \
   -o -name setup.py -newer "$stamp" 2>/dev/null || true)
+
+pip() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
+
+locked() {
+  # Without dependencies, since all of them are listed; without isolation, since pip does not check
+  # the hashes of what it builds with.
+  if ! pip --no-deps --require-hashes --requirement requirements/build.txt ||
+    ! pip --no-deps --no-build-isolation --require-hashes --requirement "requirements/$name.txt"; then
+    echo "The versions in requirements/ could not be installed; pip says above what is missing." >&2
+    echo "If the package index lacks them, take the newest that it has: make NEWEST=1 ..." >&2
+    exit 2
+  fi
+  pip --no-deps --no-build-isolation --editable .
+}
+
 # An installation also links generated/ for type checkers.
 if [ ! -e "$stamp" ] || [ ! -e build/types/kafkaspec/_generated ] || [ -n "$newer" ]; then
   echo "Installing kafkaspec[$extras] into $venv ..."
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$extras]"
+  if [ -n "${NEWEST:-}" ]; then
+    pip --upgrade --upgrade-strategy eager --editable ".[$extras]"
+  else
+    locked
+  fi
   touch "$stamp"
 fi
