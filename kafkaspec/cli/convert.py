@@ -15,6 +15,7 @@ from kafkaspec.cli.options import (
     codec_option,
     format_option,
     max_output_option,
+    no_mmap_option,
     output_option,
     profile_option,
     wrong_usage,
@@ -101,6 +102,7 @@ read or written.
 @max_output_option
 @click.option("--no-check", is_flag=True, help="Do not read the result back.")
 @codec_option()
+@no_mmap_option
 @format_option
 @click.pass_context
 def convert_command(

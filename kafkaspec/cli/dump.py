@@ -13,7 +13,13 @@ from kafkaspec.cli.dump_json import WRITERS, batch_line, decode_controls, record
 from kafkaspec.cli.dump_text import TextDump
 from kafkaspec.cli.exits import FINDINGS, USAGE
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import codec_option, crc_option, format_option, paths_argument
+from kafkaspec.cli.options import (
+    codec_option,
+    crc_option,
+    format_option,
+    no_mmap_option,
+    paths_argument,
+)
 from kafkaspec.cli.text_files import dump_lines, refuse_options
 from kafkaspec.codecs import get_codec
 from kafkaspec.compression import NAMES
@@ -76,6 +82,7 @@ _Content = tuple[
 )
 @crc_option("Report and skip batches with a wrong checksum, or do not check.")
 @codec_option()
+@no_mmap_option
 @format_option
 @click.pass_context
 def dump_command(

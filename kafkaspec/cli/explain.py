@@ -12,7 +12,7 @@ from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.explain_data import Section, explain_batch, explain_sidecar, find_position
 from kafkaspec.cli.explain_text import json_lines, print_section
 from kafkaspec.cli.explain_type import explain_type, type_named
-from kafkaspec.cli.options import CodecName, LogPath, format_option
+from kafkaspec.cli.options import CodecName, LogPath, format_option, no_mmap_option
 from kafkaspec.cli.text_files import explain_text, refuse_options
 from kafkaspec.codecs import codec_names
 from kafkaspec.files import names
@@ -74,6 +74,7 @@ where the specification has one), kafka_name, doc, spec, error. Exit codes:
     help="With --as: a codec that must give the same result, or all.",
 )
 @click.option("--full", is_flag=True, help="Show all bytes of long keys and values.")
+@no_mmap_option
 @format_option
 @click.pass_context
 def explain_command(

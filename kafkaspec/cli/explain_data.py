@@ -95,19 +95,19 @@ def explain_batch(segment: Segment, byte: int, max_records: int) -> Iterator[Sec
     """
     codec = KaitaiCodec()
     framing = segment.format.framing
-    with Source(segment.path or "") as source:
-        if not 0 <= byte < source.size:
-            raise make_error(
-                Reason.INVALID_VALUE,
-                f"byte {byte} is not in the file, which has {source.size}",
-                file=segment.name,
-            )
-        position = entry_at(segment, byte)
-        end = source.size
-        if end - position >= framing.size:
-            size = framing.message_size(source.buffer, position)
-            end = min(end, position + framing.size + max(size, 0))
-        data = bytes(source.buffer[position:end])
+    if not 0 <= byte < segment.size:
+        raise make_error(
+            Reason.INVALID_VALUE,
+            f"byte {byte} is not in the file, which has {segment.size}",
+            file=segment.name,
+        )
+    position = entry_at(segment, byte)
+    buffer, start = segment.around(segment.cursor(), position)
+    end = min(segment.size, start + len(buffer))
+    if end - position >= framing.size:
+        size = framing.message_size(buffer, position - start)
+        end = min(end, position + framing.size + max(size, 0))
+    data = bytes(buffer[position - start : end - start])
     # Bytes after the entry do not belong to it, but a cut entry must be seen as cut.
     origin = Origin(segment.name, position)
     fields = codec.positions(framing.entry, data, origin=origin)

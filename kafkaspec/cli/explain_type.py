@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.io.local import Source
+from kafkaspec.io.local import FileReading
 
 MOST: Final = 16 << 20
 """Maximum number of bytes to explain at once: every field is an object."""
@@ -72,17 +73,17 @@ def explain_type(
         KafkaSpecError: the file cannot be read, or has no such byte.
     """
     parameters = _parameters(path, type_key, given)
-    with Source(path) as source:
-        left = source.size - position
+    with closing(FileReading(path)) as file:
+        left = file.size - position
         if left < 0:
-            detail = f"byte {position} is not in the file, which has {source.size}"
+            detail = f"byte {position} is not in the file, which has {file.size}"
             raise make_error(Reason.INVALID_VALUE, detail, file=str(path))
         wanted = left if size is None else min(size, left)
         if wanted > MOST:
             raise click.UsageError(
                 f"{wanted} bytes are too many; choose some with --position and --size"
             )
-        data = bytes(source.buffer[position : position + wanted])
+        data = bytes(file.read(position, wanted))
     kaitai = KaitaiCodec()
     origin = Origin(str(path), position)
     fields = kaitai.positions(type_key, data, parameters=parameters, origin=origin)

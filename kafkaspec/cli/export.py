@@ -10,7 +10,7 @@ from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, progress_bar, size_text
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import log_files, report_tail
-from kafkaspec.cli.options import Timestamp, codec_option, crc_option, wrong_usage
+from kafkaspec.cli.options import Timestamp, codec_option, crc_option, no_mmap_option, wrong_usage
 from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
@@ -77,6 +77,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @crc_option("Treat a batch with a wrong checksum as an error, or do not check.")
 @codec_option()
+@no_mmap_option
 @click.pass_context
 def export_command(
     ctx: click.Context,

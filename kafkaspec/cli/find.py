@@ -14,7 +14,14 @@ from kafkaspec.cli.dump_json import decode_controls, record_lines, text_or_base6
 from kafkaspec.cli.dump_text import bytes_text, headers_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import Timestamp, codec_option, format_option, iso, paths_argument
+from kafkaspec.cli.options import (
+    Timestamp,
+    codec_option,
+    format_option,
+    iso,
+    no_mmap_option,
+    paths_argument,
+)
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.segment import Segment
@@ -67,6 +74,7 @@ Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
     "--plain", is_flag=True, help="By timestamp: find the first data record at or after it."
 )
 @codec_option()
+@no_mmap_option
 @format_option
 @click.pass_context
 def find_command(

@@ -11,7 +11,13 @@ import click
 from kafkaspec.cli.console import count_text, new_table, progress_bar, size_text, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import log_files
-from kafkaspec.cli.options import LogPath, format_option, output_option, profile_option
+from kafkaspec.cli.options import (
+    LogPath,
+    format_option,
+    no_mmap_option,
+    output_option,
+    profile_option,
+)
 from kafkaspec.log.opening import open_log
 from kafkaspec.writing.profiles import get_profile
 from kafkaspec.writing.rebuild import rebuild_indexes
@@ -57,6 +63,7 @@ part that a broker keeps, 2 wrong usage or unreadable, and nothing was written.
     metavar="BYTES",
     help="index.interval.bytes of the topic.",
 )
+@no_mmap_option
 @format_option
 @click.pass_context
 def index_command(

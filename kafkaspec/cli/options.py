@@ -13,6 +13,7 @@ import click
 
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.io.local import unmapped
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
@@ -60,6 +61,15 @@ max_output_option: Final = click.option(
     type=click.IntRange(min=1),
     metavar="BYTES",
     help="Maximum number of bytes that one batch may decompress to.",
+)
+
+
+no_mmap_option: Final = click.option(
+    "--no-mmap",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda ctx, _, value: ctx.with_resource(unmapped()) if value else None,
+    help="Read files and never map them into memory: slower, but safe if one becomes shorter.",
 )
 
 

@@ -14,7 +14,13 @@ from kafkaspec.analysis.verification import codecs_of, verify_events
 from kafkaspec.analysis.verify_segment import Event
 from kafkaspec.cli.console import print_json, progress_bar, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
-from kafkaspec.cli.options import codec_option, format_option, max_output_option, paths_argument
+from kafkaspec.cli.options import (
+    codec_option,
+    format_option,
+    max_output_option,
+    no_mmap_option,
+    paths_argument,
+)
 from kafkaspec.errors import KafkaSpecError
 
 _EPILOG = """\b
@@ -62,6 +68,7 @@ or a PATH, or a file under it, that cannot be read.
     is_flag=True,
     help="Show findings and totals only, and nothing at all if everything is clean.",
 )
+@no_mmap_option
 @format_option
 @click.pass_context
 def verify_command(

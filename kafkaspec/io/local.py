@@ -6,9 +6,12 @@ import errno
 import mmap
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from os import PathLike
 from threading import Lock
-from typing import Self
+from typing import Final, Self
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.io.remote import RemotePath
@@ -16,6 +19,18 @@ from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading, WholeCurs
 
 # Without O_NONBLOCK, opening a named pipe waits for a writer.
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+
+_MAPS: Final = ContextVar("maps", default=True)
+
+
+@contextmanager
+def unmapped() -> Iterator[None]:
+    """Read every file that is opened in the block, and map none."""
+    token = _MAPS.set(False)
+    try:
+        yield
+    finally:
+        _MAPS.reset(token)
 
 
 class Source:
@@ -36,13 +51,22 @@ class Source:
     mapped = True
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        """Open and map a file.
+        """Open and map a file; read all of it where nothing is to be mapped.
 
         Raises:
             KafkaSpecError: ``unreadable``, with the message of the operating system.
         """
         self.name: str | None = os.fspath(path)
         self._map: mmap.mmap | None = None
+        self.modified: int | None
+        if not _MAPS.get():
+            reading = FileReading(self.name)
+            try:
+                self.buffer = reading.read(0, reading.size)
+            finally:
+                reading.close()
+            self.size, self.modified = reading.size, reading.modified
+            return
         descriptor, status = _open(self.name)
         try:
             if status.st_size:
@@ -53,7 +77,7 @@ class Source:
             os.close(descriptor)
         self.buffer = memoryview(b"" if self._map is None else self._map)
         self.size = len(self.buffer)
-        self.modified: int | None = status.st_mtime_ns // 1_000_000
+        self.modified = status.st_mtime_ns // 1_000_000
 
     @classmethod
     def of(cls, path: str | PathLike[str]) -> Source:
@@ -163,7 +187,7 @@ def open_source(path: str | PathLike[str], mapped: bool) -> Source | Reading:
     """
     if isinstance(path, RemotePath):
         return path.reading()
-    if not mapped:
+    if not mapped or not _MAPS.get():
         return FileReading(path)
     try:
         return Source(path)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kafkaspec.io import local
 from tests.cli.helpers import fingerprint, first_segment, golden, lines, run
 
 
@@ -252,3 +253,34 @@ def test_the_torn_end_of_a_log_is_reported(
         assert (result.exit_code, message in result.stderr) == (0, True)
         assert result.stderr.count("the log ends there") == 1
         (tmp_path / "out").unlink(missing_ok=True)
+
+
+COMMANDS: tuple[list[str], ...] = (
+    ["dump"], ["verify"], ["find", "--offset", "3"], ["find", "--max-timestamp"],
+    ["explain", "--position", "70"], ["explain", "--as", "recordbatch.entry"],
+    ["index", "-o", "indexes"], ["convert", "-o", "converted-0"],
+    ["export", "--to", "arrow", "-o", "exported"],
+)  # fmt: skip
+
+
+def test_without_mmap_no_file_is_mapped(
+    partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading a page of a mapped file that became shorter kills the process."""
+    monkeypatch.chdir(tmp_path)
+    expected = [run(*command, *_inputs(command, partition)).stdout for command in COMMANDS]
+    for name in ("indexes", "converted-0"):
+        shutil.rmtree(name)
+    Path("exported").unlink()
+    monkeypatch.setattr(local, "mmap", None)
+    with pytest.raises(AttributeError):
+        run("dump", partition)
+    for command, text in zip(COMMANDS, expected, strict=True):
+        result = run(*command, "--no-mmap", *_inputs(command, partition))
+        assert (result.exit_code, result.stdout) == (0, text), command
+    with pytest.raises(AttributeError):
+        run("dump", partition)
+
+
+def _inputs(command: list[str], partition: Path) -> list[Path]:
+    return [first_segment(partition) if command[0] == "explain" else partition]
