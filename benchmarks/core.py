@@ -45,7 +45,7 @@ def read_objects(codec: NativeCodec, data: bytes) -> int:
     """All records as objects, each dropped again; nothing is compressed."""
     rows = position = 0
     while position < len(data):
-        found = codec.plain_records(data, position, True)
+        found = codec.plain_records(data, position, True, len(data))
         for _ in found:
             rows += 1
         position = found.end

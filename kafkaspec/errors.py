@@ -34,6 +34,8 @@ class Reason(StrEnum):
     """The compressed bytes are not a valid stream of their codec."""
     DECOMPRESSED_TOO_LARGE = "decompressed_too_large"
     """The output would exceed the caller's bound."""
+    TOO_LARGE = "too_large"
+    """It takes more memory than there is, or a record has more headers than are read."""
     UNSUPPORTED_COMPRESSION = "unsupported_compression"
     """Compression id 5 to 7, or a codec that this magic may not use."""
     UNSUPPORTED_VERSION = "unsupported_version"

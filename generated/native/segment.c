@@ -394,6 +394,7 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
     out->rows = row;
     return KS_OK;
     irregular:
+    out->rows = row;
     *position = (p ? p : base + start) - base;
     return KS_IRREGULAR;
     grow:

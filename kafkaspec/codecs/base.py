@@ -6,13 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs.headers import HeaderTable
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
+from kafkaspec.layout import Kind as LayoutKind
 from kafkaspec.layout import names
-from kafkaspec.layout.kinds import kind_of, record_arguments, record_classes
+from kafkaspec.layout.kinds import (
+    kind_of,
+    layout_of,
+    record_arguments,
+    record_classes,
+    records_field,
+)
 from kafkaspec.model import Buffer, Record
 
 if TYPE_CHECKING:
@@ -29,12 +36,18 @@ class Origin:
             data, that of the compressed payload.
         decompressed: whether the buffer is decompressed data.
         path: path of the buffer's content in the data, put before the path of the field.
+        skipped: bytes of the data that lie before the buffer.
     """
 
     file: str | None = None
     position: int = 0
     decompressed: bool = False
     path: str = ""
+    skipped: int = 0
+
+    def after(self, size: int) -> Origin:
+        """Return the place of the data after its first ``size`` bytes."""
+        return replace(self, skipped=self.skipped + size)
 
     def under(self, path: str) -> Origin:
         """Return the same place with ``path`` appended to the path."""
@@ -44,10 +57,10 @@ class Origin:
         """Make the offset of an error, relative to the start of the buffer, relative to here."""
         if error.offset is not None:
             if self.decompressed:
-                error.inner_offset = error.offset
+                error.inner_offset = error.offset + self.skipped
                 error.offset = self.position
             else:
-                error.offset += self.position
+                error.offset += self.position + self.skipped
         error.file = self.file
         error.path = self.path + error.path
         return error
@@ -73,6 +86,15 @@ def bounded(buffer: Buffer, start: int, end: int | None) -> tuple[Buffer, int]:
 Parser = Callable[..., tuple[Any, int]]
 """Function of a buffer, start and end of what to read, whether it is complete, and the parameters
 of the type; see ``Codec.parse``. The bounds were checked; errors count from the buffer's start."""
+
+
+class Place(NamedTuple):
+    """A number in some bytes: its value, position, path and place in the specification."""
+
+    value: int
+    position: int
+    path: str
+    location: str
 
 
 class PlainRecords(Protocol):
@@ -185,7 +207,12 @@ class Codec(ABC):
         return None
 
     def plain_records(
-        self, buffer: Buffer, start: int, verify: bool, check: Callable[[], object] | None = None
+        self,
+        buffer: Buffer,
+        start: int,
+        verify: bool,
+        most: int,
+        check: Callable[[], object] | None = None,
     ) -> PlainRecords | None:
         """Return the records of batches from ``start`` on that need only decoding.
 
@@ -196,6 +223,7 @@ class Codec(ABC):
             buffer: entries.
             start: where the first one begins.
             verify: whether a wrong checksum counts as unusual.
+            most: bytes from which on a batch counts as unusual.
             check: raises an error if the buffer may no longer be read. It is called before each
                 batch, and records are made from a copy of the batch. None: it may always be read.
 
@@ -224,6 +252,61 @@ class Codec(ABC):
             A record set; if the header is that of a legacy message, entries of one record each.
             None if the codec does not write such columns, or something does not fit.
         """
+        return None
+
+    def whole_records(self, batch: Any, data: Buffer, most: int) -> tuple[int, int]:
+        """Return how many whole records ``data`` begins with, and where the last one ends.
+
+        Args:
+            batch: ``RecordBatch`` of the typed model.
+            data: records after decompression; they may be cut at any byte.
+            most: number of records to stop at.
+
+        Raises:
+            KafkaSpecError: the first record is none, whatever may follow ``data``; the error says
+                where in ``data`` and in the record.
+        """
+        field = records_field(batch)
+        parse = self.parser(field.type)
+        buffer, end = bounded(data, 0, None)
+        count = position = 0
+        while count < most:
+            try:
+                _, position = parse(buffer, position, end, False, batch)
+            except TruncatedError:
+                break
+            except KafkaSpecError:
+                if not count:
+                    raise
+                break
+            count += 1
+        return count, position
+
+    def count_headers(self, batch: Any, data: Buffer) -> Place | None:
+        """Return the number of headers of the first record, and the place where it stands.
+
+        Returns None if the format has no headers, or if ``data`` ends before the number.
+        """
+        kind = kind_of(batch)
+        field = records_field(batch)
+        frame = layout_of(batch, field.type)
+        buffer, end = bounded(data, 0, None)
+        position, path = 0, ""
+        fields = list(layout_of(batch, kind.record).fields)
+        if frame.key != kind.record:
+            fields.insert(0, frame.fields[0])
+            path = f"/{frame.fields[1].id}"
+        for item in fields:
+            start = position
+            if item.kind is LayoutKind.SCALAR:
+                try:
+                    value, position = self.parser(item.type)(buffer, position, end, False)
+                except TruncatedError:
+                    return None
+            else:
+                value, position = None, position + item.size
+            if item.derive == "count" and item.derive_from == names.HEADERS:
+                return Place(value, start, f"{path}/{item.id}", item.location)
         return None
 
     def decode_records(

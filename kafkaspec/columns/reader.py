@@ -10,6 +10,7 @@ implement the rules and raise the errors.
 
 from __future__ import annotations
 
+import copy
 import sys
 from array import array
 from bisect import bisect_left
@@ -20,23 +21,33 @@ from typing import TYPE_CHECKING, Final
 from kafkaspec import compression
 from kafkaspec.codecs.native.names import KIND, UNTIMED
 from kafkaspec.codecs.native.scan import EntryTable, scan
-from kafkaspec.columns.memory import Allocate, AnyColumn, Columns, ColumnSet, Layout
-from kafkaspec.columns.names import POSITION
-from kafkaspec.columns.records import RecordColumns
+from kafkaspec.columns.memory import (
+    Allocate,
+    AnyColumn,
+    Columns,
+    ColumnSet,
+    IntegerColumn,
+    Layout,
+)
+from kafkaspec.columns.names import OF_BATCH, POSITION
+from kafkaspec.columns.records import RecordColumns, fact
 from kafkaspec.columns.wrappers import Shift, apply_shifts, open_wrapper
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.window import LEAST_AHEAD
+from kafkaspec.layout.framing import ENTRY
+from kafkaspec.layout.kinds import new_entry
 from kafkaspec.layout.names import MAGIC
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.columnar import CHUNK_BYTES
+from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.lookup import start_position
+from kafkaspec.log.pieces import HELD_BYTES, PIECE_BYTES, Piece, runs_of
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
 
 if TYPE_CHECKING:
     from kafkaspec.codecs.native.core import Core
 
-_MOST_PAYLOAD: Final = 1 << 30  # views reach 2 GiB
 _LEAST_ARENA: Final = 64 << 10
 _RATIO: Final = 4
 """Assumed ratio of decompressed to compressed bytes, until a batch shows a larger one."""
@@ -49,7 +60,7 @@ _IN_ENTRY: Final = -1
 """Marks a payload that is not compressed; a compressed one has -1 - codec."""
 _ARENA: Final = 1
 """Number of the buffer for decompressed payloads; 0 is the input."""
-_LOWEST: Final = -(1 << 63)
+_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 _IN_C: Final = sys.byteorder == "little"
 """Whether the core can fill Arrow's columns: their views and offsets are little-endian."""
 
@@ -146,6 +157,11 @@ class Reader:
         except KafkaSpecError:
             yield from self._flush()  # the records before the error
             raise
+        except MemoryError:
+            detail = "there is not enough memory for the records"
+            raise make_error(
+                Reason.TOO_LARGE, detail, file=self._segment.name, offset=self.position
+            ) from None
         yield from self._flush()
 
     def _read(self) -> Iterator[Columns]:
@@ -220,7 +236,7 @@ class Reader:
         limits = (wanted.start_offset, wanted.end_offset, wanted.start_timestamp)
         bounds = (_LOWEST if bound is None else bound for bound in limits)
         flags = module.VERIFY if self._segment.crc == "error" else 0
-        return (UNTIMED, *bounds, options, flags)
+        return (UNTIMED, *bounds, options, flags, PIECE_BYTES)
 
     def _unpack(self, core: Core, whole: _Chunk) -> Iterator[Columns]:
         """Decompress payloads, and decode as many entries at a time as an arena holds."""
@@ -233,7 +249,7 @@ class Reader:
             entries[field::fields] for field in (place, at_place, length, rows, module.POSITION)
         )
         magics, places, formats = map(whole.table.column, (MAGIC, POSITION, KIND))
-        most = self._segment.max_output
+        most = min(self._segment.max_output, PIECE_BYTES)
         arena, used = memoryview(bytearray()), 0
         first = 0  # first entry not decoded yet
         last: tuple[int, int] | None = None
@@ -251,7 +267,14 @@ class Reader:
                 into = compression.into(-1 - kind, magic)
             size = into(payload, arena[used : used + most]) if arena else -1
             if size < 0:  # unusual, corrupt, or too large for the rest of the arena
-                found = self._inflated(-1 - kind, payload, magic)
+                found, large = self._inflated(-1 - kind, payload, magic)
+                if large:
+                    yield from self._part(core, whole, first, number, arena[:used])
+                    first = number + 1
+                    position = whole.start + positions[number]
+                    batch = self._segment.batch_at(position, self._cursor)
+                    yield from self._large(core, batch, found)
+                    continue
                 size = -1 if found is None else len(found)
                 if used + size > len(arena):
                     yield from self._part(core, whole, first, number, arena[:used])
@@ -284,15 +307,17 @@ class Reader:
         left = max(self._ratio * sum(packed), _LEAST_ARENA)
         return memoryview(self._allocate(max(size, min(self._wanted.max_bytes, left)))).cast("B")
 
-    def _inflated(self, codec: int, payload: memoryview, magic: int) -> bytes | None:
-        """Decompress a payload; return None if that fails, or if views cannot reach all of it."""
+    def _inflated(self, codec: int, payload: memoryview, magic: int) -> tuple[bytes | None, bool]:
+        """Decompress a payload, if it can be held in memory; and whether it is a large one."""
+        limit = self._segment.max_output
         try:
             found = compression.decompress(
-                codec, payload, magic=magic, max_output=self._segment.max_output
+                codec, payload, magic=magic, max_output=min(limit, HELD_BYTES)
             )
-        except KafkaSpecError:
-            return None
-        return found if len(found) <= _MOST_PAYLOAD else None
+        except KafkaSpecError as error:
+            too_large = error.reason is Reason.DECOMPRESSED_TOO_LARGE
+            return None, too_large and limit > HELD_BYTES
+        return found, len(found) > PIECE_BYTES
 
     def _part(
         self, core: Core, whole: _Chunk, first: int, last: int, arena: memoryview
@@ -329,7 +354,7 @@ class Reader:
             if first < count:
                 # The core refused it: reading it as records raises the error, or succeeds.
                 position = chunk.start + chunk.entries[first * fields + core.module.POSITION]
-                self._add(self._segment.batch_at(position, self._cursor))
+                yield from self._add(self._segment.batch_at(position, self._cursor))
                 yield from self._flush()
                 first += 1
 
@@ -348,6 +373,43 @@ class Reader:
             markers=bool(chunk.facts & module.MARKERS),
         )
 
+    # -- large batches ----------------------------------------------------------------------
+
+    def _large(self, core: Core, batch: Batch, payload: Buffer | None) -> Iterator[Columns]:
+        """Read a batch in pieces; ``payload`` is what ``Batch.held`` returns."""
+        if not isinstance(batch, DefaultBatch) or not batch.num_records:
+            yield from self._add(batch)
+            return
+        yield from self._flush()
+        if self._segment.crc == "error" and not batch.crc_valid:
+            raise batch.crc_error()
+        for piece in batch.pieces(payload):
+            yield self._piece(core, batch, piece)
+
+    def _piece(self, core: Core, batch: DefaultBatch, piece: Piece) -> Columns:
+        """Decode some records of a batch as those of a batch that holds no others."""
+        message = copy.copy(piece.message)
+        setattr(message, batch.kind.payload, b"")
+        header = self._segment.codec.serialize(ENTRY, new_entry(message, batch.base_offset))
+        sources = (memoryview(header), memoryview(piece.data))
+        rows = getattr(message, batch.kind.count)
+        found = decoded(core, sources, rows, self._names, self._layout, self._allocate)
+        if found is None:
+            self._rows.add(batch, self._segment.codec.decode_records(piece.message, piece.data))
+            return self._rows.take()
+        for name, column in found.items():
+            if name.startswith(OF_BATCH) and isinstance(column, IntegerColumn):
+                core.module.adjust(column.values, 0, rows, True, fact(batch, name))
+        return Columns(
+            rows=rows,
+            columns=found,
+            layout=self._layout,
+            sources=sources,
+            cut=True,
+            untimed=not batch.kind.has_timestamps,
+            markers=batch.is_control,
+        )
+
     # -- through records --------------------------------------------------------------------
 
     def _by_records(self, batch: Batch) -> Iterator[Columns]:
@@ -362,13 +424,17 @@ class Reader:
         passed = low is not None and batch.last_offset < low
         passed |= earliest is not None and not stands_alone and batch.max_timestamp < earliest
         if not passed and (wanted.include_control or not batch.is_control):
-            self._add(batch)
-            if self._rows.cost >= wanted.max_bytes:
-                yield from self._flush()
+            if self._core is not None and batch.size > PIECE_BYTES and not stands_alone:
+                yield from self._large(self._core, batch, batch.held())
+            else:
+                yield from self._add(batch)
         self._done |= high is not None and batch.last_offset >= high - 1
 
-    def _add(self, batch: Batch) -> None:
-        self._rows.add(batch, batch.records())
+    def _add(self, batch: Batch) -> Iterator[Columns]:
+        for records in runs_of(batch.records()):
+            self._rows.add(batch, records)
+            if self._rows.cost >= self._wanted.max_bytes:
+                yield from self._flush()
 
     def _flush(self) -> Iterator[Columns]:
         if self._rows.rows:
@@ -386,7 +452,8 @@ def described(core: Core, table: EntryTable, count: int) -> array[int]:
         count: most entries to describe.
     """
     room = array("q", bytes(8 * core.module.BATCH_FIELDS * count))
-    rules = (UNTIMED, _LOWEST, 0, _LOWEST, core.module.CONTROL, core.module.VERIFY)
+    module = core.module
+    rules = (UNTIMED, _LOWEST, 0, _LOWEST, module.CONTROL, module.VERIFY, _HIGHEST)
     _, number, _, _ = core.module.select(
         table.values, table.capacity, 0, count, core.roles, rules, room
     )
@@ -404,9 +471,30 @@ def decode_payload(
         payload: decompressed records of the batch.
         names: names of the columns.
     """
-    module, rows = core.module, batch.num_records or 0
-    entry = array("q", bytes(8 * module.BATCH_FIELDS))
-    entry[module.SIZE], entry[module.ROWS] = batch.size, rows
-    entry[module.PAYLOAD], entry[module.PAYLOAD_SIZE] = _ARENA, len(payload)
-    columns = ColumnSet(core, names, rows, Layout.BINARY, len(payload))
-    return columns.result() if columns.decode((batch.data, payload), entry) else None
+    return decoded(core, (batch.data, payload), batch.num_records or 0, names, Layout.BINARY)
+
+
+def decoded(
+    core: Core,
+    sources: tuple[Buffer, Buffer],
+    rows: int,
+    names: Sequence[str],
+    layout: Layout,
+    allocate: Allocate = bytearray,
+) -> dict[str, AnyColumn] | None:
+    """Return columns of records outside of their entry; None if the core refuses them.
+
+    Args:
+        core: the extension.
+        sources: an entry, of which the header is read, and its records, not compressed.
+        rows: number of the records.
+        names: names of the columns.
+        layout: layout of byte strings.
+        allocate: allocates memory.
+    """
+    module, (entry, payload) = core.module, sources
+    fields = array("q", bytes(8 * module.BATCH_FIELDS))
+    fields[module.SIZE], fields[module.ROWS] = len(entry), rows
+    fields[module.PAYLOAD], fields[module.PAYLOAD_SIZE] = _ARENA, len(payload)
+    columns = ColumnSet(core, names, rows, layout, len(payload), allocate)
+    return columns.result() if columns.decode(sources, fields) else None

@@ -77,7 +77,7 @@ class RecordColumns:
         count = len(records)
         for name, values in self._integers.items():
             if name.startswith(OF_BATCH):
-                values.extend(array("q", [_fact(batch, name)]) * count)
+                values.extend(array("q", [fact(batch, name)]) * count)
             elif name == SEQUENCE:
                 values.extend(batch.sequence(record.offset) for record in records)
             elif name in Record._fields:
@@ -127,7 +127,7 @@ class RecordColumns:
         )
 
 
-def _fact(batch: Batch, name: str) -> int:
+def fact(batch: Batch, name: str) -> int:
     """Return the value of a column about entries, which all records of one entry share."""
     if name in _FACTS:
         return _FACTS[name](batch)

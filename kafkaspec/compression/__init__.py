@@ -10,10 +10,11 @@ The libraries are loaded when a codec is used for the first time: importing this
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from io import BytesIO
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
@@ -31,6 +32,7 @@ __all__ = [
     "Into",
     "compress",
     "decompress",
+    "decompress_pieces",
     "into",
     "is_allowed",
     "name",
@@ -53,12 +55,20 @@ Into = Callable[[memoryview, memoryview], int]
 
 
 class _Codec(Protocol):
-    def decompress(self, data: memoryview, *, magic: int, max_output: int) -> bytes: ...
+    def pieces(
+        self, data: memoryview, *, magic: int, max_output: int, most: int
+    ) -> Iterator[bytes]: ...
 
     def decompress_into(self, data: memoryview, target: memoryview) -> int: ...
 
     def compress(self, data: memoryview, *, magic: int, level: int | None) -> bytes: ...
 
+
+_AT_ONCE: Final = 64 << 20
+_IN_PIECES: Final = 16 << 20
+"""Bytes of output that a codec may make at once, where its format allows it."""
+_JOINED: Final = 32 << 20
+"""Bytes of output from which on the result grows in place and is not joined at the end."""
 
 _KINDS: Final = {int(kind): kind for kind in CompressionType}
 _loaded: dict[CompressionType, _Codec] = {}
@@ -80,7 +90,7 @@ def decompress(
 
     The limit is checked while decompressing; a size that the data claims is never trusted. In
     addition to the output, a call needs at most about 10 MB, and for zstd the window, up to
-    128 MiB.
+    128 MiB; for data that is made to grow, zstd needs up to twice 64 MiB.
 
     Args:
         codec: compression id, ``CompressionType``.
@@ -93,18 +103,62 @@ def decompress(
             ``max_output`` (``DECOMPRESSED_TOO_LARGE``).
         UnsupportedError: no such codec, or zstd below magic 2 (``UNSUPPORTED_COMPRESSION``).
     """
+    pieces = _pieces(codec, data, magic, max_output, _AT_ONCE)
+    del data  # this frame lives as long as an error does
+    return _joined(pieces)
+
+
+def decompress_pieces(
+    codec: int, data: Buffer, *, magic: int, max_output: int = DEFAULT_MAX_OUTPUT
+) -> Iterator[bytes | memoryview]:
+    """Decompress ``data`` piece by piece, so that the whole output is never in memory.
+
+    A piece has at most 16 MiB; one of snappy is a whole block, of whatever size.
+
+    Args: as of ``decompress``.
+
+    Raises:
+        KafkaSpecError: as ``decompress``, after the pieces before the fault.
+    """
+    return _pieces(codec, data, magic, max_output, _IN_PIECES)
+
+
+def _pieces(
+    codec: int, data: Buffer, magic: int, max_output: int, most: int
+) -> Iterator[bytes | memoryview]:
     kind = _allowed(codec, magic)
     try:
         with memoryview(data) as view, view.cast("B") as octets:
-            if kind is CompressionType.NONE:
-                if len(octets) > max_output:
-                    raise too_large("none", max_output)
-                return bytes(octets)
-            return _load(kind).decompress(octets, magic=magic, max_output=max_output)
+            if kind is not CompressionType.NONE:
+                yield from _load(kind).pieces(octets, magic=magic, max_output=max_output, most=most)
+            elif len(octets) > max_output:
+                raise too_large("none", max_output)
+            else:
+                yield bytes(octets)
+        return
     except RefusalError as refusal:
         reason, detail = refusal.reason, refusal.detail
-    del data  # this frame lives as long as the error does
+    del data
     raise make_error(reason, detail)
+
+
+def _joined(pieces: Iterator[bytes | memoryview]) -> bytes:
+    """Join pieces of memory; large output is never there twice."""
+    found: list[bytes | memoryview] = []
+    size = 0
+    for piece in pieces:
+        found.append(piece)
+        size += len(piece)
+        if size > _JOINED:
+            break
+    else:
+        return bytes(found[0]) if len(found) == 1 else b"".join(found)
+    whole = BytesIO()
+    while found:
+        whole.write(found.pop(0))
+    for piece in pieces:
+        whole.write(piece)
+    return whole.getvalue()
 
 
 def into(codec: int, magic: int) -> Into:

@@ -19,6 +19,7 @@ unused code makes one without changing the output; the CRC of the batch or messa
 from __future__ import annotations
 
 import zlib
+from collections.abc import Generator, Iterator
 from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final
@@ -64,23 +65,21 @@ _NEXT_INPUT: Final = 1024
 _MAX_OUTPUT_PIECE: Final = 4 * 1024 * 1024
 
 
-def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
-    """Decompress and join the members of ``data``; ``magic`` makes no difference."""
+def pieces(data: memoryview, *, magic: int, max_output: int, most: int) -> Iterator[bytes]:
+    """Decompress the members of ``data``; ``magic`` makes no difference."""
     start = _member_start(data, 0)
     if start is None:
         raise corrupt("gzip", "the data does not begin with a valid member header")
-    output: list[bytes] = []
     produced = 0
     step = _FIRST_INPUT
     while start is not None:
-        inflated, position = _inflate(data, start, step, max_output, produced)
-        output += inflated
-        produced += _check_trailer(data, position, inflated)
+        position, length, crc = yield from _inflate(data, start, step, max_output, produced)
+        _check_trailer(data, position, length, crc)
+        produced += length
         position += _TRAILER.size
         tail = len(data) - position
         start = _member_start(data, position) if tail > _IGNORED_TAIL else None
         step = _NEXT_INPUT
-    return output[0] if len(output) == 1 else b"".join(output)
 
 
 def decompress_into(data: memoryview, target: memoryview) -> int:
@@ -153,10 +152,14 @@ def _after_zero(data: memoryview, position: int) -> int:
 
 def _inflate(
     data: memoryview, position: int, step: int, max_output: int, produced: int
-) -> tuple[list[bytes], int]:
-    """Return the output of the deflate stream at ``position``, in pieces, and where it ends."""
+) -> Generator[bytes, None, tuple[int, int, int]]:
+    """Yield the output of the deflate stream at ``position`` in pieces.
+
+    Returns:
+        Where the stream ends, and length and CRC of its output.
+    """
     stream = inflate.decompressobj(_RAW)
-    output: list[bytes] = []
+    length = crc = 0
     pending = b""
     while not stream.eof:
         source: memoryview | bytes = pending
@@ -164,30 +167,26 @@ def _inflate(
             source = data[position : position + step]
             position += len(source)
             step = min(step * 2, _FIRST_INPUT)
-        room = max_output - produced + 1
+        room = max_output - produced - length + 1
         try:
             piece = stream.decompress(source, min(room, _MAX_OUTPUT_PIECE))
         except (zlib.error, inflate.error) as error:
             raise corrupt("gzip", f"the deflate stream is broken: {error}") from None
         if not piece and not source and not stream.eof:
             raise corrupt("gzip", "the data ends inside a member")
-        produced += len(piece)
-        if produced > max_output:
+        length += len(piece)
+        if produced + length > max_output:
             raise too_large("gzip", max_output)
-        if piece:
-            output.append(piece)
+        crc = inflate.crc32(piece, crc)
         pending = stream.unconsumed_tail
-    return output, position - len(stream.unused_data)
+        if piece:
+            yield piece
+    return position - len(stream.unused_data), length, crc
 
 
-def _check_trailer(data: memoryview, position: int, output: list[bytes]) -> int:
-    """Return the length of ``output`` if the trailer at ``position`` confirms it and the CRC."""
+def _check_trailer(data: memoryview, position: int, length: int, crc: int) -> None:
+    """Check length and CRC of a member against the trailer at ``position``."""
     if position + _TRAILER.size > len(data):
         raise corrupt("gzip", "the data ends inside a trailer")
-    crc = length = 0
-    for piece in output:
-        crc = inflate.crc32(piece, crc)
-        length += len(piece)
     if _TRAILER.unpack_from(data, position) != (crc, length & 0xFFFFFFFF):
         raise corrupt("gzip", "CRC or length in the trailer do not match the output")
-    return length

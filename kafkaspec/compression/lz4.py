@@ -14,6 +14,7 @@ Kafka implements the frame itself, and its reader differs from the standard:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from struct import Struct
 from typing import Final
 
@@ -54,10 +55,9 @@ _BEGINNING: Final = Struct(f"<{len(_HEADER)}sI")  # the header and the word of t
 _BROKEN_HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_MAGIC + _DESCRIPTOR)])
 
 
-def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
-    """Decompress the frame at the beginning of ``data``."""
+def pieces(data: memoryview, *, magic: int, max_output: int, most: int) -> Iterator[bytes]:
+    """Decompress the frame at the beginning of ``data``; a block has 4 MiB at most."""
     flags, max_block, position = _read_header(data, verify_checksum=magic != 0)
-    output: list[bytes] = []
     produced = 0
     while True:
         word = _read_u32(data, position)
@@ -83,8 +83,7 @@ def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
         produced += len(piece)
         if produced > max_output:
             raise too_large("lz4", max_output)
-        output.append(piece)
-    return output[0] if len(output) == 1 else b"".join(output)
+        yield piece
 
 
 def decompress_into(data: memoryview, target: memoryview) -> int:

@@ -14,6 +14,7 @@ big-endian length and one raw snappy block. Beyond that, the reader follows thes
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from struct import Struct
 from typing import Final
 
@@ -33,11 +34,11 @@ _MAX_RATIO: Final = 22
 _MAX_VARINT32: Final = 5
 
 
-def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
-    """Decompress and join the chunks of ``data``; ``magic`` makes no difference."""
+def pieces(data: memoryview, *, magic: int, max_output: int, most: int) -> Iterator[cramjam.Buffer]:
+    """Decompress the chunks of ``data``, each as a whole; ``magic`` makes no difference."""
     if len(data) < _HEADER.size or bytes(data[: len(_MAGIC)]) != _MAGIC:
-        return bytes(_block(data, max_output, max_output))
-    output: list[cramjam.Buffer] = []
+        yield _block(data, max_output, max_output)
+        return
     produced = 0
     position = _HEADER.size
     while position + _LENGTH.size <= len(data):
@@ -55,8 +56,7 @@ def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
         size = len(block)
         if size:
             produced += size
-            output.append(block)
-    return bytes(output[0]) if len(output) == 1 else b"".join(output)
+            yield block
 
 
 def decompress_into(data: memoryview, target: memoryview) -> int:

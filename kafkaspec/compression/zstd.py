@@ -11,6 +11,7 @@ frame are errors. One quirk comes from the way the reader fills its buffer:
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from struct import Struct
 from typing import Final
 
@@ -22,7 +23,7 @@ _DEFAULT_LEVEL: Final = 3
 _MIN_LEVEL, _MAX_LEVEL = -131072, 22
 
 # The densest input is a block of 4 bytes that repeats one byte 128 KiB times. The library returns
-# the whole output of its input, so the remaining room decides the size of the next input; the
+# the whole output of its input, so what may come at once decides the size of the next input; the
 # smallest step lets a bomb exceed its limit by 8 MiB before it is detected.
 _MAX_BLOCK: Final = 128 * 1024
 _MAX_RATIO: Final = _MAX_BLOCK // 4
@@ -59,9 +60,8 @@ class _Contexts(threading.local):
 _contexts = _Contexts()
 
 
-def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
-    """Decompress and join the frames of ``data``; ``magic`` is 2 or more."""
-    output: list[bytes] = []
+def pieces(data: memoryview, *, magic: int, max_output: int, most: int) -> Iterator[bytes]:
+    """Decompress the frames of ``data``; ``magic`` is 2 or more."""
     produced = position = frame_start = 0
     step = _FIRST_INPUT
     while position < len(data):
@@ -69,9 +69,9 @@ def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
         while not frame.eof:
             if position == len(data):
                 if _is_overlooked(frame_start, len(data)):
-                    return b"".join(output)
+                    return
                 raise corrupt("zstd", "the data ends inside a frame")
-            room = (max_output - produced) // _MAX_RATIO
+            room = min(max_output - produced, most) // _MAX_RATIO
             source = data[position : position + min(step, max(room, _MIN_INPUT))]
             step = min(step * 2, _FIRST_INPUT)
             try:
@@ -83,11 +83,10 @@ def decompress(data: memoryview, *, magic: int, max_output: int) -> bytes:
             if produced > max_output:
                 raise too_large("zstd", max_output)
             if piece:
-                output.append(piece)
+                yield piece
         position -= len(frame.unused_data)
         frame_start = position
         step = _NEXT_INPUT
-    return output[0] if len(output) == 1 else b"".join(output)
 
 
 def decompress_into(data: memoryview, target: memoryview) -> int:

@@ -355,7 +355,7 @@ class EntryConverter:
         """Return the records of a batch, and their unknown fields, None if there are none."""
         limit = self._choices.max_output
         if not batch.kind.has_record_sets:
-            return batch.records(limit), message_values(batch)
+            return list(batch.records(limit)), message_values(batch)
         if not batch.num_records:
             return [], None
         message = batch.message

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from kafkaspec._generated.layout import ENTRY_KINDS, ENUMS, LAYOUTS
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.layout import EntryKind, FieldLayout, Kind, names
+from kafkaspec.layout import EntryKind, FieldLayout, Kind, TypeLayout, names
 from kafkaspec.layout.framing import BODY, ENTRY
 
 _T = TypeVar("_T")
@@ -53,6 +53,18 @@ def kind_of(message: Any) -> EntryKind:
     """Return the kind of a message of the typed model, whichever specification it comes from."""
     kinds: Mapping[int, EntryKind] = _tables(_package_of(type(message))).ENTRY_KINDS[ENTRY]
     return kinds[magic_of(message)]
+
+
+def layout_of(message: Any, type_key: str) -> TypeLayout:
+    """Return the layout of a type in the specification that a message is from."""
+    found: TypeLayout = _tables(_package_of(type(message))).LAYOUTS[type_key]
+    return found
+
+
+def records_field(batch: Any) -> FieldLayout:
+    """Return the field of the record set of a batch that holds its records."""
+    layout = layout_of(batch, kind_of(batch).record_set)
+    return next(field for field in layout.fields if field.repeated)
 
 
 def header_fields(name: str) -> list[FieldLayout]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
@@ -17,6 +17,7 @@ from kafkaspec.layout import Checksum, EntryKind, names
 from kafkaspec.layout.framing import LOG_FRAMING, Framing, checksum_of, field_of
 from kafkaspec.layout.kinds import KINDS, compression_of, magic_of, value_names
 from kafkaspec.log.control import ControlRecord, decode_control
+from kafkaspec.log.pieces import HELD_BYTES
 from kafkaspec.model import Record
 
 T = TypeVar("T")
@@ -399,10 +400,46 @@ class Batch(ABC):
             )
         except KafkaSpecError as error:
             raise self.error(error.reason, error.detail) from None
+        except MemoryError:
+            raise self.memory_error() from None
+
+    def held(self, max_output: int | None = None) -> Buffer | None:
+        """Return the payload after decompression; None if it is too large to be held in memory.
+
+        Args and errors: as of ``decompressed``.
+        """
+        limit = self._context.max_output if max_output is None else max_output
+        try:
+            return self.decompressed(min(limit, HELD_BYTES))
+        except KafkaSpecError as error:
+            if error.reason is not Reason.DECOMPRESSED_TOO_LARGE or limit <= HELD_BYTES:
+                raise
+            return None
+
+    def decompressed_pieces(self, max_output: int | None = None) -> Iterator[Buffer]:
+        """Return what ``decompressed`` does piece by piece.
+
+        Raises:
+            KafkaSpecError: as ``decompressed``, after the pieces before the fault.
+        """
+        self._context.check()
+        payload = self.payload
+        assert payload is not None
+        limit = self._context.max_output if max_output is None else max_output
+        try:
+            yield from compression.decompress_pieces(
+                self.compression, payload, magic=self.magic, max_output=limit
+            )
+        except KafkaSpecError as error:
+            raise self.error(error.reason, error.detail) from None
+        except MemoryError:
+            raise self.memory_error() from None
 
     @abstractmethod
-    def records(self, max_output: int | None = None) -> list[Record]:
+    def records(self, max_output: int | None = None) -> Sequence[Record]:
         """Return all records, control records included, in stored order.
+
+        Of a large batch they are no list but are read again each time, a few MiB at once.
 
         Args:
             max_output: bytes that the payload may decompress to; that of the segment by default.
@@ -444,6 +481,10 @@ class Batch(ABC):
             path=self.payload_path,
             spec=field_of(self.kind.key, self.payload_field).location,
         )
+
+    def memory_error(self) -> KafkaSpecError:
+        """Return the error for a payload that takes more memory than there is."""
+        return self.error(Reason.TOO_LARGE, "there is not enough memory to read it")
 
     def __repr__(self) -> str:
         return (

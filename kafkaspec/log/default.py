@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kafkaspec._generated.python.model.recordbatch import RecordBatch
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import record_classes
 from kafkaspec.log.batch import NONE, Batch
+from kafkaspec.log.pieces import PIECE_BYTES, Pieces
 from kafkaspec.model import Buffer, Record
 
 
@@ -61,12 +63,36 @@ class DefaultBatch(Batch):
     def payload_position(self) -> int:
         return self.position + self.size - len(self.message.records)
 
-    def records(self, max_output: int | None = None) -> list[Record]:
+    def records(self, max_output: int | None = None) -> Sequence[Record]:
         self._verify()
         if self.message.num_records == 0:  # Kafka does not look at the payload either (Q9)
             return []
-        payload = self.decompressed(max_output)
-        return self._context.codec.decode_records(self.message, payload, origin=self._origin)
+        payload = self.held(max_output)
+        if payload is None or len(payload) > PIECE_BYTES:
+            return self.pieces(payload, max_output).records()
+        try:
+            return self._context.codec.decode_records(self.message, payload, origin=self._origin)
+        except MemoryError:
+            raise self.memory_error() from None
+
+    def pieces(self, payload: Buffer | None, max_output: int | None = None) -> Pieces:
+        """Return the records in pieces.
+
+        Args:
+            payload: what ``held`` returns.
+            max_output: as of ``records``.
+
+        Raises:
+            KafkaSpecError: as ``records``. The CRC is not checked.
+        """
+
+        def chunks() -> Iterator[Buffer]:
+            if payload is None:
+                return self.decompressed_pieces(max_output)
+            self._context.check()
+            return iter([payload])
+
+        return Pieces(self._context.codec, self.message, self._origin, chunks, self.memory_error)
 
     def record_set(self, max_output: int | None = None) -> Any:
         """Return the records as objects of the typed model, with deltas and attributes.

@@ -12,6 +12,7 @@ from kafkaspec.log.base import Log
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.entries import Entries
 from kafkaspec.log.headers import skip
+from kafkaspec.log.pieces import PIECE_BYTES, runs_of
 from kafkaspec.model import Record
 
 
@@ -142,7 +143,9 @@ class Segment(Entries, Log):
                 self.check()
                 buffer, base = self.around(cursor, position)
                 verify = self.crc == "error"
-                plain = self.codec.plain_records(buffer, position - base, verify, check)
+                plain = self.codec.plain_records(
+                    buffer, position - base, verify, PIECE_BYTES, check
+                )
                 if plain is None:
                     break
                 yield plain
@@ -153,11 +156,12 @@ class Segment(Entries, Log):
             for batch in self.batches(position, start_offset=start_offset):
                 position = batch.end
                 if not batch.is_control or control:
-                    records = batch.records()
-                    if start_offset is not None:  # offsets may go back: check each
-                        records = [record for record in records if record.offset >= start_offset]
-                    yield records
-                if batch.is_control and plain is not None:
+                    for records in runs_of(batch.records()):
+                        if start_offset is not None:  # offsets may go back: check each
+                            records = [item for item in records if item.offset >= start_offset]
+                        yield records
+                alone = batch.is_control or not batch.is_compressed
+                if plain is not None and alone and batch.kind.has_record_sets:
                     break  # plain ones may follow again
             else:
                 return

@@ -146,7 +146,7 @@ def test_as_the_rules_say(table: list[Entry], first: int, spare: int, rules: Rul
     options = (native.CONTROL if rules.control else 0) | (
         0 if rules.high is None else native.BOUNDED
     )
-    arguments = (UNTIMED, rules.low, rules.high or 0, rules.earliest, options, 1)
+    arguments = (UNTIMED, rules.low, rules.high or 0, rules.earliest, options, 1, HIGHEST)
     room = array("q", [7]) * (native.BATCH_FIELDS * (len(table) - first))
     end, count, rows, facts = native.select(
         values, capacity, first, len(table), roles, arguments, room
@@ -188,7 +188,7 @@ def test_tables_that_are_none_are_refused() -> None:
     values = array("q", bytes(8 * 2 * len(names)))
     room = array("q", bytes(8 * 2 * native.BATCH_FIELDS))
     roles = tuple(names.index(name) for name in ROLES)
-    rules = (1, 0, 0, 0, 0, 0)
+    rules = (1, 0, 0, 0, 0, 0, HIGHEST)
     native.select(values, 2, 0, 2, roles, rules, room)
     for wrong in (
         (values[:5], 2, 0, 2, roles, rules, room),

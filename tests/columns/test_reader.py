@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kafkaspec.codecs import Codec, codec_names
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.columns.memory import Layout
+from kafkaspec.columns.memory import Columns, Layout
 from kafkaspec.columns.reader import Reader, Wanted
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.encoding import encode
@@ -26,9 +27,9 @@ POSITION = "batch.position"
 class Noted(Reader):
     """Remembers which entries went through records."""
 
-    def _add(self, batch: Any) -> None:
+    def _add(self, batch: Any) -> Iterator[Columns]:
         self.noted: list[int] = [*getattr(self, "noted", []), batch.position]
-        super()._add(batch)
+        return super()._add(batch)
 
 
 def expected_of(data: Any) -> list[Record]:

@@ -55,7 +55,12 @@ class NativeCodec(PythonCodec):
         return table if table.count else None
 
     def plain_records(
-        self, buffer: Buffer, start: int, verify: bool, check: Callable[[], object] | None = None
+        self,
+        buffer: Buffer,
+        start: int,
+        verify: bool,
+        most: int,
+        check: Callable[[], object] | None = None,
     ) -> PlainRecords:
         """As ``Codec.plain_records``."""
         core = self.core
@@ -68,12 +73,27 @@ class NativeCodec(PythonCodec):
             table.count,
             core.plain_roles,
             core.module.VERIFY if verify else 0,
+            most,
             Record,
             core.record_plan,
             core.record_text,
             check,
         )
         return found
+
+    def whole_records(self, batch: Any, data: Buffer, most: int) -> tuple[int, int]:
+        """As ``Codec.whole_records``; a record that C refuses is read by the Python codec."""
+        core = self.core
+        kind = core.kind_of(batch)
+        rows = min(most, len(data) // kind.record_size)
+        header = list(kind.header(batch, used=True))
+        while rows > 0:
+            header[kind.names.index(names.NUM_RECORDS)] = rows
+            status, found, end = core.module.whole(kind.number, tuple(header), rows, data)
+            if status == core.module.OK or found == rows:
+                return rows, end
+            rows = found
+        return super().whole_records(batch, data, min(most, 1))
 
     def decode_records(
         self, batch: Any, payload: Buffer, *, origin: Origin = NOWHERE

@@ -146,6 +146,48 @@ static int pin_sources(glue_pins *pins, PyObject *sources, int layout, ks_buffer
     return 0;
 }
 
+/*
+ * whole(kind, header, rows, payload) -> (status, rows, position)
+ *
+ * How many records a payload begins with, `rows` at most: nothing is made of them. If they are as
+ * many as were asked for, position is where they end.
+ */
+PyObject *glue_whole(PyObject *module, PyObject *args)
+{
+    PyObject *header, *buffer;
+    long long rows;
+    int number;
+    int64_t members[GLUE_MOST], position = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iOLO", &number, &header, &rows, &buffer))
+        return NULL;
+    const ks_kind *kind = glue_kind(number, header, members);
+    if (!kind)
+        return NULL;
+    if (!kind->decode)
+        return PyErr_Format(PyExc_ValueError, "there is no such batch");
+    glue_pins pins;
+    if (glue_pins_open(&pins, 1) < 0)
+        return NULL;
+    PyObject *result = NULL;
+    glue_columns c;
+    ks_buffer payload;
+    glue_columns_open(&c, KS_VIEW);
+    c.out.capacity = rows;
+    payload.bytes = glue_pin(&pins, buffer, 0, &payload.size);
+    if (payload.bytes) {
+        int status;
+        Py_BEGIN_ALLOW_THREADS
+        status = kind->decode(members, &payload, &c.out, &position);
+        Py_END_ALLOW_THREADS
+        if (status == KS_OK)
+            position = payload.size;
+        result = Py_BuildValue("iLL", status, (long long)c.out.rows, (long long)position);
+    }
+    glue_pins_close(&pins);
+    return result;
+}
+
 PyObject *glue_decode(PyObject *module, PyObject *args)
 {
     PyObject *sources, *batches, *outputs, *capacities, *state;

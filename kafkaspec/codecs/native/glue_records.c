@@ -23,6 +23,7 @@ typedef struct {
     int64_t row;  /* record of this batch that is made next */
     long long end;
     int64_t flags;
+    int64_t most; /* bytes of a batch that is decoded here */
     PyObject *check;
     uint8_t *copy; /* of the batch, where the source may go away between two records */
     int64_t copy_size;
@@ -46,12 +47,12 @@ static void records_dealloc(PyObject *object)
 static PyObject *records_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     PyObject *buffer, *values, *roles, *record, *plan, *check;
-    long long start, capacity, count, flags;
+    long long start, capacity, count, flags, most;
     unsigned long long text;
     if (keywords && PyDict_Size(keywords))
         return PyErr_Format(PyExc_TypeError, "Records takes no keywords");
-    if (!PyArg_ParseTuple(args, "OLOLLOLOOKO", &buffer, &start, &values, &capacity, &count, &roles,
-                          &flags, &record, &plan, &text, &check))
+    if (!PyArg_ParseTuple(args, "OLOLLOLLOOKO", &buffer, &start, &values, &capacity, &count,
+                          &roles, &flags, &most, &record, &plan, &text, &check))
         return NULL;
     int64_t role[ROLES];
     if (glue_roles(roles, role, ROLES, count, capacity) < 0)
@@ -75,6 +76,7 @@ static PyObject *records_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     self->count = count;
     self->end = start;
     self->flags = flags;
+    self->most = most;
     self->check = check == Py_None ? NULL : check;
     Py_XINCREF(self->check);
     return (PyObject *)self;
@@ -120,7 +122,7 @@ static int advance(records *self)
     const int64_t position = self->position[i], size = self->size[i];
     const int64_t rows = self->column[ROWS][i];
     /* A record has more than one byte. */
-    if (rows < 0 || rows > size || position < 0 || size < 0 || size > self->source.size ||
+    if (rows < 0 || rows > size || size > self->most || position < 0 || size < 0 || size > self->source.size ||
         position > self->source.size - size)
         return 0;
     ks_buffer bytes;
@@ -180,8 +182,8 @@ static PyObject *records_next(PyObject *object)
 }
 
 PyDoc_STRVAR(records_doc,
-             "Records(buffer, start, values, capacity, count, roles, flags, record, plan, text,"
-             " check)\n\n"
+             "Records(buffer, start, values, capacity, count, roles, flags, most, record, plan,"
+             " text, check)\n\n"
              "Records of the first batches of a table of headers that need nothing but decoding.\n"
              "check is called before each batch is looked at, which is copied then; None: neither.");
 

@@ -9,7 +9,7 @@ enum {
     RECORDS_SIZE, VALUE, VALUE_SIZE, ROLES
 };
 /* What is wanted. */
-enum { UNTIMED, LOW, HIGH, EARLIEST, OPTIONS, FLAGS, RULES };
+enum { UNTIMED, LOW, HIGH, EARLIEST, OPTIONS, FLAGS, MOST, RULES };
 
 typedef struct {
     int64_t next;   /* the first entry that was not looked at, or has to be looked at otherwise */
@@ -19,15 +19,16 @@ typedef struct {
 } selection;
 
 /* Whether the core can decode an entry as it stands, or when it is decompressed. */
-static int describe(const int64_t *const *column, int64_t i, int64_t kind, const int64_t *rule,
-                    int64_t *b, selection *s)
+static int describe(const int64_t *const *column, int64_t i, int64_t kind, int64_t whole,
+                    const int64_t *rule, int64_t *b, selection *s)
 {
     const int64_t codec = column[COMPRESSION][i];
     int64_t records = 1, packed = 0, start = column[RECORDS][i], size = column[RECORDS_SIZE][i];
     if (glue_is_batch(kind)) {
         records = column[ROWS][i];
         packed = codec != 0 && records > 0;
-        if (records < 0 || records > INT32_MAX || (!packed && records > size / ks_kinds[kind].record_size))
+        if (records < 0 || records > INT32_MAX || whole > rule[MOST] ||
+            (!packed && records > size / ks_kinds[kind].record_size))
             return 0;
         if (column[CONTROL][i])
             s->facts |= KS_S_MARKERS;
@@ -83,12 +84,13 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
             const int64_t records = is_batch ? column[ROWS][i] : 1;
             if (s->number && (records >= INT32_MAX || s->rows + records >= INT32_MAX))
                 return;
-            if (!describe(column, i, kind, rule, b, s)) {
+            const int64_t size = values[KS_SCAN_SIZE * capacity + i];
+            if (!describe(column, i, kind, size, rule, b, s)) {
                 s->facts |= KS_S_OTHERWISE | (ends ? KS_S_ENDED : 0);
                 return;
             }
             b[KS_B_POSITION] = values[KS_SCAN_POSITION * capacity + i];
-            b[KS_B_SIZE] = values[KS_SCAN_SIZE * capacity + i];
+            b[KS_B_SIZE] = size;
             s->number++;
             s->rows += records;
             const int wrapped = b[KS_B_ROWS] < 0;
@@ -108,7 +110,8 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
  * select(values, capacity, first, count, roles, rules, batches) -> (next, number, rows, facts)
  *
  * values, capacity, count: a table as scan fills it, looked at from entry `first` on. roles: which
- * of its columns mean what. rules: the magics without timestamps, and which entries are wanted.
+ * of its columns mean what. rules: the magics without timestamps, which entries are wanted, and
+ * how large a batch is at most that is decoded at once.
  * batches: room for the descriptions of all that are looked at. What is compressed has -1 - codec
  * for its payload, and where that lies in the input; who decompresses it puts the place of the
  * records there. A wrapper, of which only the last offset is known and not how many records it has,

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from kafkaspec.codecs.base import Codec, Parser
+from kafkaspec.codecs.base import Codec, Parser, Place
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import TypeLayout
@@ -86,6 +86,14 @@ class ReferenceCodec(Codec):
         except Exception as refusal:
             ask = partial(self.reference.write, type_key, value, parameters, raw)
             raise self.explained(refusal, type_key, None, ask) from refusal
+
+    def whole_records(self, batch: Any, data: Buffer, most: int) -> tuple[int, int]:
+        """See ``Codec.whole_records``; engines read from the beginning of a buffer only."""
+        return self.reference.whole_records(batch, data, most)
+
+    def count_headers(self, batch: Any, data: Buffer) -> Place | None:
+        """See ``Codec.count_headers``."""
+        return self.reference.count_headers(batch, data)
 
     def layout(self, type_key: str) -> TypeLayout:
         """Return the layout of a type.

@@ -124,7 +124,8 @@ typedef struct {
     int is_batch;               /* its records are in a payload of their own */
     int64_t record_size;        /* least number of bytes of a record; batches only */
     int64_t header_size;        /* bytes that `finish` writes; batches only */
-    /* Decode the payload of one batch whose header is given. */
+    /* Decode the payload of one batch whose header is given. KS_IRREGULAR leaves in out->rows how
+     * many records could be read; if they are all there should be, *position is where they end. */
     int (*decode)(const int64_t *header, const ks_buffer *payload, ks_out *out, int64_t *position);
     /* Write the payload of one batch: rows first..first+rows of the columns. */
     int (*encode)(const int64_t *header, const ks_in *in, int64_t first, int64_t rows, uint8_t *out,

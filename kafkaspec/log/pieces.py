@@ -1,0 +1,289 @@
+"""Read the records of a large batch in pieces, so that memory does not grow with the batch.
+
+A few bytes can say that millions of empty records follow. So a batch whose records have more than
+``PIECE_BYTES`` is read twice: once to see that all of it can be read, and then piece by piece, as
+often as wanted. A batch delivers all of its records or none, whatever its size.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple, overload
+
+from kafkaspec.codecs import Codec, Origin
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.layout.kinds import kind_of, records_field
+from kafkaspec.model import Buffer, Record
+
+PIECE_BYTES: Final = 2 << 20
+"""Bytes of records, after decompression, that are read at once; a larger record is read alone."""
+
+HELD_BYTES: Final = 8 * PIECE_BYTES
+"""Bytes of a decompressed payload that is held in memory while its pieces are read; a larger one is
+decompressed again each time."""
+
+MOST_HEADERS: Final = PIECE_BYTES // 2
+"""Most headers of a record. Kafka has no limit; real records have a few. As objects so many headers
+take about 100 MB."""
+
+_CHUNK: Final = PIECE_BYTES // 4
+
+
+class Piece(NamedTuple):
+    """Some records of a batch that follow one another.
+
+    Attributes:
+        message: header of the batch, with the number of these records.
+        data: their bytes, not compressed.
+        first: number of the first one in the batch.
+        position: position of their bytes in the payload, after decompression.
+    """
+
+    message: Any
+    data: Buffer
+    first: int
+    position: int
+
+
+class Records(Sequence[Record]):
+    """The records of a large batch: a sequence that is read again each time.
+
+    Args:
+        count: number of records.
+        runs: returns the records in lists, from the first one on.
+    """
+
+    def __init__(self, count: int, runs: Callable[[], Iterator[Sequence[Record]]]) -> None:
+        self._count = count
+        self.runs = runs
+        self._next = 0
+        self._iterator: Iterator[Record] = iter(())
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Record]:
+        return chain.from_iterable(self.runs())
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        """Return a record, or those of a slice. Going forward does not start over."""
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self._count)
+            if step < 0:
+                return list(self)[index]
+            return list(islice(self, start, stop, step))
+        number = range(self._count)[index]
+        if number < self._next or not self._next:
+            self._iterator, self._next = iter(self), 0
+        skipped = number - self._next
+        self._next = number + 1
+        return next(islice(self._iterator, skipped, None))
+
+
+def runs_of(records: Sequence[Record]) -> Iterable[Sequence[Record]]:
+    """Return records in sequences that are in memory, one after the other."""
+    return records.runs() if isinstance(records, Records) else (records,)
+
+
+class Pieces:
+    """The records of a batch in pieces, each of ``PIECE_BYTES`` or of one larger record.
+
+    Args:
+        codec: the codec that reads them.
+        message: header of the batch.
+        origin: origin of the payload.
+        chunks: returns the payload, after decompression, in parts of any size.
+        memory_error: returns the error for a payload that takes more memory than there is.
+
+    Raises:
+        KafkaSpecError: as ``Codec.decode_records`` for the whole payload; ``TOO_LARGE`` for a
+            record with more than ``MOST_HEADERS`` headers.
+    """
+
+    def __init__(
+        self,
+        codec: Codec,
+        message: Any,
+        origin: Origin,
+        chunks: Callable[[], Iterator[Buffer]],
+        memory_error: Callable[[], KafkaSpecError],
+    ) -> None:
+        self._codec = codec
+        self._message = message
+        self._origin = origin
+        self._chunks = chunks
+        self._memory_error = memory_error
+        self._count = kind_of(message).count
+        self._bounds: list[tuple[int, int]] = []
+        window = _Window(chunks())
+        try:
+            self._bounds = list(self._measured(window))
+        except KafkaSpecError:
+            window.skip()  # a payload that cannot be decompressed is an error of its own
+            raise
+        except MemoryError:
+            raise memory_error() from None
+
+    @property
+    def count(self) -> int:
+        """Number of records."""
+        count: int = getattr(self._message, self._count)
+        return count
+
+    def __iter__(self) -> Iterator[Piece]:
+        window = _Window(self._chunks())
+        first = position = 0
+        for count, size in self._bounds:
+            data = window.take(size)
+            yield Piece(self._header(count), data, first, position)
+            first += count
+            position += size
+
+    def records(self) -> Records:
+        """Return the records as a sequence."""
+        return Records(self.count, self._runs)
+
+    def _runs(self) -> Iterator[list[Record]]:
+        for piece in self:
+            try:
+                records = self._codec.decode_records(piece.message, piece.data)
+            except MemoryError:
+                raise self._memory_error() from None
+            yield records
+            del records
+
+    def _header(self, count: int) -> Any:
+        message = copy.copy(self._message)
+        setattr(message, self._count, count)
+        return message
+
+    def _measured(self, window: _Window) -> Iterator[tuple[int, int]]:
+        """Check all records, and yield number and size of those of each piece."""
+        codec, message = self._codec, self._message
+        first = position = 0
+        while first < self.count:
+            rows = self.count - first
+            window.fill(PIECE_BYTES)
+            while True:
+                try:
+                    count, size = codec.whole_records(message, window.data, rows)
+                    if count or window.ended:
+                        break
+                    self._check_headers(window.data)
+                except KafkaSpecError as error:
+                    raise self._located(error, first, position) from None
+                window.fill(2 * len(window.data))
+                rows = 1
+            if not count:
+                self._refuse(window.data, first, position)
+                count, size = 1, len(window.data)
+            if size > PIECE_BYTES and rows == 1:
+                try:
+                    self._check_headers(window.data)
+                except KafkaSpecError as error:
+                    raise self._located(error, first, position) from None
+            first += count
+            if first == self.count:
+                self._check_end(window, count, size, position)
+            yield count, size
+            window.take(size)
+            position += size
+
+    def _check_headers(self, data: Buffer) -> None:
+        """Check the number of headers of the first record as far as ``data`` shows it."""
+        found = self._codec.count_headers(self._message, data)
+        if found is None or found.value <= MOST_HEADERS:
+            return
+        raise make_error(
+            Reason.TOO_LARGE,
+            f"a record with {found.value} headers; at most {MOST_HEADERS} are read",
+            offset=found.position,
+            path=found.path,
+            spec=found.location,
+        )
+
+    def _refuse(self, data: Buffer, first: int, position: int) -> None:
+        """Raise the error for a payload that ends before its last record does."""
+        field = records_field(self._message)
+        try:
+            self._codec.parse(field.type, data, parameters=(self._message,), complete=True)
+        except KafkaSpecError as error:
+            raise self._located(error, first, position) from None
+
+    def _check_end(self, window: _Window, count: int, size: int, position: int) -> None:
+        """Check what follows the last record, as a record set ends with it."""
+        window.fill(size + 1)
+        if len(window.data) == size:
+            return
+        window.fill(None)
+        _, start = self._codec.whole_records(self._message, window.data, count - 1)
+        kind = kind_of(self._message)
+        self._codec.parse(
+            kind.record_set,
+            window.data,
+            start,
+            parameters=(self._header(1),),
+            complete=True,
+            origin=self._origin.after(position),
+        )
+
+    def _located(self, error: KafkaSpecError, first: int, position: int) -> KafkaSpecError:
+        error.path = f"/{records_field(self._message).id}/{first}{error.path}"
+        return self._origin.after(position).locate(error)
+
+
+class _Window:
+    """The part of a payload that is looked at.
+
+    Attributes:
+        data: the bytes.
+        ended: whether no more follow.
+    """
+
+    def __init__(self, chunks: Iterator[Buffer]) -> None:
+        self._parts = _cut(chunks)
+        self.data: memoryview = memoryview(b"")
+        self.ended = False
+
+    def fill(self, size: int | None) -> None:
+        """Have at least ``size`` bytes, or all that there are."""
+        found = [self.data] if self.data else []
+        have = len(self.data)
+        while not self.ended and (size is None or have < size):
+            part = next(self._parts, None)
+            if part is None:
+                self.ended = True
+            else:
+                found.append(part)
+                have += len(part)
+        if len(found) > 1:
+            self.data = memoryview(b"".join(found))
+        elif found:
+            self.data = found[0]
+
+    def take(self, size: int) -> memoryview:
+        """Return the next bytes and go on after them."""
+        self.fill(size)
+        found = self.data[:size]
+        self.data = self.data[size:]
+        return found
+
+    def skip(self) -> None:
+        """Go through all that follows."""
+        for _ in self._parts:
+            pass
+
+
+def _cut(chunks: Iterator[Buffer]) -> Iterator[memoryview]:
+    for chunk in chunks:
+        view = memoryview(chunk).cast("B")
+        for start in range(0, len(view), _CHUNK):
+            yield view[start : start + _CHUNK]

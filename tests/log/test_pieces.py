@@ -1,0 +1,155 @@
+"""Large batches are read in pieces: the same records and errors, in little memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kafkaspec as ks
+from kafkaspec.codecs import codec_names
+from kafkaspec.log import pieces
+from tests.log import forge, grown
+
+MEBIBYTE = 1 << 20
+
+_COUNT = """
+import sys
+import kafkaspec as ks
+def held():
+    lines = open("/proc/self/status").read().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
+def run(path):
+    try:
+        return eval(sys.argv[1])(path)
+    except ks.KafkaSpecError as error:
+        return error.reason
+run(sys.argv[2])  # all modules are loaded before memory is counted
+before = held()
+print(run(sys.argv[3]), held() - before)
+"""
+
+
+def grown_by(tmp_path: Path, what: str, data: bytes) -> tuple[str, int]:
+    """Run an expression in a process of its own; its result, and by how much its memory grew."""
+    small, large = tmp_path / "small.log", tmp_path / "large.log"
+    small.write_bytes(grown.records(1000))
+    large.write_bytes(data)
+    run = subprocess.run(
+        [sys.executable, "-c", _COUNT, what, small, large],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    found, size = run.stdout.rsplit(maxsplit=1)
+    return found, int(size)
+
+
+RECORDS = "lambda path: sum(1 for _ in ks.open(path).records())"
+BATCHES = "lambda path: sum(1 for b in ks.open(path).batches() for _ in b.records())"
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="VmHWM in /proc/self/status")
+
+
+@linux
+@pytest.mark.parametrize("what", [RECORDS, BATCHES], ids=["segment", "batch"])
+def test_millions_of_records_of_a_few_bytes(tmp_path: Path, what: str) -> None:
+    """3 million records were 400 MiB of objects."""
+    found, size = grown_by(tmp_path, what, grown.records(3_000_000))
+    assert found == "3000000"
+    assert size < 128 * MEBIBYTE
+
+
+@linux
+@pytest.mark.parametrize("count", [5_000_000, 120_000_000])
+def test_millions_of_headers_are_an_error(tmp_path: Path, count: int) -> None:
+    found, size = grown_by(tmp_path, RECORDS, grown.headers(count))
+    assert found == ks.Reason.TOO_LARGE
+    assert size < 128 * MEBIBYTE
+
+
+def test_the_limit_of_headers_in_every_codec() -> None:
+    """As many as there may be are read; one more is an error with its place.
+
+    Only C reads so many in a moment.
+    """
+    for codec in codec_names():
+        if codec == "native":
+            (record,) = ks.decode(grown.headers(pieces.MOST_HEADERS), codec=codec)
+            assert len(record.headers) == pieces.MOST_HEADERS, codec
+        with pytest.raises(ks.KafkaSpecError) as raised:
+            list(ks.decode(grown.headers(pieces.MOST_HEADERS + 1), codec=codec))
+        assert raised.value.reason is ks.Reason.TOO_LARGE, codec
+        assert raised.value.path == "/message/content/records/records/0/body/num_headers", codec
+        assert raised.value.spec == "recordbatch.ksy#/types/record/seq/5", codec
+        assert (raised.value.offset, raised.value.inner_offset) == (61, 9), codec
+
+
+def wanted(segment: bytes, codec: str) -> object:
+    """The records of a segment, or the error of reading them, by what identifies it."""
+    try:
+        return list(ks.decode(segment, codec=codec))
+    except ks.KafkaSpecError as error:
+        return (error.reason, error.offset, error.inner_offset, error.path, error.spec, str(error))
+
+
+RECORDS_OF_ALL_SIZES = [
+    forge.record(
+        number,
+        bytes([number % 251]) * size,
+        key=None if number % 3 else b"k" * (number % 40),
+        headers=[(b"h", None)] * (number % 5),
+    )
+    for number, size in enumerate([*range(0, 900, 31), 5000, 3, 7000, 1, 2, 4095, 4096, 4097])
+]
+
+CASES: dict[str, Callable[[], bytes]] = {
+    "whole": lambda: forge.batch(7, RECORDS_OF_ALL_SIZES),
+    "compressed": lambda: grown.records(300),
+    "too few records": lambda: grown.records(300, said=301),
+    "bytes after the last record": lambda: grown.records(300, tail=b"\0" * 700),
+    "a record cut": lambda: grown.records(300, said=301, tail=forge.record(1, b"x" * 90)[:50]),
+    "a record broken": lambda: grown.records(200, said=300, tail=b"\x02\0" + b"\0" * 900),
+    "a varint without end": lambda: grown.records(200, said=300, tail=b"\xff" * 900),
+    "a record too long": lambda: forge.batch(0, [*RECORDS_OF_ALL_SIZES, b"\xfe\xff\xff\xff\x0f"]),
+    "not to be decompressed": lambda: cut(grown.records(300)),
+}
+
+
+def cut(batch: bytes) -> bytes:
+    """The batch without the last bytes of its payload, with a right checksum."""
+    payload = batch[61:-9]
+    return forge.batch(0, payload, count=300, attributes=grown.ZSTD, last_offset_delta=299)
+
+
+def test_pieces_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records and errors do not depend on the size of a piece, in any codec."""
+    for name, made in CASES.items():
+        segment = made()
+        for codec in codec_names():
+            whole = wanted(segment, codec)
+            for size in (64, 700):
+                with monkeypatch.context() as patch:
+                    patch.setattr(pieces, "PIECE_BYTES", size)
+                    patch.setattr(pieces, "_CHUNK", max(16, size // 4))
+                    for held in (size, 1 << 20):
+                        patch.setattr("kafkaspec.log.batch.HELD_BYTES", held)
+                        patch.setattr("kafkaspec.log.default.PIECE_BYTES", size)
+                        patch.setattr("kafkaspec.log.segment.PIECE_BYTES", size)
+                        assert wanted(segment, codec) == whole, (name, codec, size, held)
+
+
+def test_records_are_a_sequence() -> None:
+    plain = [ks.Record(number, 0, None, None) for number in range(9)]
+    records = pieces.Records(9, lambda: iter([plain[:3], [], plain[3:7], plain[7:]]))
+    assert list(records) == list(records) == plain
+    for index in (0, 4, 4, 8, 2, -1, -9):
+        assert records[index] == plain[index]
+    for part in (slice(2, 5), slice(None, None, 2), slice(-3, None), slice(None, None, -1)):
+        assert records[part] == plain[part]
+    with pytest.raises(IndexError):
+        records[9]
