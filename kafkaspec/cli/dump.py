@@ -29,6 +29,7 @@ from kafkaspec.files import names
 from kafkaspec.layout.kinds import MAGICS
 from kafkaspec.log.batch import Batch, CrcPolicy
 from kafkaspec.log.control import ControlRecord
+from kafkaspec.log.pieces import runs_of
 from kafkaspec.model import Record
 
 _EPILOG = f"""\b
@@ -61,7 +62,7 @@ checksum is right. Exit codes: 0 all was read, 1 something could not be decoded
 _LINES_AT_ONCE = 64
 
 _Content = tuple[
-    Batch, list[Record], list[ControlRecord] | None, Sequence[RecordValues] | None, str
+    Batch, Sequence[Record], list[ControlRecord] | None, Sequence[RecordValues] | None, str
 ]
 
 
@@ -136,24 +137,31 @@ def dump_command(
 def _contents(
     inputs: Inputs, from_offset: int | None, codec: str, *, with_others: bool
 ) -> Iterator[_Content]:
-    """Yield batches with their wanted records, control records also decoded; report errors."""
+    """Yield batches with their wanted records, control records also decoded; report errors.
+
+    A large batch comes more than once, with some of its records each time.
+    """
     for batch, file in inputs.batches(from_offset):
         try:
-            records = batch.records()
-            others = values_of_records(batch, get_codec(codec)) if with_others else None
+            whole = batch.records()
+            values = values_of_records(batch, get_codec(codec)) if with_others else None
         except KafkaSpecError as error:
             inputs.cannot_decode(error)
             continue
-        if from_offset is not None:
-            wanted = [record.offset >= from_offset for record in records]
-            records = list(compress(records, wanted))
-            others = None if others is None else list(compress(others, wanted))
-        controls = None
-        try:
-            controls = decode_controls(batch, records, codec)
-        except KafkaSpecError as error:
-            inputs.cannot_decode(error)
-        yield batch, records, controls, others, file
+        first = 0
+        for records in runs_of(whole):
+            others = None if values is None else values[first : first + len(records)]
+            first += len(records)
+            if from_offset is not None:
+                wanted = [record.offset >= from_offset for record in records]
+                records = list(compress(records, wanted))
+                others = None if others is None else list(compress(others, wanted))
+            controls = None
+            try:
+                controls = decode_controls(batch, records, codec)
+            except KafkaSpecError as error:
+                inputs.cannot_decode(error)
+            yield batch, records, controls, others, file
 
 
 def _write(lines: Iterator[str]) -> None:

@@ -40,7 +40,7 @@ def read(segment: Segment) -> list[Seen]:
             batch.last_offset,
             batch.max_timestamp,
             batch.is_control,
-            batch.records(),
+            list(batch.records()),
         )
         for batch in segment.batches()
     ]

@@ -153,3 +153,25 @@ def test_records_are_a_sequence() -> None:
         assert records[part] == plain[part]
     with pytest.raises(IndexError):
         records[9]
+
+
+@linux
+@pytest.mark.parametrize("form", ["json"])
+def test_dump_writes_a_large_batch_as_it_reads(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(grown.records(600_000))
+    script = f"""
+import resource, sys
+sys.argv[1:] = ["dump", "--format", {form!r}, {str(path)!r}]
+sys.stdout = open("/dev/null", "w")
+from kafkaspec.cli.main import main
+try:
+    main()
+finally:
+    sys.stderr.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=100
+    )
+    assert run.returncode == 0
+    assert int(run.stderr) < 256
