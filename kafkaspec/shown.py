@@ -13,3 +13,14 @@ def without_credentials(text: str) -> str:
     if "://" not in text:
         return text
     return _USER.sub(r"\1***@", _QUERY.sub(r"\1***", text))
+
+
+def printable(text: str) -> str:
+    """Return text as one line in which nothing controls a terminal.
+
+    Control characters, line ends, bidirectional marks, other invisible characters, and bytes of a
+    file name that are not UTF-8, are escaped as Python escapes them, such as ``\\x1b``.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

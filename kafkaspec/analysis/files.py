@@ -144,12 +144,20 @@ def _list(path: Path) -> tuple[Directory, list[Path]]:
     except OSError as error:
         raise unreadable(path, error) from None
     for entry in entries:
-        if entry.is_dir():
+        if _is_directory(entry):
             children.append(Path(entry.path))
-            continue
-        # Anything else than a file or link, such as a pipe, cannot be read like a log.
-        regular = entry.is_file() or entry.is_symlink()
-        kind = kind_of(entry.name) if regular else FileKind.UNKNOWN
-        directory.files.setdefault(kind, []).append(Path(entry.path))
+        else:  # perhaps a pipe, or a link that leads nowhere: its reader says so
+            directory.files.setdefault(kind_of(entry.name), []).append(Path(entry.path))
     directory.is_partition = bool(directory.of(*_KINDS.values()))
     return directory, children
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    """Return whether it is a directory, or a link with the name of a partition to nothing."""
+    try:
+        if entry.is_dir():
+            return True
+    except OSError:  # links in a circle
+        pass
+    missing = entry.is_symlink() and not os.path.exists(entry.path)
+    return missing and names.parse_partition(entry.name) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -29,14 +29,16 @@ from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_remote_index import verify_remote_index
 from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
-from kafkaspec.errors import unreadable
+from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
+from kafkaspec.io.local import FileReading
 from kafkaspec.log.opening import open_log
 
 ALL_CODECS = "all"
 """Instead of the name of a codec: all installed codecs, compared with each other."""
 
 _INDEX_KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
+_NOWHERE = "the link leads nowhere"
 _NOT_READ = (R.UNREADABLE, R.CHANGED)
 
 
@@ -205,7 +207,7 @@ def _partition(
             partition=partition,
             is_last=number == len(segments) - 1,
         )
-        for event in verifier.run():
+        for event in _guarded(path, FileKind.SEGMENT, partition, verifier.run()):
             if isinstance(event, FileResult):
                 seen.add(Path(event.file))
             elif event.reason in _NOT_READ:
@@ -216,10 +218,12 @@ def _partition(
     for path in directory.of(FileKind.KRAFT_SNAPSHOT):
         yield from _alone(path, options, partition)
     for path in directory.of(FileKind.PRODUCER_SNAPSHOT):
-        yield from verify_snapshot(path, partition, options.codecs)
+        checked = verify_snapshot(path, partition, options.codecs)
+        yield from _guarded(path, FileKind.PRODUCER_SNAPSHOT, partition, checked)
     for kind in PARTITION_KINDS:
         for path in directory.of(kind):
-            yield from verify_partition_file(path, kind, log, partition)
+            checked = verify_partition_file(path, kind, log, partition)
+            yield from _guarded(path, kind, partition, checked)
     if directory.is_partition:  # files of a log directory do not count here
         for kind in ROOT_KINDS:
             for path in directory.of(kind):
@@ -233,7 +237,20 @@ def _alone(path: Path, options: Options, partition: str = "") -> Iterator[Event 
     if done is not None:
         yield done
     else:
-        yield from SegmentVerifier(path, options, partition=partition).run()
+        events = SegmentVerifier(path, options, partition=partition).run()
+        yield from _guarded(path, FileKind.KRAFT_SNAPSHOT, partition, events)
+
+
+def _guarded(
+    path: Path, kind: FileKind, partition: str, events: Iterable[Event]
+) -> Iterator[Event]:
+    """Yield the events of a file, and a finding about it if the file system refuses something."""
+    try:
+        yield from events
+    except (OSError, KafkaSpecError) as error:
+        known = error if isinstance(error, KafkaSpecError) else unreadable(path, error)
+        yield Place(os.fspath(path), Area.FILES).refused(known)
+        yield _not_read(path, kind, partition)
 
 
 def log_state(path: Path) -> LogState:
@@ -278,10 +295,13 @@ def _others(
                 continue
             name = names.parse_segment(path.name)
             if name is not None and name.remote_id:
-                yield from verify_remote_index(path, kind, partition, options.codecs)
+                checked = verify_remote_index(path, kind, partition, options.codecs)
+                yield from _guarded(path, kind, partition, checked)
                 continue
+            if not os.path.exists(path):  # a link: its segment was verified without it
+                yield Place(os.fspath(path), Area.FILES).refused(unreadable(path, _NOWHERE))
             log = path.with_name(name.sibling(names.LOG)) if name else path
-            if not log.exists():
+            if not os.path.exists(log):
                 text = f"there is no {log.name} that it belongs to"
                 yield Place(os.fspath(path), Area.FILES).warning(R.ORPHAN_FILE, text)
             yield _not_read(path, kind, partition)
@@ -328,7 +348,7 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
             yield from _leftover(path, "")
         else:
             yield from verify_remote_index(path, kind, "", options.codecs)
-    elif not log.exists():
+    elif not os.path.exists(log):
         raise unreadable(path, f"an index is checked against {log.name}, which is not here")
     else:
         for event in SegmentVerifier(log, options).run():
@@ -338,10 +358,4 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
 
 def _refuse_unreadable(path: Path) -> None:
     """Raise an error if a file that was given by name cannot be opened."""
-    if not path.is_file():
-        raise unreadable(path, "it is not a regular file")
-    try:
-        with open(path, "rb"):
-            pass
-    except OSError as error:
-        raise unreadable(path, error) from None
+    FileReading(path).close()

@@ -49,7 +49,7 @@ def verify_remote_index(
     missing = [
         sibling
         for sibling in map(name.sibling, names.REMOTE_INDEXES)
-        if not path.with_name(sibling).exists()
+        if not os.path.exists(path.with_name(sibling))
     ]
     if missing:
         yield Place(file, Area.FILES).warning(

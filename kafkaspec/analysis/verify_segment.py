@@ -147,7 +147,7 @@ class SegmentVerifier:
             (FileKind.TIME_INDEX, names.TIME_INDEX),
         ):
             path = self._path.with_name(self._name.sibling(suffix))
-            if not path.exists():
+            if not os.path.exists(path):
                 if kind is FileKind.OFFSET_INDEX:
                     place = Place(self._file, Area.OFFSET_INDEX)
                     yield place.info(R.MISSING_INDEX, "the segment has no offset index")
@@ -162,7 +162,7 @@ class SegmentVerifier:
             yield from index.problems()
             yield from compare_sidecar(path, kind, codecs)
         path = self._path.with_name(self._name.sibling(names.TRANSACTION_INDEX))
-        exists = path.exists()
+        exists = os.path.exists(path)
         # A segment without any of its other files was copied alone: that is no finding.
         if not exists and not present:
             return

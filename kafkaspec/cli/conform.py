@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from kafkaspec.cli.console import print_object
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName, format_option
 from kafkaspec.conformance.cases import Case
@@ -148,8 +148,8 @@ def _print_json(run: Run, cases: Iterator[Case]) -> None:
             "detail": result.detail,
             "why": result.case.why,
         }
-        click.echo(json.dumps(line))
-    click.echo(json.dumps(run.summary()))
+        print_object(line)
+    print_object(run.summary())
 
 
 def _print_text(run: Run, cases: Iterator[Case]) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from rich.box import SIMPLE_HEAD
-from rich.markup import escape
 from rich.table import Table
 
-from kafkaspec.cli.console import count_text, stdout_console
+from kafkaspec.cli.console import count_text, new_table, stdout_console
 from kafkaspec.conformance.runner import Outcome, Run
 
 _SHOWN = 10
@@ -25,7 +24,7 @@ def print_run(run: Run) -> None:
         console.print(f"{category}: {count_text(number, 'case')} {failure}")
         group = [r for r in failed if (r.case.category, r.failure) == (category, failure)]
         for result in group[:_SHOWN]:
-            console.print(f"    {result.case.id}: {_printable(result.detail)}")
+            console.print(f"    {result.case.id}: {result.detail}")
             if result.case.why:
                 console.print(f"        {result.case.why}")
         if number > _SHOWN:
@@ -38,20 +37,18 @@ def print_run(run: Run) -> None:
 
 
 def _table(run: Run) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("category")
-    for name in ("passed", "expected failures", "failed", "skipped"):
-        table.add_column(name, justify="right")
+    counted = (">passed", ">expected failures", ">failed", ">skipped")
+    table = new_table("category", *counted, box=SIMPLE_HEAD)
     order = (Outcome.PASSED, Outcome.EXPECTED_FAILURE, Outcome.FAILED, Outcome.SKIPPED)
     for category, counts in run.by_category().items():
-        table.add_row(escape(category), *(f"{counts[outcome]:,}" for outcome in order))
+        table.add_row(category, *(f"{counts[outcome]:,}" for outcome in order))
     return table
 
 
 def _last_line(run: Run) -> str:
     counts = Counter(result.outcome for result in run.results)
     hello = run.hello
-    who = _printable(f"{hello.name} {hello.version}".strip()) if hello else "the testee"
+    who = f"{hello.name} {hello.version}".strip() if hello else "the testee"
     parts = [f"{counts[Outcome.PASSED]:,} of {len(run.results):,} cases passed"]
     for outcome, text in (
         (Outcome.EXPECTED_FAILURE, "failed as expected"),
@@ -66,8 +63,3 @@ def _last_line(run: Run) -> str:
         parts.append(count_text(len(run.stale), "stale expectation"))
     verdict = "as expected" if run.as_expected else "not as expected"
     return f"{who}, {verdict}: {', '.join(parts)}"
-
-
-def _printable(text: str) -> str:
-    """Return text of a testee without control characters for the terminal."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)

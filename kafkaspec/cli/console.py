@@ -1,4 +1,8 @@
-"""Output for people: rich consoles, a progress bar on a terminal, short forms of numbers."""
+"""Everything that the command prints: lines, tables, JSON, a progress bar, short forms of numbers.
+
+Names and messages come from anywhere. What is printed as text goes through ``printable`` here, each
+line and each cell of a table on its own; nothing else in ``kafkaspec`` prints.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,14 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 import click
+
+from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,13 +47,58 @@ class _Stripped(io.TextIOBase):
         return self._inner.encoding
 
 
+_LINES_AT_ONCE = 64
+
+
+def say(line: str = "") -> None:
+    """Print a line of the result."""
+    click.echo(printable(line))
+
+
+def warn(line: str) -> None:
+    """Print a line on stderr, which begins with the name of the command."""
+    click.echo(f"kafkaspec: {printable(line)}", err=True)
+
+
+def note(line: str) -> None:
+    """Print a line about the result on stderr."""
+    click.echo(printable(line), err=True)
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines as UTF-8, many at a time: JSON, or text that is printable already."""
+    out = sys.stdout.buffer
+    waiting = iter(lines)
+    while chunk := "".join(islice(waiting, _LINES_AT_ONCE)):
+        out.write(chunk.encode("utf-8", "backslashreplace"))
+    out.flush()
+
+
+def safe(content: Any) -> Any:
+    """Return a string or a rich text with one printable line; anything else as it is."""
+    if isinstance(content, str):
+        return printable(content)
+    plain = getattr(content, "plain", None)  # of a rich text
+    if plain is None or plain.isprintable():
+        return content
+    from rich.text import Text
+
+    return Text(printable(plain), style=content.style)
+
+
 def stdout_console() -> Console:
-    """Return the console for results; in a pipe or file without colour and early wrapping."""
+    """Return the console for results; in a pipe or file without colour and early wrapping.
+
+    It prints tables of ``new_table``, and strings and texts of one line each.
+    """
     from rich.console import Console
 
     class Piped(Console):
         def on_broken_pipe(self) -> None:
             raise  # main handles it for all commands
+
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(*map(safe, objects), **options)
 
     terminal = sys.stdout.isatty()
     return Piped(
@@ -81,13 +133,13 @@ def progress_bar(title: str, total: int) -> Iterator[Advance]:
         DownloadColumn(binary_units=True),
         TransferSpeedColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[name]}"),
+        TextColumn("{task.fields[name]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(title, total=total, name="")
 
         def advance(done: int, name: str) -> None:
-            progress.update(task, advance=done, name=name)
+            progress.update(task, advance=done, name=printable(name))
 
         yield advance
 
@@ -109,12 +161,27 @@ def count_text(number: int, what: str, many: str = "") -> str:
     return f"{number:,} {what if number == 1 else many or what + 's'}"
 
 
-def new_table(*columns: str, **settings: Any) -> Table:
-    """Return a table without rows; a column whose name follows ">" is aligned to the right."""
+def new_table(*columns: str, many_lines: Collection[int] = (), **settings: Any) -> Table:
+    """Return a table without rows; a column whose name follows ">" is aligned to the right.
+
+    Args:
+        columns: their names.
+        many_lines: numbers of columns whose cells may have several lines, made by the command.
+        settings: of rich's tables.
+    """
     from rich.box import SIMPLE
     from rich.table import Table
 
-    table = Table(**{"box": SIMPLE, "pad_edge": False, **settings})
+    class Safe(Table):
+        def add_row(self, *cells: Any, **options: Any) -> None:
+            shown = (
+                cell if number in many_lines else safe(cell) for number, cell in enumerate(cells)
+            )
+            super().add_row(*shown, **options)
+
+    if settings.get("title"):
+        settings["title"] = safe(settings["title"])
+    table = Safe(**{"box": SIMPLE, "pad_edge": False, **settings})
     for name in columns:
         if name.startswith(">"):
             table.add_column(name[1:], justify="right")
@@ -125,4 +192,9 @@ def new_table(*columns: str, **settings: Any) -> Table:
 
 def print_json(kind: str, content: Mapping[str, Any]) -> None:
     """Print an object with its type as one line; what JSON lacks becomes a string."""
-    click.echo(json.dumps({"type": kind, **content}, default=str))
+    print_object({"type": kind, **content})
+
+
+def print_object(content: Mapping[str, Any]) -> None:
+    """Print an object as one line of JSON in ASCII, in which names are what they are."""
+    click.echo(json.dumps(content, default=str))

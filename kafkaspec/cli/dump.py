@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain, compress, islice
 from pathlib import Path
 
 import click
 
+from kafkaspec.cli.console import write_lines
 from kafkaspec.cli.dump_json import WRITERS, batch_line, decode_controls, record_lines
 from kafkaspec.cli.dump_text import TextDump
 from kafkaspec.cli.exits import FINDINGS, USAGE
@@ -58,8 +58,6 @@ With --batches, one object for each batch: its header as stored, and whether its
 checksum is right. Exit codes: 0 all was read, 1 something could not be decoded
 (stderr says what, and the rest is printed), 2 wrong usage or unreadable.
 """
-
-_LINES_AT_ONCE = 64
 
 _Content = tuple[
     Batch, Sequence[Record], list[ControlRecord] | None, Sequence[RecordValues] | None, str
@@ -127,7 +125,7 @@ def dump_command(
     if text_paths:
         refuse_options(batches=batches, from_offset=from_offset is not None)
         lines = chain(dump_lines(text_paths, output_format, inputs), lines)
-    _write(islice(lines, limit))
+    write_lines(islice(lines, limit))
     if inputs.unreadable:
         ctx.exit(USAGE)
     if inputs.broken:
@@ -162,11 +160,3 @@ def _contents(
             except KafkaSpecError as error:
                 inputs.cannot_decode(error)
             yield batch, records, controls, others, file
-
-
-def _write(lines: Iterator[str]) -> None:
-    """Write lines as UTF-8, many at a time."""
-    out = sys.stdout.buffer
-    while chunk := "".join(islice(lines, _LINES_AT_ONCE)):
-        out.write(chunk.encode("utf-8", "surrogateescape"))
-    out.flush()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kafkaspec.cli.options import iso
 from kafkaspec.conversion.fields import header_values
 from kafkaspec.model import Headers, Record
+from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
     from kafkaspec.log.batch import Batch
@@ -37,13 +38,7 @@ def bytes_text(data: bytes | memoryview | None, limit: int = MAX_CHARACTERS) -> 
 
 def _quoted(text: str) -> str:
     shown = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else _escape(c) for c in shown) + '"'
-
-
-def _escape(character: str) -> str:
-    # No control character may reach a terminal.
-    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character)
-    return short or ascii(character)[1:-1]
+    return f'"{printable(shown)}"'
 
 
 def headers_text(headers: Headers) -> str:
@@ -66,7 +61,7 @@ class TextDump:
             return ""
         blank = "" if self._file is None else "\n"
         self._file = file
-        return f"{blank}{file}\n"
+        return f"{blank}{printable(file)}\n"
 
     def record_lines(
         self,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from kafkaspec.cli.console import stdout_console
+from kafkaspec.cli.console import print_object, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.explain_data import Section, explain_batch, explain_sidecar, find_position
-from kafkaspec.cli.explain_text import json_lines, print_section
+from kafkaspec.cli.explain_text import json_objects, print_section
 from kafkaspec.cli.explain_type import explain_type, type_named
 from kafkaspec.cli.options import CodecName, LogPath, format_option, no_mmap_option
 from kafkaspec.cli.text_files import explain_text, refuse_options
@@ -112,10 +112,10 @@ def explain_command(
         key = type_named(type_name)
         sections, disagree = explain_type(file, key, parameters, position or 0, size, chosen)
         for line in disagree:
-            click.echo(f"kafkaspec: {file}: {line}", err=True)
+            warn(f"{file}: {line}")
     if output_format == "json":
-        for line in json_lines(sections):
-            click.echo(line)
+        for content in json_objects(sections):
+            print_object(content)
     else:
         console = stdout_console()
         for section in sections:

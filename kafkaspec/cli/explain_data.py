@@ -11,7 +11,7 @@ from kafkaspec.codecs import Buffer, Origin
 from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.io.local import Source
+from kafkaspec.io.local import read_beside
 from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
@@ -232,8 +232,7 @@ def explain_sidecar(path: Path, position: int, most: int) -> Iterator[Section]:
     name = names.parse_segment(path.name)
     assert name is not None
     codec = KaitaiCodec()
-    with Source(path) as source:
-        data = bytes(source.buffer)
+    data = bytes(read_beside(path).buffer)
     if name.kind == names.PRODUCER_SNAPSHOT:
         fields = codec.positions(_SNAPSHOT, data, complete=True, origin=Origin(str(path)))
         yield Section(f"producer snapshot, {len(data)} bytes", data, 0, fields)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from kafkaspec.cli.console import count_text
+from kafkaspec.cli.console import count_text, new_table
 from kafkaspec.cli.dump_text import bytes_text
 from kafkaspec.cli.explain_data import Section
 from kafkaspec.cli.options import iso
 from kafkaspec.codecs.references.kaitai import FieldPosition
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green")
+_COLUMNS = (">byte", "hex", "field", "value", "meaning")
 _BYTES_A_LINE = 8
 _BYTES_SHOWN = 64
 
@@ -28,12 +27,11 @@ def print_section(section: Section, console: Console, *, full: bool) -> None:
     if section.title:
         console.print(Text(section.title, style="bold"))
     if section.fields:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column("byte", justify="right")
-        table.add_column("hex", no_wrap=True)
-        table.add_column("field", no_wrap=True)
-        table.add_column("value", overflow="fold")
-        table.add_column("meaning", overflow="fold", ratio=1)
+        look = {"box": None, "padding": (0, 2, 0, 0), "header_style": "dim"}
+        table = new_table(*_COLUMNS, many_lines=(_COLUMNS.index("hex"),), **look)
+        for column in table.columns:
+            column.no_wrap = column.header in ("hex", "field")
+            column.ratio = 1 if column.header == "meaning" else None
         base = min(field.depth for field in section.fields)
         for number, field in enumerate(section.fields):
             inner = _has_inner(section.fields, number)
@@ -118,26 +116,24 @@ def enum_name(enum: str, value: Any) -> str:
         return ""
 
 
-def json_lines(sections: list[Section]) -> Iterator[str]:
+def json_objects(sections: list[Section]) -> Iterator[dict[str, Any]]:
     """Yield one object for each field."""
     for section in sections:
         for field in section.fields:
             value = field.value
             if isinstance(value, bytes | bytearray | memoryview):
                 value = {"hex": bytes(value).hex()}
-            yield json.dumps(
-                {
-                    "section": section.title,
-                    "path": field.path,
-                    "start": field.start,
-                    "end": field.end,
-                    "bits": field.bits,
-                    "hex": section.bytes_of(field).hex(),
-                    "value": value,
-                    "name": enum_name(field.enum, value) if field.enum else "",
-                    "kafka_name": field.original_id,
-                    "doc": field.doc,
-                    "spec": field.location,
-                    "error": None if field.error is None else str(field.error),
-                }
-            )
+            yield {
+                "section": section.title,
+                "path": field.path,
+                "start": field.start,
+                "end": field.end,
+                "bits": field.bits,
+                "hex": section.bytes_of(field).hex(),
+                "value": value,
+                "name": enum_name(field.enum, value) if field.enum else "",
+                "kafka_name": field.original_id,
+                "doc": field.doc,
+                "spec": field.location,
+                "error": None if field.error is None else str(field.error),
+            }

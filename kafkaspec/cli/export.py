@@ -7,13 +7,12 @@ from pathlib import Path
 import click
 
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, progress_bar, size_text
+from kafkaspec.cli.console import count_text, note, progress_bar, size_text, warn
 from kafkaspec.cli.exits import USAGE
-from kafkaspec.cli.inputs import log_files, report_tail
+from kafkaspec.cli.inputs import log_bytes, report_tail
 from kafkaspec.cli.options import Timestamp, codec_option, crc_option, no_mmap_option, wrong_usage
 from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.opening import open_log
-from kafkaspec.log.segment import Segment
 
 _EPILOG = """\b
 Columns:
@@ -106,7 +105,7 @@ def export_command(
     exact = {} if to == "jsonl" or header_keys == "string" else {"header_keys": "binary"}
     with (
         open_log(path, codec=codec, crc=crc) as opened,
-        progress_bar("export", _size(opened)) as bar,
+        progress_bar("export", log_bytes(opened)) as bar,
         wrong_usage(ValueError),
     ):
         try:
@@ -128,14 +127,7 @@ def export_command(
         except FileExistsError:
             raise click.UsageError(f"{output} exists already; --force replaces it") from None
         except OSError as error:
-            click.echo(f"kafkaspec: {output}: {error.strerror or error}", err=True)
+            warn(f"{output}: {error.strerror or error}")
             ctx.exit(USAGE)
     size = size_text(output.stat().st_size)
-    click.echo(f"{count_text(rows, 'record')} to {output} ({size})", err=True)
-
-
-def _size(opened: object) -> int:
-    """Return the number of bytes to read."""
-    if isinstance(opened, Segment):
-        return opened.size
-    return sum(file.stat().st_size for file in log_files(opened))
+    note(f"{count_text(rows, 'record')} to {output} ({size})")

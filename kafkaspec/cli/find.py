@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kafkaspec.cli.console import count_text
+from kafkaspec.cli.console import count_text, print_object, say
 from kafkaspec.cli.dump_json import decode_controls, record_lines, text_or_base64
 from kafkaspec.cli.dump_text import bytes_text, headers_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
@@ -133,13 +133,17 @@ def find_command(
                 inputs.cannot_decode(error)
             continue
         missed |= found.batch is None
-        click.echo(_json(name, found, codec) if output_format == "json" else _text(name, found))
+        if output_format == "json":
+            print_object(_json(name, found, codec))
+            continue
+        for line in _text(name, found):
+            say(line)
     if inputs.unreadable:
         ctx.exit(USAGE)
     ctx.exit(FINDINGS if missed or inputs.broken else CLEAN)
 
 
-def _json(name: str, found: Found, codec: str) -> str:
+def _json(name: str, found: Found, codec: str) -> dict[str, Any]:
     batch, record = found.batch, found.record
     shown = None
     if batch is not None and record is not None:
@@ -149,30 +153,28 @@ def _json(name: str, found: Found, codec: str) -> str:
         lines = record_lines(batch, [record], str(found.path), text_or_base64, controls)
         shown = json.loads(lines[0])
     index, time_index, largest = found.index_answer, found.time_index_answer, found.decided_by
-    return json.dumps(
-        {
-            "path": name,
-            "how": found.how,
-            "target": found.target,
-            "found": batch is not None,
-            "file": None if found.path is None else str(found.path),
-            "position": found.position,
-            "base_offset": found.base_offset,
-            "last_offset": None if batch is None else batch.last_offset,
-            "record": shown,
-            "index": index and {"offset": index.offset, "position": index.position},
-            "time_index": time_index
-            and {"timestamp": time_index.timestamp, "offset": time_index.offset},
-            "index_rejected": found.index_rejected,
-            "scanned_batches": found.scanned_batches,
-            "largest_timestamp": largest and {"value": largest.value, "source": largest.source},
-            "last_stable_offset": found.last_stable_offset,
-            "hidden_offset": found.hidden_offset,
-        }
-    )
+    return {
+        "path": name,
+        "how": found.how,
+        "target": found.target,
+        "found": batch is not None,
+        "file": None if found.path is None else str(found.path),
+        "position": found.position,
+        "base_offset": found.base_offset,
+        "last_offset": None if batch is None else batch.last_offset,
+        "record": shown,
+        "index": index and {"offset": index.offset, "position": index.position},
+        "time_index": time_index
+        and {"timestamp": time_index.timestamp, "offset": time_index.offset},
+        "index_rejected": found.index_rejected,
+        "scanned_batches": found.scanned_batches,
+        "largest_timestamp": largest and {"value": largest.value, "source": largest.source},
+        "last_stable_offset": found.last_stable_offset,
+        "hidden_offset": found.hidden_offset,
+    }
 
 
-def _text(name: str, found: Found) -> str:
+def _text(name: str, found: Found) -> list[str]:
     lines = [f"{name}: {_wanted(found)}"]
     if found.path is not None:
         lines.append(f"  file    {found.path}")
@@ -200,7 +202,7 @@ def _text(name: str, found: Found) -> str:
     elif found.path is not None:
         lines.append("  index:  no entry at or below it: read from the start")
     lines.append(f"  read    {count_text(found.scanned_batches, 'batch header')}")
-    return "\n".join(lines)
+    return lines
 
 
 def _wanted(found: Found) -> str:

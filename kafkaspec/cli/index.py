@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 
-from kafkaspec.cli.console import count_text, new_table, progress_bar, size_text, stdout_console
+from kafkaspec.cli.console import (
+    count_text,
+    new_table,
+    print_object,
+    progress_bar,
+    size_text,
+    stdout_console,
+)
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.inputs import log_files
+from kafkaspec.cli.inputs import log_bytes
 from kafkaspec.cli.options import (
     LogPath,
     format_option,
@@ -84,20 +91,18 @@ def index_command(
         rules = get_profile(profile)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--profile") from None
-    with open_log(path) as opened:
-        size = sum(file.stat().st_size for file in log_files(opened))
-        with progress_bar("index", size) as bar:
-            report = rebuild_indexes(
-                opened,
-                output,
-                rule=rule,
-                profile=rules,
-                index_interval_bytes=interval,
-                progress=bar,
-            )
+    with open_log(path) as opened, progress_bar("index", log_bytes(opened)) as bar:
+        report = rebuild_indexes(
+            opened,
+            output,
+            rule=rule,
+            profile=rules,
+            index_interval_bytes=interval,
+            progress=bar,
+        )
     if output_format == "json":
         for segment in report.segments:
-            click.echo(json.dumps(_as_json(segment)))
+            print_object(_as_json(segment))
     else:
         _as_text(report)
     ctx.exit(CLEAN if report.is_sound else FINDINGS)
@@ -129,7 +134,7 @@ def _as_text(report: RebuildReport) -> None:
     from rich.box import SIMPLE_HEAD
 
     console = stdout_console()
-    look = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": True}
+    look: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": True}
     table = new_table("file", ">entries", ">size", "compared", **look)
     for file in report.files:
         table.add_row(file.name, f"{file.entries:,}", size_text(file.size), str(file.comparison))

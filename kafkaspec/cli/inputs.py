@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-import click
-
+from kafkaspec.cli.console import warn
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import Batch, CrcPolicy
 from kafkaspec.log.directory import LogDirectory
@@ -67,7 +67,7 @@ class Inputs:
                     if not isinstance(opened, LogDirectory):
                         yield str(path), opened
                         continue
-                    partitions = opened.partitions
+                    partitions = self._readable(opened)
                 for partition in partitions:
                     with partition:
                         yield str(partition.path), partition
@@ -77,27 +77,46 @@ class Inputs:
     def cannot_read(self, error: KafkaSpecError) -> None:
         """Report an input that could not be opened."""
         self.unreadable += 1
-        click.echo(f"kafkaspec: {error}", err=True)
+        warn(str(error))
 
     def cannot_decode(self, error: KafkaSpecError) -> None:
         """Report an entry that is skipped."""
         self.broken += 1
-        click.echo(f"kafkaspec: {error}", err=True)
+        warn(str(error))
 
     def _files(self, path: Path) -> list[Path]:
         try:
             with open_log(path, codec=self._codec) as opened:
+                if isinstance(opened, LogDirectory):
+                    self._readable(opened)
                 return log_files(opened)
         except KafkaSpecError as error:
             self.cannot_read(error)
             return []
+
+    def _readable(self, directory: LogDirectory) -> list[Partition]:
+        """Return the partitions of a log directory, and report those that cannot be listed."""
+        for error in directory.unreadable.values():
+            self.cannot_read(error)
+        return directory.readable
 
 
 def report_tail(segment: Segment) -> None:
     """Report the bytes at the end of a segment that was read and that are no entry."""
     if segment.tail is not None and segment.tail.reason != "corrupt":  # that was an error
         place = f"{segment.name} at byte {segment.tail.position}"
-        click.echo(f"kafkaspec: {place}: {segment.tail}; the log ends there", err=True)
+        warn(f"{place}: {segment.tail}; the log ends there")
+
+
+def log_bytes(opened: object) -> int:
+    """Return the number of bytes to read, without files that cannot be accessed."""
+    if isinstance(opened, Segment):
+        return opened.size
+    total = 0
+    for file in log_files(opened):
+        with suppress(OSError, KafkaSpecError):  # reading it says why
+            total += file.stat().st_size
+    return total
 
 
 def log_files(opened: object) -> list[Path]:
@@ -107,4 +126,4 @@ def log_files(opened: object) -> list[Path]:
     if isinstance(opened, Partition):
         return [*opened.segment_paths, *opened.checkpoint_paths]
     assert isinstance(opened, LogDirectory)
-    return [file for partition in opened.partitions for file in log_files(partition)]
+    return [file for partition in opened.readable for file in log_files(partition)]

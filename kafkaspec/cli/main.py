@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from kafkaspec.cli.commands import Commands
+from kafkaspec.cli.console import say, warn
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.extension import StaleExtensionError
+from kafkaspec.shown import printable
 
 _SUMMARIES = {
     "verify": "Check logs: every batch, record, index, snapshot and checkpoint.",
@@ -41,8 +43,11 @@ class _Main(Commands):
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
+        except click.ClickException as error:  # its message may have a name in it
+            vars(error)["message"] = "\n".join(map(printable, error.message.split("\n")))
+            raise
         except KafkaSpecError as error:
-            click.echo(f"kafkaspec: {error}", err=True)
+            warn(str(error))
             ctx.exit(USAGE)
         except BrokenPipeError:
             # The reader, for example `head`, has closed the pipe. The rest of the buffer would
@@ -53,10 +58,10 @@ class _Main(Commands):
             _report(error)
             ctx.exit(USAGE)
         except StaleExtensionError as error:
-            click.echo(f"kafkaspec: {error}", err=True)
+            warn(str(error))
             ctx.exit(USAGE)
         except KeyboardInterrupt:
-            click.echo("kafkaspec: interrupted", err=True)
+            warn("interrupted")
             ctx.exit(_INTERRUPTED)
         return result
 
@@ -64,7 +69,7 @@ class _Main(Commands):
 def _report(error: OSError) -> None:
     """Report an error that names a file, or is about standard output."""
     place = error.filename or "standard output"
-    click.echo(f"kafkaspec: {place}: {error.strerror or error}", err=True)
+    warn(f"{place}: {error.strerror or error}")
 
 
 def _silence_stdout() -> None:
@@ -82,9 +87,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     from kafkaspec.codecs import DEFAULT_CODEC, codec_names
     from kafkaspec.specification import __version__
 
-    click.echo(f"kafkaspec {__version__}, codec {DEFAULT_CODEC}")
+    say(f"kafkaspec {__version__}, codec {DEFAULT_CODEC}")
     if "native" not in codec_names():
-        click.echo("the native codec was not built here; it needs a C compiler when installing")
+        say("the native codec was not built here; it needs a C compiler when installing")
     ctx.exit(0)
 
 

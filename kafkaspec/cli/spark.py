@@ -8,8 +8,7 @@ import click
 
 from kafkaspec.cli import spark_submit
 from kafkaspec.cli.commands import Commands
-from kafkaspec.cli.console import size_text
-from kafkaspec.spark.archive import write_archive
+from kafkaspec.cli.console import say
 
 _EXTRA = ("pyspark", "py4j", "pyarrow")
 """Packages of the extra ``spark``."""
@@ -23,10 +22,8 @@ _SUMMARIES = {
 
 _EPILOG = """\b
 Without a cluster, jobs run on this machine. On a cluster:
-  kafkaspec spark --archive env.tar.gz
-  spark-submit --master yarn --archives env.tar.gz#env \\
-    --conf spark.pyspark.python=./env/bin/python "$(kafkaspec spark --script)" verify PATH
-Every worker must see the files under the same paths.
+  spark-submit --master yarn ... "$(kafkaspec spark --script)" verify PATH
+Every worker needs kafkaspec, and must see the files under the same paths.
 """
 
 
@@ -46,20 +43,8 @@ class _Jobs(Commands):
 
 def _print_script(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        click.echo(spark_submit.__file__)
+        say(spark_submit.__file__)
         ctx.exit(0)
-
-
-def _write_archive(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
-    if value is None or ctx.resilient_parsing:
-        return
-    try:
-        size = write_archive(value)
-    except (ValueError, OSError) as error:
-        raise click.UsageError(f"--archive: {error}", ctx) from None
-    click.echo(f"wrote {size_text(size)} to {value}. Use it with:")
-    click.echo(f"  --archives {value}#env --conf spark.pyspark.python=./env/bin/python")
-    ctx.exit(0)
 
 
 @click.group(
@@ -86,14 +71,6 @@ def _write_archive(ctx: click.Context, _: click.Parameter, value: str | None) ->
     expose_value=False,
     callback=_print_script,
     help="Show the path of the script for spark-submit and exit.",
-)
-@click.option(
-    "--archive",
-    metavar="FILE",
-    is_eager=True,
-    expose_value=False,
-    callback=_write_archive,
-    help="Write the virtual environment of this command to FILE (.tar.gz), for workers, and exit.",
 )
 @click.pass_context
 def spark_command(ctx: click.Context, master: str | None, conf: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from kafkaspec.cli.console import print_json
+from kafkaspec.cli.console import print_json, say
 from kafkaspec.cli.options import format_option
 from kafkaspec.cli.spark_options import (
     compression_option,
@@ -67,4 +67,4 @@ def compact_command(
         )
         place = f"{row['topic']}-{row['partition']}"
         text = f"{place}: {row['kept']:,} of {row['records']:,} records kept"
-        click.echo(f"{text}; left out: {left_out}" if left_out else text)
+        say(f"{text}; left out: {left_out}" if left_out else text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kafkaspec.cli.console import count_text, print_json
+from kafkaspec.cli.console import count_text, print_json, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName, format_option
 from kafkaspec.cli.spark_options import output_option, paths_argument, split_option, tasks_option
@@ -64,12 +64,12 @@ def conformance_command(
         print_json("summary", total | {"codecs": found.codecs})
     else:
         for row in rows:
-            click.echo(
+            say(
                 f"{row['file']} at byte {row['position']}: {row['path'] or '(batch)'}: "
                 f"{row['codec']} {row['value']}, {row['other_codec']} {row['other_value']}"
             )
         if total["differences"] > len(rows):
-            click.echo(f"... {total['differences'] - len(rows):,} more")
+            say(f"... {total['differences'] - len(rows):,} more")
         verdict = "do not agree" if total["differences"] else "agree"
         parts_of_line = [
             count_text(total["segments"], "segment"),
@@ -79,5 +79,5 @@ def conformance_command(
             if total["differences"]
             else count_text(total["refused"], "batch", "batches") + " refused by all alike",
         ]
-        click.echo(f"codecs {', '.join(found.codecs)} {verdict}: {', '.join(parts_of_line)}")
+        say(f"codecs {', '.join(found.codecs)} {verdict}: {', '.join(parts_of_line)}")
     ctx.exit(FINDINGS if total["differences"] else CLEAN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kafkaspec.cli.console import count_text
+from kafkaspec.cli.console import count_text, say
 from kafkaspec.cli.spark_options import (
     compression_option,
     create_time_option,
@@ -76,5 +76,5 @@ def export_command(
             rows = exported(spark, output, to=to)
         counts = rows.groupBy("topic").count().orderBy("topic").collect()
     for row in counts:
-        click.echo(f"{row[0]}: {count_text(row[1], 'record')}")
-    click.echo(f"{count_text(sum(row[1] for row in counts), 'record')} in {output}")
+        say(f"{row[0]}: {count_text(row[1], 'record')}")
+    say(f"{count_text(sum(row[1] for row in counts), 'record')} in {output}")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from kafkaspec.cli.console import count_text, new_table, print_json, size_text, stdout_console
+from kafkaspec.cli.console import count_text, new_table, note, print_json, size_text, stdout_console
 from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.options import format_option
 from kafkaspec.cli.spark_options import output_option, paths_argument, tasks_option
@@ -67,7 +67,7 @@ def stats_command(
             from kafkaspec.spark.jobs.plots import plot
 
             for path in plot(found, plots):
-                click.echo(f"wrote {path}", err=True)
+                note(f"wrote {path}")
         found.unpersist()
     if output_format == "json":
         for name, items in rows.items():

@@ -27,6 +27,7 @@ from kafkaspec.files.checkpoints import (
     quorum_state,
 )
 from kafkaspec.files.checkpoints.text import Piece, Text, fields
+from kafkaspec.shown import printable
 
 _OFFSETS = {
     names.HIGH_WATERMARKS: "high watermark: first offset not known to be on all in-sync replicas",
@@ -84,7 +85,7 @@ def dump_lines(paths: Iterable[Path], output_format: str, inputs: Inputs) -> Ite
             inputs.cannot_decode(error)
             continue
         if output_format == "text":
-            yield f"{path}\n"
+            yield f"{printable(str(path))}\n"
         for entry in content if isinstance(content, tuple) else (content,):
             shown = {
                 field.name: _plain(getattr(entry, field.name))

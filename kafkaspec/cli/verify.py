@@ -12,7 +12,7 @@ from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.analysis.report import FileResult, Report
 from kafkaspec.analysis.verification import codecs_of, verify_events
 from kafkaspec.analysis.verify_segment import Event
-from kafkaspec.cli.console import print_json, progress_bar, stdout_console
+from kafkaspec.cli.console import print_json, progress_bar, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import (
     codec_option,
@@ -117,11 +117,11 @@ def verify_command(
                     elif event.severity in severities:
                         _keep(event, report, as_json)
             except KafkaSpecError as error:
-                failures.append(f"kafkaspec: {error}")
+                failures.append(str(error))
                 if as_json:
                     print_json("failure", {"file": str(path), "message": str(error)})
     for message in failures:
-        click.echo(message, err=True)
+        warn(message)
     if as_json:
         clean = report.clean and not failures
         summary = report.totals.as_dict() | {"clean": clean, "codecs_used": report.codecs}

@@ -45,6 +45,9 @@ def print_report(report: Report, console: Console) -> None:
         few = len(alike) <= _MAX_ALIKE
         for finding in alike if few else alike[:1]:
             console.print(_finding(finding))
+            if finding.counts:
+                console.print(Text(f"    reader: {finding.reader}", style="dim"))
+                console.print(Text(f"    broker: {finding.broker}", style="dim"))
         if not few:
             console.print(Text(_others(alike[1:]), style="dim"))
         left -= len(alike)
@@ -204,8 +207,6 @@ def _finding(finding: Finding) -> Text:
         text.append(f" {finding.path}", style="dim")
     if finding.codec:
         text.append(f" (codec {finding.codec})")
-    if finding.counts:
-        text.append(f"\n    reader: {finding.reader}\n    broker: {finding.broker}", style="dim")
     return text
 
 

@@ -226,8 +226,10 @@ class EntryConverter:
         renumbers = self.offsets.renumbers
         if renumbers and batch.last_offset - batch.base_offset + 1 != records:
             return None
-        base = self.offsets.next if renumbers else self.offsets.moved(batch.base_offset, batch)
-        if not renumbers:
+        if renumbers:
+            base = self.offsets.take(records, batch)
+        else:
+            base = self.offsets.moved(batch.base_offset, batch)
             self.offsets.moved(batch.last_offset, batch)
         epoch = self._leader_epoch(batch)
         if same:
@@ -242,8 +244,6 @@ class EntryConverter:
             data = with_payload(
                 self._codec, batch, payload, compression, base_offset=base, leader_epoch=epoch
             )
-        if renumbers:
-            self.offsets.next += records
         return data
 
     def _is_mixed(self, batch: Batch) -> bool:
@@ -272,8 +272,7 @@ class EntryConverter:
             if self.offsets.shift and (batch.last_offset == 0 or new == 0):
                 return None
         elif self.offsets.renumbers:
-            new = self.offsets.next
-            self.offsets.next += 1
+            new = self.offsets.take(1, batch)
         else:
             new = self.offsets.moved(batch.last_offset, batch)
         return edited(batch, new, NONE, self._codec)
@@ -333,7 +332,6 @@ class EntryConverter:
         )
         if self.offsets.renumbers:
             self._count_sequences(batch, old)
-            self.offsets.next += len(new)
         if not kind.has_headers and any(map(_HEADERS, new)):
             new = [Record(*record[:-1]) for record in new]
         if not kind.has_timestamps:
@@ -419,7 +417,7 @@ class EntryConverter:
 
     def _moved(self, records: list[Record], batch: Batch) -> list[Record]:
         if self.offsets.renumbers:
-            first = self.offsets.next
+            first = self.offsets.take(len(records), batch)
             return [Record(offset, *record[1:]) for offset, record in enumerate(records, first)]
         if not self.offsets.shift:
             return records

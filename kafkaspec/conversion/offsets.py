@@ -36,6 +36,19 @@ class Offsets:
         if self._first is not None:
             self.shift, self._first = self._first - base_offset, None
 
+    def take(self, count: int, batch: Batch | None = None) -> int:
+        """Return the first of the next ``count`` offsets, for records that are renumbered.
+
+        Raises:
+            KafkaSpecError: ``unencodable``: they are out of range.
+        """
+        first, self.next = self.next, self.next + count
+        if count and self.next - 1 > LARGEST_OFFSET:
+            detail = f"offset {self.next - 1} is above the largest one, {LARGEST_OFFSET}"
+            file, position = (None, None) if batch is None else (batch.file, batch.position)
+            raise make_error(Reason.UNENCODABLE, detail, file=file, offset=position)
+        return first
+
     def moved(self, offset: int, batch: Batch) -> int:
         """Return the new offset for an offset that is kept or shifted.
 

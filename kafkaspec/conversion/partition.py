@@ -277,6 +277,6 @@ def _topic_id(paths: list[Path]) -> Any:
         return None
     path = paths[0].with_name(names.PARTITION_METADATA)
     try:
-        return partition_metadata.parse(path.read_bytes(), file=str(path)).topic_id
-    except (OSError, KafkaSpecError):
+        return partition_metadata.read(path).topic_id
+    except KafkaSpecError:
         return None

@@ -165,9 +165,9 @@ class Runs:
     def _move(self, found: MessageColumns, shift: int) -> None:
         offsets = found.offsets
         if self._offsets.renumbers:
+            first = self._offsets.take(found.rows)
             for row in range(found.rows):
-                offsets[row] = self._offsets.next + row
-            self._offsets.next += found.rows
+                offsets[row] = first + row
         elif shift:
             for row in range(found.rows):
                 offsets[row] += shift

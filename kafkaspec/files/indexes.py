@@ -25,6 +25,8 @@ from kafkaspec.layout.framing import field_of, fixed_size
 Entry = TypeVar("Entry", OffsetIndexEntry, TimeIndexEntry)
 
 _ZEROS_AT_ONCE: Final = 1 << 16
+_MOST_BYTES: Final = (1 << 31) - 1
+"""``segment.index.bytes`` is an int."""
 
 
 class Index(Generic[Entry]):
@@ -66,7 +68,7 @@ class Index(Generic[Entry]):
             base_offset = name.base_offset
         self.base_offset = base_offset
         self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
-        self._source = Source.of(self.path)
+        self._source = Source.of(self.path, _MOST_BYTES)
         self.size = self._source.size
         self.entry_size = fixed_size(self.type_key)
         self.slots, self.trailing_bytes = divmod(self.size, self.entry_size)

@@ -72,6 +72,7 @@ _REMOTE_INDEX = re.compile(
     r"([0-9]{1,19})_([A-Za-z0-9_-]{22})(\.index|\.timeindex|\.txnindex)(\.deleted|\.tmp)?"
 )
 _CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.deleted)?")
+_LARGEST_PARTITION = (1 << 31) - 1
 _MOVED = re.compile(r"(.+)\.[0-9a-f]{32}(-delete|-future|-stray)")
 _PARTITION = re.compile(r"(.+)-(\d+)")
 
@@ -142,11 +143,12 @@ def parse_checkpoint(name: str) -> CheckpointName | None:
 def parse_partition(name: str) -> PartitionName | None:
     """Parse a name like ``topic-0`` or ``topic-0.<32 hex digits>-delete``; return None for others.
 
-    A topic may contain ``-`` and ``.``: the number follows the last hyphen (KAFKA-5232).
+    A topic may contain ``-`` and ``.``: the number follows the last hyphen (KAFKA-5232). It is an
+    int of 32 bits: a broker does not start with ``topic-99999999999`` in a log directory.
     """
     moved = _MOVED.fullmatch(name)
     match = _PARTITION.fullmatch(moved[1] if moved else name)
-    if match is None:
+    if match is None or int(match[2]) > _LARGEST_PARTITION:
         return None
     return PartitionName(match[1], int(match[2]), moved[2] if moved else "")
 

@@ -17,7 +17,7 @@ from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.arrays import entry_struct
-from kafkaspec.io.local import Source
+from kafkaspec.io.local import Source, read_beside
 from kafkaspec.io.remote import as_path
 from kafkaspec.layout import Checksum, Form
 from kafkaspec.layout.framing import checksum_of, field_of
@@ -108,9 +108,9 @@ class ProducerSnapshot:
         name = names.parse_segment(self.path.name)
         self.offset = name.base_offset if name else None
         self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
-        with Source.of(self.path) as source:
-            self._name = source.name
-            self._data = bytes(source.buffer)
+        source = read_beside(self.path)
+        self._name = source.name
+        self._data = bytes(source.buffer)
         self._structure: SnapshotStructure | None = None
 
     @property

@@ -7,7 +7,7 @@ import mmap
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from os import PathLike
 from threading import Lock
@@ -16,6 +16,10 @@ from typing import Final, Self
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading, WholeCursor
+
+SIDE_FILE_BYTES: Final = 64 << 20
+"""Largest file beside a log that is read into memory: enough for text about 200,000 partitions with
+the longest names, and for the state of 1.7 million producers."""
 
 # Without O_NONBLOCK, opening a named pipe waits for a writer.
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -80,16 +84,23 @@ class Source:
         self.modified = status.st_mtime_ns // 1_000_000
 
     @classmethod
-    def of(cls, path: str | PathLike[str]) -> Source:
-        """Map a local file, or read a small remote file as a whole.
+    def of(cls, path: str | PathLike[str], most: int = SIDE_FILE_BYTES) -> Source:
+        """Map a file beside a log, or read all of one that is remote or not to be mapped.
+
+        Args:
+            path: path of the file.
+            most: largest number of bytes that a file of this kind has.
 
         Raises:
-            KafkaSpecError: ``unreadable``.
+            KafkaSpecError: ``unreadable``, also if the file is larger.
         """
-        if isinstance(path, RemotePath):
-            reading = path.reading()
-            return cls.of_buffer(reading.read(0, reading.size), reading.name)
-        return cls(path)
+        if isinstance(path, RemotePath) or not _MAPS.get():
+            return read_beside(path)
+        source = cls(path)
+        if source.size > most:
+            source.close()
+            raise _too_large(source.name, source.size)
+        return source
 
     @classmethod
     def of_buffer(cls, data: bytes | bytearray | memoryview, name: str | None = None) -> Source:
@@ -177,6 +188,27 @@ class FileReading(Reading):
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def read_beside(path: str | PathLike[str]) -> Source:
+    """Read a small file beside a log into memory: a regular file of ``SIDE_FILE_BYTES`` at most.
+
+    Raises:
+        KafkaSpecError: ``unreadable``; ``changed``, it became shorter meanwhile.
+    """
+    reading = path.reading() if isinstance(path, RemotePath) else FileReading(path)
+    return _whole(reading, SIDE_FILE_BYTES)
+
+
+def _whole(reading: Reading, most: int) -> Source:
+    with closing(reading):
+        if reading.size > most:
+            raise _too_large(reading.name, reading.size)
+        return Source.of_buffer(reading.read(0, reading.size), reading.name)
+
+
+def _too_large(name: str | None, size: int) -> KafkaSpecError:
+    return unreadable(name, f"{size} bytes are more than a file of this kind has")
 
 
 def open_source(path: str | PathLike[str], mapped: bool) -> Source | Reading:

@@ -8,7 +8,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from kafkaspec.errors import unreadable
+from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.io.remote import as_path
@@ -38,11 +38,13 @@ class LogDirectory(Log):
         """
         self.path = as_path(path)
         self._options = options
+        self._errors: dict[str, KafkaSpecError] = {}
         try:
             self._names = sorted(
                 item
                 for item in self.path.iterdir()
-                if item.is_dir() and names.parse_partition(item.name)
+                # No file, but perhaps a link that leads nowhere: it shows when it is opened.
+                if names.parse_partition(item.name) and not item.is_file()
             )
         except OSError as error:
             raise unreadable(str(path), error) from None
@@ -54,8 +56,26 @@ class LogDirectory(Log):
         Raises:
             KafkaSpecError: ``unreadable``.
         """
-        found = [Partition(path, **self._options) for path in self._names]
+        for error in self.unreadable.values():
+            raise error
+        return self.readable
+
+    @cached_property
+    def readable(self) -> list[Partition]:
+        """The partitions that can be listed, in the same order; ``unreadable`` has the others."""
+        found = []
+        for path in self._names:
+            try:
+                found.append(Partition(path, **self._options))
+            except KafkaSpecError as error:
+                self._errors[str(path)] = error
         return sorted(found, key=lambda item: (item.topic or "", item.partition or 0, item.state))
+
+    @property
+    def unreadable(self) -> dict[str, KafkaSpecError]:
+        """Why other partitions cannot be listed, by path."""
+        assert self.readable is not None  # which fills it
+        return self._errors
 
     @cached_property
     def checkpoints(self) -> Checkpoints:

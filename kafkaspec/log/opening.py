@@ -58,7 +58,8 @@ def _directory(place: Path, text: str, options: dict[str, Any]) -> Partition | L
     if partition.segment_paths:
         return partition
     directory = LogDirectory(place, **options)
-    if any(item.segment_paths or item.checkpoint_paths for item in directory.partitions):
+    found = any(item.segment_paths or item.checkpoint_paths for item in directory.readable)
+    if found or (directory.unreadable and not partition.checkpoint_paths):
         return directory  # of a KRaft node perhaps, with a bootstrap.checkpoint of its own
     if partition.checkpoint_paths:
         return partition

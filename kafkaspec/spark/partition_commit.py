@@ -12,6 +12,7 @@ from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.io.local import read_beside
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.staging import Run, gap
@@ -130,7 +131,7 @@ def _read(path: Path) -> _Existing:
                 end = headers.last_offset[-1] + 1
     snapshot = path / _snapshot_name(end)
     with writing(path):
-        state = snapshot.read_bytes() if snapshot.exists() else None
+        state = bytes(read_beside(snapshot).buffer) if snapshot.exists() else None
     return _Existing(
         end,
         epochs,
@@ -184,7 +185,7 @@ def _snapshots(
     """
     if log is None:
         known = sorted(first.glob(f"*{names.PRODUCER_SNAPSHOT}"))
-        state = known[0].read_bytes() if known else None
+        state = bytes(read_beside(known[0]).buffer) if known else None
         offsets = [*bases[1:], end]
     else:
         state = log.snapshot

@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
-from kafkaspec.spark.failing import plainly
 from kafkaspec.spark.options import read_options
-from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.schema import default_schema, output_of
-from kafkaspec.spark.tables import recall, remember, table_options
-from kafkaspec.spark.write_options import parse_write_options
 
 if TYPE_CHECKING:
     from kafkaspec.spark.writer import SegmentsStreamWriter, SegmentsWriter
@@ -28,19 +24,14 @@ class KafkaSegmentDataSource(DataSource):
         """Return the name for ``format``."""
         return NAME
 
-    @plainly()
     def schema(self) -> StructType:
         """Return the schema where the user gives none.
 
         Raises:
             OptionError: an option cannot be followed.
         """
-        table = table_options(self.options)
-        if table is None:
-            return default_schema(read_options(self.options, streaming=None))
-        return remember(default_schema(read_options(table, streaming=None)), table)
+        return default_schema(read_options(self.options, streaming=None))
 
-    @plainly()
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch.
 
@@ -49,41 +40,39 @@ class KafkaSegmentDataSource(DataSource):
         """
         from kafkaspec.spark.batch_reader import FilteringReader, SegmentReader
 
-        options = read_options(recall(self.options, schema))
+        options = read_options(self.options)
         kind = FilteringReader if options.pushdown else SegmentReader
         return kind(options, output_of(schema, options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """Return the reader of a stream, or one that refuses to begin and says why.
+        """Return the reader of a stream.
 
-        Spark 4.3 hides an error that is raised here behind one of its own.
+        Raises:
+            OptionError: an option cannot be followed, or there is no such column.
         """
-        from kafkaspec.spark.stream_reader import RefusedStream, SegmentStreamReader
+        from kafkaspec.spark.stream_reader import SegmentStreamReader
 
-        try:
-            options = read_options(recall(self.options, schema), streaming=True)
-            return SegmentStreamReader(options, output_of(schema, options))
-        except OptionError as error:
-            return RefusedStream(error)
+        options = read_options(self.options, streaming=True)
+        return SegmentStreamReader(options, output_of(schema, options))
 
-    @plainly()
     def writer(self, schema: StructType, overwrite: bool) -> SegmentsWriter:
         """Return the writer of a batch.
 
         Raises:
             ValueError: an option cannot be followed, or a column cannot be written.
         """
+        from kafkaspec.spark.write_options import parse_write_options
         from kafkaspec.spark.writer import SegmentsWriter
 
         return SegmentsWriter(parse_write_options(self.options), schema, overwrite)
 
-    @plainly()
     def streamWriter(self, schema: StructType, overwrite: bool) -> SegmentsStreamWriter:  # noqa: N802
         """Return the writer of the micro-batches of a streaming query.
 
         Raises:
             ValueError: an option cannot be followed, or a column cannot be written.
         """
+        from kafkaspec.spark.write_options import parse_write_options
         from kafkaspec.spark.writer import SegmentsStreamWriter
 
         return SegmentsStreamWriter(parse_write_options(self.options), schema, overwrite)

@@ -105,7 +105,11 @@ def compare(
     """
     if not beside.exists():
         return Comparison.MISSING, _why_missing(kind, circumstances)
-    with Source(beside) as source:
+    try:
+        found = Source.of(beside)
+    except KafkaSpecError as error:
+        return Comparison.DIFFERENT, f"it cannot be read: {error.detail}"
+    with found as source:
         theirs = source.buffer
         if data is None:
             return Comparison.NOT_MADE, _why_not_made(circumstances)

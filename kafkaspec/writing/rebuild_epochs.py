@@ -47,7 +47,10 @@ def rebuilt_checkpoint(
 def _compare(beside: Path, made: bytes | None, epochs: LeaderEpochs) -> tuple[Comparison, str]:
     if not beside.exists():
         return Comparison.MISSING, _FORMAT if epochs.has_messages else ""
-    theirs = Text.load(beside).data
+    try:
+        theirs = Text.load(beside).data
+    except KafkaSpecError as error:
+        return Comparison.DIFFERENT, f"it cannot be read: {error.detail}"
     if made is None:
         return Comparison.NOT_MADE, "no batch has a leader epoch: its leaders wrote nothing"
     if theirs == made:

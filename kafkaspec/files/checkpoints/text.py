@@ -6,7 +6,6 @@ The rules are those of ``BufferedReader.readLine``, ``Pattern.split("\\\\s+")``,
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,13 +13,10 @@ from os import PathLike
 from typing import NamedTuple
 from uuid import UUID
 
-from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.io.local import Source
-from kafkaspec.io.remote import RemotePath, as_path
-
-MAX_BYTES = 64 << 20
-"""Size limit of a text file: enough for 200,000 partitions with the longest names."""
+from kafkaspec.io.local import read_beside
+from kafkaspec.io.remote import as_path
 
 INT_BITS = 32
 LONG_BITS = 64
@@ -64,15 +60,10 @@ class Text:
         """Read a file into memory.
 
         Raises:
-            KafkaSpecError: ``unreadable``, also if it is larger than ``MAX_BYTES``.
+            KafkaSpecError: ``unreadable``, also if it is larger than ``SIDE_FILE_BYTES``.
         """
-        place = as_path(path)
-        if isinstance(place, RemotePath):  # which the next line reads as a whole
-            _check_size(place, place.stat().st_size)
-        with Source.of(place) as source:
-            _check_size(place, source.size)
-            source.check()
-            return cls(bytes(source.buffer), source.name)
+        source = read_beside(as_path(path))
+        return cls(bytes(source.buffer), source.name)
 
     def lines(self) -> Iterator[Piece]:
         """Yield the lines without their ends; the end of the last line does not begin another one.
@@ -149,11 +140,6 @@ def fields(line: Piece, separator: re.Pattern[str] = _WHITESPACE) -> list[Piece]
         while found and not found[-1].text:
             found.pop()
     return found
-
-
-def _check_size(path: PathLike[str], size: int) -> None:
-    if size > MAX_BYTES:
-        raise unreadable(os.fspath(path), f"{size} bytes are more than a file of this kind has")
 
 
 def fits(value: int, bits: int) -> bool:

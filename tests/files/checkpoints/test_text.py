@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.files.checkpoints import text as texts
 from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, fields
+from kafkaspec.io import local
 from tests.files.checkpoints.hostile import parsed
 
 
@@ -114,9 +114,9 @@ def test_a_file_that_is_too_large_is_not_read(
 ) -> None:
     path = tmp_path / "leader-epoch-checkpoint"
     path.write_bytes(b"0\n0\n")
-    monkeypatch.setattr(texts, "MAX_BYTES", 4)
+    monkeypatch.setattr(local, "SIDE_FILE_BYTES", 4)
     assert Text.load(path).data == b"0\n0\n"
-    monkeypatch.setattr(texts, "MAX_BYTES", 3)
+    monkeypatch.setattr(local, "SIDE_FILE_BYTES", 3)
     with pytest.raises(KafkaSpecError) as caught:
         Text.load(path)
     assert caught.value.reason is Reason.UNREADABLE
