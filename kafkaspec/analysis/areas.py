@@ -48,6 +48,8 @@ class BrokerAction(StrEnum):
     """The log directory fails: the partition is not opened."""
     EMPTIES_SEGMENT = "empties_segment"
     """Recovery discards the whole segment."""
+    SPLITS_SEGMENT = "splits_segment"
+    """Recovery keeps all of the segment, in several segments."""
     HIDES_RECORDS = "hides_records"
     """The log opens, but look-ups miss records that exist."""
     KEEPS_UNREADABLE = "keeps_unreadable"

@@ -18,7 +18,7 @@ from __future__ import annotations
 from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 
-_STUCK = "A consumer fails at this batch and does not get past it by itself."
+STUCK = "A consumer fails at this batch and does not get past it by itself."
 _FINE = "Reads on and does not notice."
 _NO_READER = "Does not read this file."
 _CUT = (
@@ -29,13 +29,30 @@ _UNSEEN = "Nothing: recovery does not compare it."
 _REFUSED = "Refuses to open the log when it recovers this segment."
 _MISSING_AT_END = "Does not get the records that are missing at the end."
 
+PREDICTED: dict[BrokerAction, str] = {
+    BrokerAction.NOTHING: "Nothing: recovery keeps it.",
+    BrokerAction.KEEPS_UNREADABLE: (
+        "Recovery checks checksum and offsets only: the batch stays in the log, unreadable."
+    ),
+    BrokerAction.CUTS_LOG: _CUT,
+    BrokerAction.REFUSES_LOG: _REFUSED,
+    BrokerAction.EMPTIES_SEGMENT: "Recovery empties the whole segment, and deletes later ones.",
+    BrokerAction.SPLITS_SEGMENT: (
+        "Recovery splits the segment, since its offsets do not fit into one, and goes on."
+    ),
+    BrokerAction.DELETES_LOG: (
+        "A clean start finds that the log ends before its start, and deletes all segments."
+    ),
+}
+"""What a broker does where the loader was asked; by what it does."""
+
 _ACCEPTED = Consequence(_FINE, _UNSEEN)
 _WRONG_OFFSETS = Consequence(
     "Takes the offsets as they stand; a consumer can be sent records that it has had.",
     "Recovery empties the whole segment if an index entry is due here, otherwise it keeps it.",
     BrokerAction.EMPTIES_SEGMENT,
 )
-_WRAPPER = Consequence(_STUCK, _REFUSED, BrokerAction.REFUSES_LOG)
+_WRAPPER = Consequence(STUCK, _REFUSED, BrokerAction.REFUSES_LOG)
 _INDEX_HARMLESS = Consequence(
     "Look-ups find the same records.",
     "Brokers up to 2.2 may recover the segment; later ones do not look.",
@@ -82,7 +99,7 @@ _EVERYWHERE: _Rows = {
 
 _TABLE: dict[Area, _Rows] = {
     Area.BATCH: {
-        (): Consequence(_STUCK, _CUT, BrokerAction.CUTS_LOG),
+        (): Consequence(STUCK, _CUT, BrokerAction.CUTS_LOG),
         (R.TORN_TAIL, R.SHORT_TAIL, R.TRUNCATED): Consequence(
             "Takes it for the end of the log, without an error.",
             "Recovery cuts these bytes off, as after every unclean stop; if later segments exist, "
@@ -112,7 +129,7 @@ _TABLE: dict[Area, _Rows] = {
     },
     Area.RECORDS: {
         (): Consequence(
-            _STUCK,
+            STUCK,
             "Recovery checks checksum and offsets only: the batch stays in the log, unreadable.",
             BrokerAction.KEEPS_UNREADABLE,
         ),

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partialmethod
 from typing import Any
 
-from kafkaspec.analysis.areas import Area, BrokerAction
+from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
 from kafkaspec.analysis.consequences import consequence_of
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.errors import KafkaSpecError
@@ -45,6 +45,7 @@ class Finding:
         reader: what Kafka's reader (a consumer or follower) does with it.
         broker: what a broker does with it when it loads the log.
         action: the same as ``broker``, from a closed list.
+        predicted: what the loader does about it in this log, if that is not what the table says.
     """
 
     file: str
@@ -57,18 +58,23 @@ class Finding:
     path: str = ""
     codec: str = ""
     entry: int | None = None
+    predicted: Consequence | None = None
 
     @property
     def reader(self) -> str:
-        return consequence_of(self.area, self.reason).reader
+        return self._consequence.reader
 
     @property
     def broker(self) -> str:
-        return consequence_of(self.area, self.reason).broker
+        return self._consequence.broker
 
     @property
     def action(self) -> BrokerAction:
-        return consequence_of(self.area, self.reason).action
+        return self._consequence.action
+
+    @property
+    def _consequence(self) -> Consequence:
+        return self.predicted or consequence_of(self.area, self.reason)
 
     @property
     def counts(self) -> bool:
@@ -84,7 +90,7 @@ class Finding:
         }
 
 
-_SHOWN = (*(field.name for field in fields(Finding)), "reader", "broker", "action")
+_SHOWN = (*(field.name for field in fields(Finding)[:-1]), "reader", "broker", "action")
 
 
 @dataclass(slots=True)

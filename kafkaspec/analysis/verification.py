@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
+from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder
 from kafkaspec.analysis.checkpoints.log_state import LogState, add_to_runs
 from kafkaspec.analysis.checkpoints.nodes import read_ids
@@ -188,9 +189,10 @@ def _partition(
     segments = directory.of(FileKind.SEGMENT)
     seen: set[Path] = set()
     whole = True
+    start = BrokerStart(segments, options.interval)
     for number, path in enumerate(segments):
         before = order.last_offset
-        yield from _overlap(path, before)
+        yield from (start.judged(finding, path) for finding in _overlap(path, before))
         done = options.elsewhere(path)
         if done is not None:
             whole &= not any(item.reason in _NOT_READ for item in done.findings)
@@ -206,6 +208,7 @@ def _partition(
             order=order,
             partition=partition,
             is_last=number == len(segments) - 1,
+            start=start,
         )
         for event in _guarded(path, FileKind.SEGMENT, partition, verifier.run()):
             if isinstance(event, FileResult):

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.check_batch import check_control, check_header, check_records, content_area
 from kafkaspec.analysis.check_index import EntryCheck
 from kafkaspec.analysis.check_order import LogOrder
 from kafkaspec.analysis.check_wrapper import check_slack, check_surplus
 from kafkaspec.analysis.compare import CodecComparison, Content, content_of
 from kafkaspec.analysis.compare_sidecars import compare_sidecar
-from kafkaspec.analysis.findings import Area, Finding, Place, Severity
+from kafkaspec.analysis.findings import Area, BrokerAction, Finding, Place, Severity
 from kafkaspec.analysis.parts import WHOLE, Elsewhere, Span, Survey, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
@@ -26,8 +27,10 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord, decode_control
+from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
+from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 
 Event = Finding | FileResult
 """An event of verification: a finding, or the result of a file that is done."""
@@ -46,6 +49,7 @@ class Options:
         beside: other log directories of the same broker.
         elsewhere: function that returns the results of segments that were verified elsewhere.
         mapped: whether segments are mapped into memory, if that is possible.
+        interval: ``index.interval.bytes``, by which a broker makes the indexes when it starts.
     """
 
     codecs: tuple[str, ...]
@@ -54,6 +58,7 @@ class Options:
     beside: tuple[Path, ...] = ()
     elsewhere: Elsewhere = nowhere
     mapped: bool = True
+    interval: int = INDEX_INTERVAL_BYTES
 
 
 def open_segment(path: Path, codec: str, options: Options) -> Segment:
@@ -78,6 +83,7 @@ class SegmentVerifier:
         is_last: bool = True,
         span: Span = WHOLE,
         before: Survey | None = None,
+        start: BrokerStart | None = None,
     ) -> None:
         """Remember the arguments; nothing is opened yet.
 
@@ -89,7 +95,9 @@ class SegmentVerifier:
             is_last: whether no segment follows, which makes an unfinished end legal.
             span: range of the part to check.
             before: survey of the earlier parts of the segment, None for the first one.
+            start: start of a broker on the partition; by default one that reads the directory.
         """
+        self._start = BrokerStart(_segments(path, partition)) if start is None else start
         self._span = span
         self._before = before
         self._path = path
@@ -113,6 +121,16 @@ class SegmentVerifier:
 
     def run(self) -> Iterator[Event]:
         """Yield findings, then the results of the segment and of its indexes."""
+        actions: set[BrokerAction] = set()
+        for event in self._run():
+            if isinstance(event, Finding):
+                event = self._start.judged(event, self._path)
+                actions.add(event.action)
+            elif event is self._result:
+                yield from self._start.unexplained(self._path, actions)
+            yield event
+
+    def _run(self) -> Iterator[Event]:
         with ExitStack() as stack:
             problems = self._open_sidecars(stack)
             if self._before is None:
@@ -333,6 +351,11 @@ class SegmentVerifier:
         text = str(tail) if self._is_last else f"{tail}, and later segments follow"
         severity = Severity.WARNING if self._is_last else Severity.ERROR
         yield self._place.found(severity, reason, text, tail.position)
+
+
+def _segments(path: Path, partition: str) -> list[Path]:
+    """Return the segments of a partition; those of a file on its own are itself."""
+    return Partition(partition).segment_paths if partition else [path]
 
 
 _TAILS = {"torn": R.TORN_TAIL, "zeros": R.ZERO_TAIL, "short": R.SHORT_TAIL}

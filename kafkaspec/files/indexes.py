@@ -147,6 +147,15 @@ class Index(Generic[Entry]):
             )
         return problems
 
+    def slot_columns(self) -> tuple[list[int], list[int]]:
+        """Return offsets, and the other field, of all slots: a broker takes padding for entries."""
+        self._source.check()
+        fields = [item.id for item in LAYOUTS[self.type_key].fields]
+        relative = fields.index("relative_offset")
+        slots = list(entry_struct(self.type_key).iter_unpack(self._slots()))
+        offsets = [self.base_offset + slot[relative] for slot in slots]
+        return offsets, [slot[1 - relative] for slot in slots]
+
     def close(self) -> None:
         """Release the mapping."""
         self._source.close()

@@ -114,6 +114,13 @@ class Headers:
         except KafkaSpecError:
             return self.last_offset[number]
 
+    def crc_error(self, number: int) -> KafkaSpecError:
+        """Return the error for an entry whose checksum does not match its bytes."""
+        try:
+            return self.batch(number).crc_error()
+        except KafkaSpecError as error:  # it cannot be parsed either
+            return error
+
     def wrong_checksum(self) -> int | None:
         """Return the number of the first entry whose checksum is wrong; None if all are right."""
         buffer, start = self.buffer, self.start

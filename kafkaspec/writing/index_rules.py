@@ -100,6 +100,11 @@ class IndexBuilder:
         """Position in the log that the last entry of the offset index points to."""
         return self._positions[-1] if self._positions else 0
 
+    @property
+    def entries(self) -> tuple[list[int], list[int]]:
+        """Offsets and positions of the entries of the offset index."""
+        return [self.base_offset + offset for offset in self._offsets], list(self._positions)
+
     def fits(self, offset: int) -> bool:
         """Return whether an index entry can express an offset."""
         return 0 <= offset - self.base_offset <= LARGEST_RELATIVE_OFFSET

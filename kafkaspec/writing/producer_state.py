@@ -43,8 +43,8 @@ class ProducerState:
         entries: entries of a snapshot that is valid at the first offset to be appended.
 
     Attributes:
-        outside: number of the first entry, in the last call of ``append``, that is in no
-            transaction while its producer has one open, which is an error for a broker.
+        refused: number of the first entry, in the last call of ``append``, that a broker which
+            recovers the log fails at, and why; None if there is none.
     """
 
     def __init__(self, profile: Profile, entries: Iterable[ProducerEntry] = ()) -> None:
@@ -52,7 +52,12 @@ class ProducerState:
         self._empty_aborts = profile.empty_aborts
         self._delta_of_sequence = profile.delta_of_sequence
         self._entries: dict[int, ProducerEntry] = {}
-        self.outside: int | None = None
+        self.refused: tuple[int, str] | None = None
+        self._last_aborted = NONE
+        """Offset of the last marker in the transaction index of the segment."""
+        self._replayed: list[tuple[int, int]] | None = None
+        self._ongoing: set[int] = set()
+        """First offsets of open transactions: a broker has one for each offset."""
         self._open: dict[int, int] = {}
         """First offset of the open transaction of a producer, by its id."""
         self._begun: list[tuple[int, int]] = []
@@ -81,7 +86,12 @@ class ProducerState:
             heapq.heappop(self._begun)
         return None
 
+    def begin_segment(self) -> None:
+        """Begin a segment, whose transaction index is empty."""
+        self._last_aborted = NONE
+
     def _begin(self, producer_id: int, first_offset: int) -> None:
+        self._ongoing.add(first_offset)
         self._open[producer_id] = first_offset
         heapq.heappush(self._begun, (first_offset, producer_id))
 
@@ -89,12 +99,12 @@ class ProducerState:
         """Add the entries from number ``first`` up to, but not including, ``last``.
 
         Returns:
-            The transactions that these entries abort.
+            The transactions that these entries abort, before one that is ``refused``.
 
         Raises:
             KafkaSpecError: a transaction marker cannot be read.
         """
-        self.outside = None
+        self.refused = None
         ids = headers.producer_id[first:last]
         aborted: list[AbortedTransaction] = []
         if max(ids, default=NONE) <= NONE:
@@ -104,7 +114,7 @@ class ProducerState:
                 continue
             if headers.control[number]:
                 found = self._end(headers, number)
-                if found is not None:
+                if found is not None and self.refused is None:
                     aborted.append(found)
             else:
                 self._data(headers, number, producer_id)
@@ -122,11 +132,35 @@ class ProducerState:
         entry.offset_delta = last_offset - first_offset
         entry.timestamp = headers.max_timestamp[number]
         if not headers.transactional[number]:
-            if self.outside is None and entry.current_txn_first_offset != NONE:
-                self.outside = number
+            if entry.current_txn_first_offset != NONE:
+                self._refuse(
+                    number, "the batch is in no transaction, but its producer has one open"
+                )
         elif entry.current_txn_first_offset == NONE:
             entry.current_txn_first_offset = first_offset
             self._begin(producer_id, first_offset)
+
+    def _complete(self, number: int, first_offset: int) -> None:
+        if first_offset in self._ongoing:
+            self._ongoing.discard(first_offset)
+        else:
+            self._refuse(number, f"a transaction from offset {first_offset} has ended before")
+
+    def replay(self, headers: Headers, first: int, last: int) -> None:
+        """Add entries that a broker reads at once: transactions end after the last of them.
+
+        Raises:
+            KafkaSpecError: a transaction marker cannot be read.
+        """
+        self._replayed = []
+        self.append(headers, first, last)
+        completed, self._replayed = self._replayed, None
+        for number, first_offset in completed:
+            self._complete(number, first_offset)
+
+    def _refuse(self, number: int, detail: str) -> None:
+        if self.refused is None:
+            self.refused = number, detail
 
     def _of(self, producer_id: int, epoch: int) -> ProducerEntry:
         """Return the entry of a producer, without its last batch if that has another epoch."""
@@ -153,9 +187,11 @@ class ProducerState:
     def _end(self, headers: Headers, number: int) -> AbortedTransaction | None:
         """Add a transaction marker; return the transaction if the marker aborts one."""
         marker = read_marker(headers, number)
-        if marker is None:
-            return None
         offset, producer_id = headers.first_offset[number], headers.producer_id[number]
+        if marker is None:
+            if producer_id not in self._entries:
+                self._of(producer_id, NONE)
+            return None
         entry = self._of(producer_id, headers.producer_epoch[number])
         entry.coordinator_epoch = marker.coordinator_epoch
         if self._trace is not MarkerTrace.NOTHING:
@@ -168,8 +204,16 @@ class ProducerState:
             if not self._empty_aborts:
                 return None
             first_offset = offset
+        elif self._replayed is None:
+            self._complete(number, first_offset)
+        else:
+            self._replayed.append((number, first_offset))
         if not marker.aborted:
             return None
+        if self._replayed is None and offset <= self._last_aborted:
+            last = self._last_aborted
+            self._refuse(number, f"its transaction ends at {offset}, and one before it at {last}")
+        self._last_aborted = offset
         still_open = self.first_open_offset
         return AbortedTransaction(
             producer_id=producer_id,

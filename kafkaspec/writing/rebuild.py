@@ -6,13 +6,15 @@ Kafka: ``LogSegment.recover`` and ``LogLoader.recoverLog`` for the rule of recov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 
+from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.files import names
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
@@ -20,6 +22,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
+from kafkaspec.writing.loading import LoadedSegment, Loader, Snapshots, read_snapshots
 from kafkaspec.writing.places import check_output
 from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
@@ -106,7 +109,11 @@ class _Work:
         self, opened: Segment | Partition | LogDirectory, put: Callable[[str, bytes], None]
     ) -> Iterator[RebuiltSegment]:
         if isinstance(opened, Segment):
-            yield from self._segments([opened], [], "", put, self._epochs(opened))
+            base, path = _checked(opened)
+            snapshot = path.with_name(names.SegmentName(base, "").sibling(names.PRODUCER_SNAPSHOT))
+            snapshots = read_snapshots([snapshot] if snapshot.exists() else [])
+            epochs = self._epochs(opened)
+            yield from self._segments([(base, path)], snapshots, "", put, epochs, opened.codec)
             return
         partitions = [opened] if isinstance(opened, Partition) else opened.partitions
         for partition in partitions:
@@ -122,8 +129,13 @@ class _Work:
     ) -> Iterator[RebuiltSegment]:
         """Yield the segments of a partition; the last one kept includes the checkpoint."""
         epochs = self._epochs(partition)
-        segments = partition.segments_from(None)
-        done = list(self._segments(segments, partition.base_offsets, prefix, put, epochs))
+        first = next(partition.segments_from(None), None)
+        if first is None:
+            return
+        _checked(first)
+        snapshots = read_snapshots(partition.snapshot_paths)
+        segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
+        done = list(self._segments(segments, snapshots, prefix, put, epochs, first.codec))
         if not done or any(one.recovery in _STATE_UNKNOWN for one in done):
             yield from done
             return
@@ -137,56 +149,86 @@ class _Work:
 
     def _segments(
         self,
-        segments: Iterable[Segment],
-        bases: list[int],
+        segments: Sequence[tuple[int, Path]],
+        snapshots: Snapshots,
         prefix: str,
         put: Callable[[str, bytes], None],
         epochs: LeaderEpochs,
+        codec: Codec,
     ) -> Iterator[RebuiltSegment]:
-        state: ProducerState | None = None
-        lost = False
-        for segment, following in zip_longest(segments, bases[1:]):
-            if not isinstance(segment.path, Path) or segment.base_offset is None:
-                raise _cannot_index(segment)
-            if not segment.format.is_written:
-                detail = f"Kafka {segment.format.name} has no indexes; convert the log first"
-                raise make_error(Reason.UNREADABLE, detail, file=segment.name)
-            if lost:
-                yield _removed(segment)
+        passes = self._recovered if self.settings.rule is Rule.RECOVERY else self._appended
+        following = {base: after for (base, _), (after, _) in pairwise(segments)}
+        for loaded in passes(segments, snapshots, epochs, codec):
+            if loaded.run is None:
+                yield _without_pass(loaded)
                 continue
+            yield loaded.run.result(following.get(loaded.base_offset), prefix, put)
+            if loaded.recovery in (Recovery.CUTS, Recovery.EMPTIES):
+                epochs.truncate_from_end(loaded.run.next_offset)
+            loaded.run = None  # and its mapping
+
+    def _recovered(
+        self,
+        segments: Sequence[tuple[int, Path]],
+        snapshots: Snapshots,
+        epochs: LeaderEpochs,
+        codec: Codec,
+    ) -> Iterator[LoadedSegment]:
+        """Yield each segment after recovery; after one that stops the broker, begin again."""
+        while segments:
+            loader = Loader(segments, snapshots, self.settings, epochs, indexed=True, codec=codec)
+            done = 0
+            for loaded in loader.recovered():
+                yield loaded
+                done += 1
+            for loaded in loader.result.segments[done:]:
+                if loaded.recovery is not Recovery.REMOVES:
+                    break
+                yield loaded
+                done += 1
+            segments = segments[done:]
+
+    def _appended(
+        self,
+        segments: Sequence[tuple[int, Path]],
+        snapshots: Snapshots,
+        epochs: LeaderEpochs,
+        codec: Codec,
+    ) -> Iterator[LoadedSegment]:
+        """Yield each segment after a pass by the rule of a leader."""
+        state: ProducerState | None = None
+        for base, path in segments:
             known = True
             if state is None:
-                state, known = self._state_at(segment)
-            run = SegmentRun(self.settings, segment, state, known, epochs)
-            run.read()
-            done = run.result(following, prefix, put)
-            lost = done.recovery in (Recovery.CUTS, Recovery.EMPTIES)
-            if lost:
-                epochs.truncate_from_end(run.next_offset)
-            if not run.goes_on:
+                entries = snapshots.get(base)
+                known = not base or entries is not None
+                state = ProducerState(self.settings.profile, entries or ())
+            loaded = LoadedSegment(path, base, 0, codec=codec)
+            loaded.run = SegmentRun(self.settings, loaded.open(), state, known, epochs)
+            loaded.run.read()
+            if not loaded.run.goes_on:
                 state = None
-            yield done
-
-    def _state_at(self, segment: Segment) -> tuple[ProducerState, bool]:
-        """Return the state of producers before a segment, and whether it is known."""
-        if not segment.base_offset:
-            return ProducerState(self.settings.profile), True
-        snapshot = segment.producer_snapshot
-        if snapshot is None:
-            return ProducerState(self.settings.profile), False
-        try:
-            if snapshot.crc_valid:
-                return ProducerState(self.settings.profile, snapshot.entries), True
-        except KafkaSpecError:  # a broker removes such a file and continues without it
-            pass
-        return ProducerState(self.settings.profile), False
+            yield loaded
 
 
-def _removed(segment: Segment) -> RebuiltSegment:
+def _without_pass(loaded: LoadedSegment) -> RebuiltSegment:
+    """Return the result for a segment that recovery does not read."""
+    size = loaded.path.stat().st_size
     note = "a broker removes it, since the segment before it was cut"
-    return RebuiltSegment(
-        str(segment.path), segment.size, 0, None, note, (), recovery=Recovery.REMOVES
-    )
+    if loaded.recovery is not Recovery.REMOVES:
+        note = "a broker fails in an earlier segment when it begins to recover this one"
+    path = str(loaded.path)
+    return RebuiltSegment(path, size, 0, None, note, (), recovery=loaded.recovery)
+
+
+def _checked(segment: Segment) -> tuple[int, Path]:
+    """Return base offset and path of a segment that can have indexes."""
+    if not isinstance(segment.path, Path) or segment.base_offset is None:
+        raise _cannot_index(segment)
+    if not segment.format.is_written:
+        detail = f"Kafka {segment.format.name} has no indexes; convert the log first"
+        raise make_error(Reason.UNREADABLE, detail, file=segment.name)
+    return segment.base_offset, segment.path
 
 
 def _cannot_index(segment: Segment) -> KafkaSpecError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -65,6 +65,7 @@ class SegmentRun:
 
     Attributes:
         next_offset: offset after the last accepted entry.
+        producers_end: offset after the last accepted batch; None if all entries are messages.
     """
 
     def __init__(
@@ -90,6 +91,8 @@ class SegmentRun:
         self._error: KafkaSpecError | None = None
         self._refused: list[KafkaSpecError] = []
         self.next_offset = segment.base_offset
+        self.producers_end: int | None = None
+        state.begin_segment()
         self._circumstances = Circumstances(settings.rule, settings.profile, producers_known=known)
 
     def read(self) -> None:
@@ -115,8 +118,30 @@ class SegmentRun:
             self._empty()
         if self._ended is None and self._valid < self._segment.size:
             self._ended = Recovery.CUTS
-        if self._recovers and self.goes_on and self._settings.profile.first_offset_lookups:
-            self._look_up()
+
+    @property
+    def valid(self) -> int:
+        """Number of bytes that were accepted."""
+        return self._valid
+
+    @property
+    def ended(self) -> Recovery | None:
+        """Why the pass ended before the end of the segment; None if it did not."""
+        return self._ended
+
+    @property
+    def error(self) -> KafkaSpecError | None:
+        """The error that it ended with."""
+        return self._error
+
+    @property
+    def entries(self) -> tuple[Sequence[int], Sequence[int]]:
+        """Offsets and positions of the entries of the offset index."""
+        return self._indexes.entries
+
+    def refuse(self, error: KafkaSpecError) -> None:
+        """Note that the broker fails after it has recovered the segment."""
+        self._end(Recovery.REFUSES, error)
 
     def _take(self, headers: Headers) -> None:
         """Add the entries before the first one that ends the log."""
@@ -124,7 +149,7 @@ class SegmentRun:
         wrong = headers.wrong_checksum()
         if wrong is not None:
             count = wrong
-            self._end(Recovery.CUTS, headers.batch(wrong).crc_error())
+            self._end(Recovery.CUTS, headers.crc_error(wrong))
         for number in range(count):
             if not self._indexes.fits(headers.last_offset[number]):
                 count = number
@@ -137,6 +162,10 @@ class SegmentRun:
             return
         self._indexes.append_each(headers, 0, count)
         self._indexes.settle()
+        for number in range(count - 1, -1, -1):
+            if not headers.has_messages(number, number + 1):
+                self.producers_end = headers.last_offset[number] + 1
+                break
         self.next_offset = headers.last_offset[count - 1] + 1
         self._epochs.append(headers, 0, count)
         self._note(headers, count)
@@ -155,28 +184,15 @@ class SegmentRun:
         if found is not None and found[0] < count:
             count = found[0]
             self._end(Recovery.REFUSES, found[1])
-        aborted, taken = self._state.append(headers, 0, count), count
-        if self._recovers and self._state.outside is not None:
-            taken = self._state.outside
-            self._end(Recovery.REFUSES, _outside(self._segment, headers.position[taken]))
-            last = headers.first_offset[taken]
-            aborted = [item for item in aborted if item.last_offset < last]
-        self._aborted += aborted
-        return taken
+        self._aborted += self._state.append(headers, 0, count)
+        refused = self._state.refused
+        if not self._recovers or refused is None:
+            return count
+        self._end(Recovery.REFUSES, refused_entry(headers, *refused))
+        return refused[0]
 
     def _end(self, kind: Recovery, error: KafkaSpecError) -> None:
         self._ended, self._error = kind, error
-
-    def _look_up(self) -> None:
-        """Do the look-up of a broker after recovery, and refuse the log if it fails.
-
-        The broker looks up the end of the log, unless it knows it from producers.
-        """
-        if self._circumstances.messages and self._valid:
-            start = self._indexes.last_position
-            error = recovery.unreadable_wrapper(self._segment, start, self._valid)
-            if error is not None:
-                self._end(Recovery.REFUSES, error)
 
     def _empty(self) -> None:
         """Drop all entries: recovery empties the segment, since offsets are out of order."""
@@ -272,22 +288,16 @@ class SegmentRun:
         if self._again is None:
             indexes = self._new_builder()
             latest = NONE
-            for headers in read_headers(self._segment):
+            for headers, _, count in recovery.entries(self._segment, 0, self._valid):
                 start = 0
-                for number, epoch in enumerate(headers.leader_epoch):
-                    if headers.position[number] >= self._valid:
-                        break
+                for number, epoch in enumerate(headers.leader_epoch[:count]):
                     if epoch > latest:
                         indexes.append_each(headers, start, number)
                         if indexes.size:
                             indexes.restart()
                         start, latest = number, epoch
-                else:
-                    number = len(headers)
-                indexes.append_each(headers, start, number)
+                indexes.append_each(headers, start, count)
                 indexes.settle()
-                if number < len(headers):
-                    break
             indexes.finish()
             self._again = {
                 names.OFFSET_INDEX: indexes.offset_index(),
@@ -333,8 +343,9 @@ _NOTES: Final = {
 }
 
 
-def _outside(segment: Segment, position: int) -> KafkaSpecError:
-    detail = "the batch is in no transaction, but its producer has one open"
+def refused_entry(headers: Headers, number: int, detail: str) -> KafkaSpecError:
+    """Return the error for an entry of a producer that a broker fails at."""
+    segment, position = headers.segment, headers.position[number]
     return make_error(Reason.INVALID_VALUE, detail, file=segment.name, offset=position)
 
 

@@ -7,6 +7,7 @@ first record of a transaction marker. Kafka: ``FileLogInputStream.nextBatch``,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
@@ -35,7 +36,7 @@ from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.editing import LARGEST_OFFSET
-from kafkaspec.writing.headers import UNKNOWN, Headers, of_batches, of_table
+from kafkaspec.writing.headers import UNKNOWN, Headers, of_batches, of_table, read_headers
 from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.producer_state import Marker, marker_of, read_marker
 from kafkaspec.writing.rebuilt import Recovery
@@ -55,11 +56,14 @@ def entry_at(segment: Segment, position: int) -> Headers | None:
 
     Offsets are not checked.
     """
-    found = _taken(segment, position)
-    return None if found is None or found.wrong_checksum() is not None else found
+    found = entry_unchecked(segment, position)
+    if found is None or found.wrong_checksum() is not None:
+        return None
+    columns = _COLUMNS.get(KINDS[found.magic[0]].key)
+    return None if columns is not None and found.size[0] < columns.size else found
 
 
-def _taken(segment: Segment, position: int) -> Headers | None:
+def entry_unchecked(segment: Segment, position: int) -> Headers | None:
     """Return the entry at a position as recovery reads it, without checking its checksum."""
     buffer, size = _whole(segment, position)
     if size == 0:
@@ -68,11 +72,50 @@ def _taken(segment: Segment, position: int) -> Headers | None:
     if magic < _BATCHES[0]:
         return _message(segment, position, buffer, magic)
     layout = _COLUMNS.get(KINDS[magic].key)
-    if layout is None or size < layout.size:
+    if layout is None:
         return None
     head = bytearray(buffer[: layout.size])
+    if size < layout.size:  # the header is read from the file, whatever comes there
+        ahead, start = segment.cursor().at(position, min(layout.size, segment.size - position))
+        head = bytearray(ahead[position - start : position - start + layout.size])
+        head += bytes(layout.size - len(head))
     _put_magic(head, magic)
     return of_table(Columns(layout, [0, size], bytes(head)), segment, buffer, position)
+
+
+def entries(segment: Segment, position: int, end: int) -> Iterator[tuple[Headers, int, int]]:
+    """Yield entries as a broker walks through them: unchecked, as far as they are whole.
+
+    Yields:
+        Headers, and the numbers of the first of these entries and of the one after the last.
+
+    Raises:
+        KafkaSpecError: an entry has a size that none has.
+    """
+    while True:
+        try:
+            for headers in read_headers(segment, position):
+                places = zip(headers.position, headers.size, strict=True)
+                count = sum(at + size <= end for at, size in places)
+                if count:
+                    yield headers, 0, count
+                if count < len(headers):
+                    return
+                position = headers.end
+            break
+        except KafkaSpecError as error:
+            if error.reason in (Reason.UNREADABLE, Reason.CHANGED):
+                raise
+            entry = entry_unchecked(segment, position)
+            if entry is None:
+                break
+            if entry.end > end:
+                return
+            yield entry, 0, 1
+            position = entry.end
+    fault = _size_fault(segment, position, end)
+    if fault is not None:
+        raise fault
 
 
 def _magic(entry: Buffer) -> int:
@@ -138,7 +181,7 @@ def _put_magic(entry: bytearray, magic: int) -> None:
 def unreadable_marker(headers: Headers, count: int) -> tuple[int, KafkaSpecError] | None:
     """Return the first transaction marker that a broker cannot read, and why.
 
-    A broker only reads the first record of the marker's batch.
+    Of a batch that is not compressed a broker only reads the first record.
 
     Args:
         headers: headers of the entries.
@@ -176,7 +219,7 @@ def _lenient_marker(headers: Headers, number: int) -> Marker | None:
             compression, payload, magic=magic, max_output=segment.max_output
         )
     stored: Any
-    if count == 1:  # no bytes may follow the last record
+    if count == 1 or compression:  # no bytes may follow the last record
         records = segment.codec.parse(kind.record_set, payload, parameters=(batch,), complete=True)[
             0
         ]
@@ -200,7 +243,7 @@ def of_overflow(segment: Segment) -> Recovery:
     assert segment.base_offset is not None
     base = last = None
     position = 0
-    while (entry := _taken(segment, position)) is not None:
+    while (entry := entry_unchecked(segment, position)) is not None:
         last = entry.last_offset[0]
         if base is None or not _fits(base, last):
             base = _first_offset(entry)
@@ -229,20 +272,34 @@ def _first_offset(entry: Headers) -> int | None:
 # -- compressed messages of magic 0 and 1 ---------------------------------------------------
 
 
-def unreadable_wrapper(segment: Segment, start: int, end: int) -> KafkaSpecError | None:
-    """Return why a look-up by offset fails that scans some entries; None if it succeeds.
+def first_offset_of(headers: Headers, number: int) -> int:
+    """Return the first offset of an entry; a compressed message is decompressed for it.
 
-    Args:
-        segment: segment that contains the entries.
-        start: position of the first entry.
-        end: position after the last entry.
+    Raises:
+        KafkaSpecError: the broker cannot determine it.
     """
-    while start < end and (entry := _taken(segment, start)) is not None:
-        fault = wrapper_fault(entry)
-        if fault is not None:
-            return fault
-        start = entry.end
-    return None
+    if headers.first_offset[number] != UNKNOWN or not headers.has_messages(number, number + 1):
+        return headers.first_offset[number]
+    position = headers.position[number]
+    entry = entry_unchecked(headers.segment, position)
+    if entry is None:
+        return headers.last_offset[number]
+    fault = wrapper_fault(entry)
+    if fault is not None:
+        raise fault
+    return entry.first_offset_of(0)
+
+
+def _size_fault(segment: Segment, position: int, end: int) -> KafkaSpecError | None:
+    """Return the error for a size that no entry has, at which a look-up fails; None for others."""
+    if end - position <= HEADER_UP_TO_MAGIC:
+        return None
+    buffer, start = segment.cursor().at(position, HEADER_UP_TO_MAGIC)
+    size = message_size(buffer, position - start)
+    if size >= MINIMUM_MESSAGE:
+        return None
+    detail = f"the size {size} is below the {MINIMUM_MESSAGE} of the smallest entry"
+    return make_error(Reason.INVALID_VALUE, detail, file=segment.name, offset=position)
 
 
 def wrapper_fault(entry: Headers) -> KafkaSpecError | None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kafkaspec.files import names
 from tools.brokers.programs import Program, decoded
 from tools.brokers.versions import Version
 
 SINCE = (4, 1)
 """The first release with a loader in Java that has this interface."""
-_OTHERS = (".index", ".timeindex", ".txnindex", "leader-epoch-checkpoint")
+
+Files = Mapping[str, bytes]
+"""The files of a partition directory by name."""
 
 
 @dataclass(frozen=True)
@@ -21,50 +24,50 @@ class Loaded:
     Attributes:
         error: class and text of what it refused the log for, "" if it loaded it.
         end: log end offset.
-        size: bytes of the log: where recovery cut it.
-        bases: base offsets of the segments.
-        files: content of the other files of the log, by name.
+        sizes: bytes of each segment that is left, by base offset.
+        producers: ids of the producers that it knows.
+        files: content of the other files, by name.
     """
 
     error: str
     end: int
-    size: int
-    bases: tuple[int, ...]
+    sizes: dict[int, int]
+    producers: tuple[int, ...]
     files: dict[str, bytes]
 
 
-INDEXES = ("index", "timeindex")
-"""The indexes of a segment after a crash."""
-
-
 def load(
-    version: Version,
-    work: Path,
-    interval: int,
-    cases: Iterable[bytes],
-    indexes: Sequence[str] = INDEXES,
-) -> list[Loaded]:
-    """Load each case as the only segment of a partition, after a crash.
+    version: Version, work: Path, interval: int, cases: Iterable[tuple[Files, bool]]
+) -> Iterator[Loaded]:
+    """Load each partition directory after a stop; yield the result.
 
     Args:
         version: whose loader.
         work: an empty directory.
         interval: ``index.interval.bytes``.
-        cases: logs.
-        indexes: extensions of its other files, which are empty. Of one that is missing a loader
-            takes another way.
+        cases: files of a directory, and whether the broker was stopped cleanly.
 
     Raises:
         ToolError: the program cannot be compiled or ends early.
     """
-    with Program(version, work, "LoaderJudge") as program:
-        return [_loaded(*program.ask("LoaderJudge", case, interval, *indexes)) for case in cases]
+    with Program(version, work, "LoaderJudge", flags=["-Xmx512m"]) as program:
+        for files, clean in cases:
+            given = [item for name in sorted(files) for item in (name, files[name])]
+            stop = "clean" if clean else "unclean"
+            yield _loaded(*program.ask("LoaderJudge", interval, stop, *given))
 
 
-def _loaded(verdict: list[str], *files: list[str]) -> Loaded:
+def crashed(log: bytes, base_offset: int = 0) -> dict[str, bytes]:
+    """Return the files of a partition with one segment after a crash: its indexes are empty."""
+    name = names.SegmentName(base_offset, names.LOG)
+    empty = {name.sibling(kind): b"" for kind in (names.OFFSET_INDEX, names.TIME_INDEX)}
+    return {name.sibling(names.LOG): log, **empty}
+
+
+def _loaded(verdict: list[str], producers: list[str], *files: list[str]) -> Loaded:
     if verdict[0] == "refused":
-        return Loaded(": ".join(verdict[1:]), -1, -1, (), {})
-    logs = {name: int(size) for name, size, _ in files if name.endswith(".log")}
-    bases = tuple(int(Path(name).stem) for name in sorted(logs))
-    others = {name: decoded(data) or b"" for name, _, data in files if name.endswith(_OTHERS)}
-    return Loaded("", int(verdict[1]), sum(logs.values()), bases, others)
+        return Loaded(": ".join(verdict[1:]), -1, {}, (), {})
+    sizes = {int(Path(name).stem): int(size) for name, size, _ in files if name.endswith(".log")}
+    others = {name: decoded(data) or b"" for name, _, data in files if not name.endswith(".log")}
+    ids = tuple(int(item) for item in producers[1:])
+    return Loaded("", int(verdict[1]), sizes, ids, others)

@@ -1,0 +1,423 @@
+"""Predict what the loader of a broker makes of a partition directory when the broker starts.
+
+Kafka: ``LogLoader.load``, ``LogSegment.readNextOffset``, ``UnifiedLog.rebuildProducerState``,
+``ProducerStateManager``, ``AbstractIndex``, ``FileRecords.searchForOffsetFromPosition`` of 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
+from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.codecs import Codec
+from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.files import names
+from kafkaspec.files.indexes import OffsetIndex
+from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
+from kafkaspec.layout.framing import fixed_size
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing import recovery
+from kafkaspec.writing.headers import Headers
+from kafkaspec.writing.leader_epochs import LeaderEpochs
+from kafkaspec.writing.producer_state import ProducerState
+from kafkaspec.writing.rebuild_run import SegmentRun, Settings, refused_entry
+from kafkaspec.writing.rebuilt import Recovery
+
+_WARM: Final = 8192 // fixed_size(OffsetIndex.type_key)
+"""Entries at the end of an index that a look-up searches first (``AbstractIndex.warmEntries``)."""
+
+
+PRODUCER_EXPIRATION_MS: Final = 86_400_000
+"""Kafka's default of ``producer.id.expiration.ms``."""
+
+
+Snapshots = Mapping[int, Sequence[ProducerEntry] | None]
+"""Producer snapshots by offset; None for one that cannot be read."""
+
+
+@dataclass(slots=True)
+class LoadedSegment:
+    """A segment of a partition that a broker loads.
+
+    Attributes:
+        path: path of the segment.
+        base_offset: offset in its name.
+        end: number of its bytes that are left.
+        recovery: what recovery does with it; None if the broker does not recover it.
+        run: the pass of recovery; None if there was none.
+        offsets: offsets of the entries of its offset index.
+        positions: their positions.
+        codec: codec that reads it.
+        by_first: see ``Profile.first_offset_lookups``.
+    """
+
+    path: Path
+    base_offset: int
+    end: int
+    recovery: Recovery | None = None
+    run: SegmentRun | None = None
+    offsets: Sequence[int] = ()
+    positions: Sequence[int] = ()
+    codec: Codec | None = None
+    by_first: bool = True
+
+    def open(self) -> Segment:
+        """Open the segment."""
+        return Segment(self.path, codec=self.codec)
+
+    def next_offset(self) -> int:
+        """Return the offset after the segment, which the broker finds through its index.
+
+        Raises:
+            KafkaSpecError: the broker fails at an entry.
+        """
+        found = self.base_offset
+        position = self.search(self.offsets[-1] if self.offsets else self.base_offset)
+        if position is not None:
+            for headers, _, last in self.entries(position, self.end):
+                found = headers.last_offset[last - 1] + 1
+        return found
+
+    def search(self, offset: int) -> int | None:
+        """Return the position of the entry that a look-up finds; None if the log ends before it.
+
+        Raises:
+            KafkaSpecError: the broker fails at an entry.
+        """
+        before: tuple[int, int] | None = None
+        for headers, begin, stop in self.entries(self._indexed(offset), self.end):
+            for number in range(begin, stop):
+                if not self.by_first:
+                    if headers.last_offset[number] >= offset:
+                        return headers.position[number]
+                    continue
+                first = recovery.first_offset_of(headers, number)
+                if first >= offset:
+                    if first > offset and before is not None and before[1] >= offset:
+                        return before[0]
+                    return headers.position[number]
+                before = headers.position[number], headers.last_offset[number]
+        return before[0] if before is not None and before[1] >= offset else None
+
+    def _indexed(self, offset: int) -> int:
+        """Return the position that the index has for an offset; its entries may be out of order."""
+        offsets = self.offsets
+        if not offsets:
+            return 0
+        low, high = 0, max(0, len(offsets) - 1 - _WARM)
+        if offsets[high] < offset:
+            low, high = high, len(offsets) - 1
+        elif offsets[0] > offset:
+            return 0
+        while low < high:
+            middle = (low + high + 1) // 2
+            if offsets[middle] > offset:
+                high = middle - 1
+            else:
+                low = middle
+                if offsets[middle] == offset:
+                    break
+        return self.positions[low]
+
+    def entries(self, position: int, end: int) -> Iterator[tuple[Headers, int, int]]:
+        """Yield entries of the segment; see ``recovery.entries``."""
+        with self.open() as segment:
+            yield from recovery.entries(segment, position, end)
+
+
+@dataclass(slots=True)
+class Load:
+    """What a broker makes of a partition directory.
+
+    Attributes:
+        segments: the segments in order, also those that recovery removes.
+        error: why the broker does not load the log; None if it does.
+        failed: the segment that the error is about.
+        end_offset: log end offset; None if the log is not loaded, or if recovery splits a segment:
+            what follows is not predicted.
+        producers: last timestamp of each producer, by id. A broker forgets those that are older
+            than ``producer.id.expiration.ms``.
+        deletes: whether it deletes all segments, since the log ends before the log start offset.
+    """
+
+    segments: list[LoadedSegment] = field(default_factory=list)
+    error: KafkaSpecError | None = None
+    failed: LoadedSegment | None = None
+    end_offset: int | None = None
+    producers: dict[int, int] = field(default_factory=dict)
+    deletes: bool = False
+
+
+@dataclass(slots=True)
+class _Producers:
+    """Kafka's ``ProducerStateManager``."""
+
+    state: ProducerState
+    end: int = 0
+    """Offset that the state is valid at."""
+    snapshot: int = 0
+    """Offset of the last snapshot."""
+
+
+class Loader:
+    """The loader of a broker, on a partition directory.
+
+    Args:
+        segments: base offsets and paths of the segments, in order.
+        snapshots: the producer snapshots by offset; None for one that cannot be read.
+        settings: profile and interval.
+        clean: whether the broker was stopped cleanly.
+        epochs: leader epochs; recovery updates them.
+        indexed: whether each segment counts as having an offset index, whatever is there.
+        codec: codec that reads the segments.
+        now: time of the start in ms, at which the broker forgets producers of a snapshot that
+            have been idle for a day; None for a broker that forgets none.
+    """
+
+    def __init__(
+        self,
+        segments: Sequence[tuple[int, Path]],
+        snapshots: Snapshots,
+        settings: Settings,
+        epochs: LeaderEpochs,
+        *,
+        clean: bool = False,
+        indexed: bool = False,
+        codec: Codec | None = None,
+        now: int | None = None,
+    ) -> None:
+        self._settings = settings
+        self._clean = clean
+        self._indexed = indexed
+        self._epochs = epochs
+        self._snapshots: dict[int, Sequence[ProducerEntry] | None] = dict(snapshots)
+        self._now = now
+        by_first = settings.profile.first_offset_lookups
+        self._all = [
+            LoadedSegment(path, base, 0, codec=codec, by_first=by_first) for base, path in segments
+        ]
+        self.result = Load(self._all)
+
+    def load(self) -> Load:
+        """Return the result for the whole partition."""
+        for _ in self.recovered():
+            pass
+        return self.result
+
+    def recovered(self) -> Iterator[LoadedSegment]:
+        """Yield the segments after a broker has opened or recovered them, in order.
+
+        ``result`` is complete after the last one. If the broker does not load the log because of
+        what it finds after recovery, the last segment that was kept refuses it.
+        """
+        current: LoadedSegment | None = None
+        ready: list[LoadedSegment] = []
+        try:
+            for current in self._all:
+                self._open(current)
+            kept = self._all
+            if not self._clean:
+                for number, current in enumerate(self._all):
+                    yield from ready
+                    ready = [current]
+                    if current.recovery is Recovery.CUTS:  # in `_open`, and the rest is sound
+                        continue
+                    self._recover(current, self._all)
+                    if current.recovery in _ENDS:
+                        kept = self._all[: number + 1]
+                        for lost in self._all[number + 1 :]:
+                            lost.recovery, lost.end = Recovery.REMOVES, 0
+                            self._snapshots.pop(lost.base_offset, None)
+                        break
+            current = kept[-1]
+            self._finish(kept)
+        except _EndedError:
+            pass
+        except KafkaSpecError as error:
+            if error.reason in (Reason.UNREADABLE, Reason.CHANGED):
+                raise
+            self.result.error, self.result.failed = error, current
+            if current is not None and not self._clean:
+                current.recovery = Recovery.REFUSES
+                if current.run is not None:
+                    current.run.refuse(error)
+        yield from ready
+
+    def _open(self, segment: LoadedSegment) -> None:
+        """Open a segment; recover it if it has no offset index, or a bad transaction index."""
+        path = segment.path
+        segment.end = path.stat().st_size
+        name = names.SegmentName(segment.base_offset, names.LOG)
+        if self._indexed:
+            return
+        index = path.with_name(name.sibling(names.OFFSET_INDEX))
+        aborted = path.with_name(name.sibling(names.TRANSACTION_INDEX))
+        if not index.exists():
+            self._recover(segment, self._all[: self._all.index(segment)], emptied=False)
+            return
+        entries = _aborted(aborted) if aborted.exists() else ()
+        if any(entry.last_offset < segment.base_offset for entry in entries):
+            self._recover(segment, self._all[: self._all.index(segment)], emptied=False)
+            return
+        with closing(OffsetIndex(index)) as opened:
+            segment.offsets, segment.positions = opened.slot_columns()
+
+    def _recover(
+        self, segment: LoadedSegment, before: Sequence[LoadedSegment], *, emptied: bool = True
+    ) -> None:
+        """Recover a segment.
+
+        Args:
+            segment: the segment.
+            before: segments that the state of producers is rebuilt from.
+            emptied: whether offsets that go back empty the segment, and are no failure.
+        """
+        # Without a snapshot at its base a transaction can have begun in what is no longer there.
+        known = segment is not self._all[0] or not segment.base_offset
+        known = known or self._snapshots.get(segment.base_offset) is not None
+        producers = self._producers_at(segment.base_offset, before, 0)
+        run = SegmentRun(self._settings, segment.open(), producers.state, known, self._epochs)
+        segment.run = run
+        run.read()
+        segment.recovery, segment.end = run.ended or Recovery.KEEPS, run.valid
+        segment.offsets, segment.positions = run.entries
+        if segment.recovery is Recovery.EMPTIES and not emptied:
+            segment.recovery = Recovery.REFUSES
+        if segment.recovery in (Recovery.REFUSES, Recovery.SPLITS):
+            if segment.recovery is Recovery.REFUSES:
+                self.result.error, self.result.failed = run.error, segment
+            raise _EndedError
+        if segment.recovery is Recovery.EMPTIES:
+            return
+        if run.producers_end is not None:
+            producers.end = run.producers_end
+        self._take_snapshot(producers)
+
+    def _finish(self, kept: Sequence[LoadedSegment]) -> None:
+        """Find the end of the log, and load the producers."""
+        end = kept[-1].next_offset()
+        if end < 0:
+            self.result.deletes, end = True, 0
+            kept = []
+        bases = {segment.base_offset for segment in kept}
+        stray = [offset for offset in sorted(self._snapshots) if offset not in bases]
+        for offset in stray[:-1] + [item for item in stray[-1:] if item < max(bases, default=0)]:
+            del self._snapshots[offset]
+        start = kept[0].base_offset if kept else 0
+        producers = self._producers_at(end, kept, start, upgrade=self._clean)
+        self.result.producers = {
+            entry.producer_id: entry.timestamp for entry in producers.state.entries
+        }
+        unstable = producers.state.first_open_offset
+        if unstable is not None and start <= unstable < end:
+            below = [segment for segment in kept if segment.base_offset <= unstable]
+            (below or kept)[-1].search(unstable)
+        self.result.end_offset = end
+
+    def _producers_at(
+        self, offset: int, segments: Sequence[LoadedSegment], start: int, *, upgrade: bool = False
+    ) -> _Producers:
+        """Return the state of producers at an offset, as ``rebuildProducerState`` does.
+
+        Args:
+            offset: the offset.
+            segments: segments to read.
+            start: log start offset.
+            upgrade: whether a log without any snapshot is taken for one of an older release.
+        """
+        profile = self._settings.profile
+        marked = [segment.base_offset for segment in segments[-2:]]
+        if upgrade and not self._snapshots:
+            producers = _Producers(ProducerState(profile))
+            for producers.end in (*marked, offset):
+                self._take_snapshot(producers)
+            return producers
+        for taken in [item for item in self._snapshots if item > offset or item <= start]:
+            del self._snapshots[taken]
+        producers = (
+            self._of_snapshot(start) if offset else _Producers(ProducerState(profile), start)
+        )
+        if offset > 0 and producers.end < offset:
+            bases = [segment.base_offset for segment in segments]
+            first = max((base for base in bases if base <= producers.end), default=producers.end)
+            floor = max((base for base in bases if base <= offset), default=None)
+            for segment in segments:
+                base = segment.base_offset
+                if not first <= base < offset:
+                    continue
+                producers.end = max(base, producers.end, start)
+                if base in marked:
+                    self._take_snapshot(producers)
+                stop = segment.search(offset) if base == floor else None
+                begin = segment.search(producers.end)
+                if begin is not None:
+                    self._replay(segment, producers, begin, segment.end if stop is None else stop)
+        producers.end = offset
+        self._take_snapshot(producers)
+        return producers
+
+    def _of_snapshot(self, start: int) -> _Producers:
+        """Return the state in the newest snapshot that can be read."""
+        profile = self._settings.profile
+        while self._snapshots:
+            newest = max(self._snapshots)
+            entries = self._snapshots[newest]
+            if entries is not None:
+                kept = [entry for entry in entries if not self._is_expired(entry)]
+                return _Producers(ProducerState(profile, kept), newest, newest)
+            del self._snapshots[newest]
+        return _Producers(ProducerState(profile), start, start)
+
+    def _is_expired(self, entry: ProducerEntry) -> bool:
+        if self._now is None or entry.current_txn_first_offset >= 0:
+            return False
+        return (
+            PRODUCER_EXPIRATION_MS <= self._now - entry.timestamp < 1 << 63
+        )  # Java's subtraction overflows
+
+    def _replay(
+        self, segment: LoadedSegment, producers: _Producers, position: int, end: int
+    ) -> None:
+        """Add the entries of producers up to a position."""
+        for headers, begin, stop in segment.entries(position, end):
+            found = recovery.unreadable_marker(headers, stop)
+            if found is not None:
+                raise found[1]
+            producers.state.replay(headers, begin, stop)
+            if producers.state.refused is not None:
+                raise refused_entry(headers, *producers.state.refused)
+
+    def _take_snapshot(self, producers: _Producers) -> None:
+        if producers.end > producers.snapshot:
+            producers.snapshot = producers.end
+            self._snapshots[producers.end] = producers.state.entries
+
+
+class _EndedError(Exception):
+    """Loading ended."""
+
+
+_ENDS: Final = (Recovery.CUTS, Recovery.EMPTIES)
+
+
+def _aborted(path: Path) -> Iterator[AbortedTransaction]:
+    index = TransactionIndex(path)
+    return map(index.entry, range(len(index)))
+
+
+def read_snapshots(paths: Sequence[Path]) -> Snapshots:
+    """Return the entries of producer snapshots by offset; None for one that cannot be read."""
+    found: dict[int, list[ProducerEntry] | None] = {}
+    for path in paths:
+        snapshot = ProducerSnapshot(path)
+        if snapshot.offset is not None:
+            try:
+                found[snapshot.offset] = snapshot.entries if snapshot.crc_valid else None
+            except KafkaSpecError:
+                found[snapshot.offset] = None
+    return found
