@@ -14,6 +14,7 @@ from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.compare import compare
 from kafkaspec.conversion.partition import PartitionConversion, Progress
 from kafkaspec.conversion.report import ConversionReport, PartitionResult
+from kafkaspec.io.local import unmapped
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
@@ -137,16 +138,17 @@ def _convert(
 ) -> tuple[PartitionResult, Path | None]:
     """Return the result for a partition, and the producer snapshot that was not carried over."""
     start: int | None = None
-    if isinstance(item, Partition):
-        paths, start = item.segment_paths, item.log_start_offset
-    else:
-        assert item.path is not None
-        paths = [item.path]
-    source = os.fspath(item.path or "")
-    conversion = PartitionConversion(
-        source, paths, target, plan, codec, log_start_offset=start, progress=progress
-    )
-    conversion.run()
+    with unmapped():  # side files too: others may change any file of the input
+        if isinstance(item, Partition):
+            paths, start = item.segment_paths, item.log_start_offset
+        else:
+            assert item.path is not None
+            paths = [item.path]
+        source = os.fspath(item.path or "")
+        conversion = PartitionConversion(
+            source, paths, target, plan, codec, log_start_offset=start, progress=progress
+        )
+        conversion.run()
     result = conversion.result
     if check:
         bounds = [bound for bound in (start, plan.start_offset) if bound is not None]
