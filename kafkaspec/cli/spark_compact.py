@@ -14,7 +14,7 @@ from kafkaspec.cli.spark_options import (
     output_option,
     paths_argument,
 )
-from kafkaspec.cli.spark_session import session
+from kafkaspec.cli.spark_session import check_outputs, session
 
 
 @click.command("compact")
@@ -51,6 +51,7 @@ def compact_command(
     """
     from kafkaspec.spark.jobs.compact import compact, write_compacted
 
+    check_outputs(paths, output)
     with session(ctx) as spark:
         done = compact(spark, paths, clean=clean, keep_tombstones=not drop_tombstones)
         if output is not None:

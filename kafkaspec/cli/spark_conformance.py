@@ -8,7 +8,7 @@ from kafkaspec.cli.console import count_text, print_json, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName, format_option
 from kafkaspec.cli.spark_options import output_option, paths_argument, split_option, tasks_option
-from kafkaspec.cli.spark_session import save, session
+from kafkaspec.cli.spark_session import check_outputs, save, session
 
 _SHOWN = 100
 
@@ -46,6 +46,7 @@ def conformance_command(
 
     if len(codecs) == 1:
         raise click.UsageError("--codec: give at least two")
+    check_outputs(paths, output)
     with session(ctx) as spark:
         found = conformance(
             spark, paths, codecs=codecs or None, split_bytes=split_bytes, tasks=tasks

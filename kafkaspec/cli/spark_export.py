@@ -11,7 +11,7 @@ from kafkaspec.cli.spark_options import (
     output_option,
     paths_argument,
 )
-from kafkaspec.cli.spark_session import session
+from kafkaspec.cli.spark_session import check_outputs, session
 
 
 @click.command("export")
@@ -59,6 +59,7 @@ def export_command(
 
     if is_back and len(paths) > 1:
         raise click.UsageError("--restore takes one PATH")
+    check_outputs(paths, output)
     with session(ctx) as spark:
         if is_back:
             restore(

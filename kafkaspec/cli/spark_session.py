@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import click
+
+from kafkaspec.spark.paths import check_place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +30,17 @@ _LOCAL_SETTINGS: Final = {
 
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit, which then knows the master."""
+
+
+def check_outputs(paths: Sequence[str], *outputs: str | None) -> None:
+    """Refuse outputs that overlap what is read, before a job starts.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    for output in outputs:
+        if output is not None:
+            check_place(output, paths)
 
 
 def save(output: str | None, **frames: DataFrame) -> None:

@@ -11,7 +11,7 @@ from kafkaspec.cli.console import count_text, new_table, note, print_json, size_
 from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.options import format_option
 from kafkaspec.cli.spark_options import output_option, paths_argument, tasks_option
-from kafkaspec.cli.spark_session import save, session
+from kafkaspec.cli.spark_session import check_outputs, save, session
 
 _TABLES = ("partitions", "codecs", "sizes", "producers", "times", "gaps")
 _SHOWN = 60
@@ -54,6 +54,7 @@ def stats_command(
             raise click.UsageError(
                 "plots need matplotlib: pip install 'kafkaspec[plots]'"
             ) from None
+    check_outputs(paths, output, plots)
     with session(ctx) as spark:
         found = stats(spark, paths, ratios=not headers_only, tasks=tasks)
         save(output, **{name: getattr(found, name) for name in _TABLES})

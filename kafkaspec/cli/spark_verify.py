@@ -9,7 +9,7 @@ from kafkaspec.cli.console import print_json, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import codec_option, format_option
 from kafkaspec.cli.spark_options import output_option, paths_argument, split_option, tasks_option
-from kafkaspec.cli.spark_session import save, session
+from kafkaspec.cli.spark_session import check_outputs, save, session
 from kafkaspec.cli.verify_text import print_report
 
 
@@ -39,6 +39,7 @@ def verify_command(
     """
     from kafkaspec.spark.jobs.verify import verify
 
+    check_outputs(paths, output)
     with session(ctx) as spark:
         done = verify(spark, paths, codec=codec, split_bytes=split_bytes, tasks=tasks)
         save(output, findings=done.findings, files=done.files)

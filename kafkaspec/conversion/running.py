@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -14,6 +15,7 @@ from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.compare import compare
 from kafkaspec.conversion.partition import PartitionConversion, Progress
 from kafkaspec.conversion.report import ConversionReport, PartitionResult
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
@@ -74,29 +76,31 @@ def convert(
     report = ConversionReport()
     with open_log(Path(path), codec=reader) as opened:
         aside = DirectoryAside(out)
+
+        def final(name: str) -> str:
+            return name.replace(os.fspath(aside.path), os.fspath(out))
+
         try:
             for item, place in _items(opened, aside.path, report):
                 result, lost = _convert(item, place, plan, reader, check, progress)
-                report.partitions.append(_published(result, aside.path, Path(out)))
+                report.partitions.append(_renamed(result, final))
                 if lost is not None:
                     report.left_out.append((os.fspath(lost), _LOST))
             aside.commit()
-        except BaseException:
+        except BaseException as error:
             aside.discard()
+            if isinstance(error, KafkaSpecError) and error.file is not None:
+                error.file = final(error.file)
             raise
     return report
 
 
-def _published(result: PartitionResult, aside: Path, out: Path) -> PartitionResult:
-    """Return a result with the final names of the files."""
-
-    def name(text: str) -> str:
-        return text.replace(os.fspath(aside), os.fspath(out))
-
-    result.target = name(result.target)
-    result.findings = [replace(item, file=name(item.file)) for item in result.findings]
+def _renamed(result: PartitionResult, final: Callable[[str], str]) -> PartitionResult:
+    """Return a result with the final names of files."""
+    result.target = final(result.target)
+    result.findings = [replace(item, file=final(item.file)) for item in result.findings]
     if result.comparison is not None:
-        result.comparison.examples = list(map(name, result.comparison.examples))
+        result.comparison.examples = list(map(final, result.comparison.examples))
     return result
 
 

@@ -18,6 +18,7 @@ from kafkaspec.io.remote import as_path
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
+from kafkaspec.writing.places import check_output
 
 LOGGER: Final = logging.getLogger("kafkaspec.spark")
 
@@ -164,12 +165,26 @@ def _joined(one: Log, other: Log) -> Log:
     return Log(one.directory, one.topic, one.partition, tuple(ordered))
 
 
+def check_place(output: str, paths: str | Iterable[str]) -> None:
+    """Refuse an output that is, contains or is inside one of the paths that are read.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    given = [plain(text) for text in ([paths] if isinstance(paths, str) else paths)]
+    check_output(plain(output), *(match for text in given for match in _matches(text)))
+
+
+def _matches(text: str) -> list[str]:
+    return sorted(_glob(text)) if _GLOB & set(text) else [text]
+
+
 def _matching(text: str) -> Iterator[Log]:
     text = plain(text)
     if not _GLOB & set(text):
         yield from _logs(as_path(text))
         return
-    matches = sorted(_glob(text))
+    matches = _matches(text)
     if not matches:
         raise make_error(Reason.UNREADABLE, "nothing matches this pattern", file=text)
     other = 0

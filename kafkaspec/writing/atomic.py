@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.files import names
 
 _ASIDE: Final = "-delete"
 """A broker removes partition directories whose names end like this."""
@@ -47,7 +48,10 @@ class DirectoryAside:
     def __init__(self, target: str | PathLike[str], *, sync: bool = True) -> None:
         self.target = Path(os.path.realpath(target))
         within = self.target if os.path.ismount(self.target) else self.target.parent
-        self._holder = within / f"{self.target.name[-_KEPT:]}.{uuid.uuid4().hex}{_ASIDE}"
+        name = self.target.name[-_KEPT:]
+        if names.parse_partition(name) is None:
+            name += "-0"  # brokers refuse other names
+        self._holder = within / f"{name}.{uuid.uuid4().hex}{_ASIDE}"
         self.path = self._holder / self.target.name
         self._sync = sync
         self._made: list[Path] = []
@@ -251,6 +255,6 @@ def writing(path: Path) -> Iterator[None]:
         raise cannot_write(path, error.strerror or str(error)) from None
 
 
-def cannot_write(path: Path, detail: str) -> KafkaSpecError:
+def cannot_write(path: str | PathLike[str], detail: str) -> KafkaSpecError:
     """Return the error for a path that cannot be written."""
     return make_error(Reason.UNREADABLE, f"it cannot be written: {detail}", file=os.fspath(path))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkaspec.files import names
+from kafkaspec.shown import without_credentials
 from kafkaspec.writing.atomic import cannot_write
 
 _Identity = tuple[int, int]
@@ -47,7 +48,7 @@ def check_output(output: str | PathLike[str], *inputs: Any) -> None:
                 detail = f"it is named like a file of Kafka, beside {given}"
             else:
                 continue
-            raise cannot_write(Path(output), detail)
+            raise cannot_write(output, detail)
 
 
 def _given(item: Any) -> str | None:
@@ -68,7 +69,8 @@ def _check_urls(output: str, item: Any) -> None:
         return
     one, other = (f"{text.rstrip('/')}/" for text in (output, given))
     if one.startswith(other) or other.startswith(one):
-        raise cannot_write(Path(output), f"it overlaps {given}, which must not change")
+        detail = f"it overlaps {without_credentials(given)}, which must not change"
+        raise cannot_write(without_credentials(output), detail)
 
 
 def _parts(given: Path, *, files: bool) -> Iterator[Path]:
@@ -83,7 +85,7 @@ def _parts(given: Path, *, files: bool) -> Iterator[Path]:
     for entry in _entries(root):
         if files or entry.is_symlink():
             yield Path(os.path.realpath(entry.path))
-        for inner in _entries(Path(entry.path)):
+        for inner in _entries(Path(entry.path)) if entry.is_dir() else ():
             if files or inner.is_symlink():
                 yield Path(os.path.realpath(inner.path))
     if files and root.is_file():

@@ -17,12 +17,14 @@ from click.testing import CliRunner
 import kafkaspec as ks
 import kafkaspec.spark
 from kafkaspec.cli.main import main
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.spark.jobs.compact import compact
 from kafkaspec.spark.jobs.conformance import Conformance, conformance
 from kafkaspec.spark.jobs.export import export, restore
 from kafkaspec.spark.jobs.stats import stats
 from kafkaspec.spark.jobs.verify import verify
-from kafkaspec.spark.paths import local, plain
+from kafkaspec.spark.paths import check_place, local, plain
+from tests.cli.helpers import fingerprint
 from tests.goldens import GOLDEN
 from tests.spark.reading import table
 
@@ -53,6 +55,35 @@ def test_words_of_hadoop() -> None:
     assert plain("s3a://bucket/x") == plain("s3n://bucket/x") == "s3://bucket/x"
     for text in ("s3a://bucket/x", "hdfs://host:1/x", "file://host/x"):
         assert local(text) is None
+
+
+def test_no_job_writes_into_what_it_reads(logs: Path) -> None:
+    """They refuse before Spark starts."""
+    (logs.parent / "link").symlink_to(logs)
+    inputs = (f"{logs}", f"file:{logs}", f"file://{logs}", f"{logs}/seg*-0", f"{logs.parent}/link")
+    commands = (
+        ["verify"],
+        ["conformance"],
+        ["stats"],
+        ["compact"],
+        ["export"],
+        ["export", "--restore"],
+    )
+    before = fingerprint(logs.parent)
+    for source in inputs:
+        for out in (logs / SOURCE.name / "out", logs.parent, f"file:{logs}/{SOURCE.name}"):
+            for command in commands:
+                result = CliRunner().invoke(main, ["spark", *command, source, "-o", str(out)])
+                assert result.exit_code == 2, (command, source, out)
+                assert "must not change" in result.stderr
+    result = CliRunner().invoke(main, ["spark", "stats", str(logs), "--plots", f"{logs}/plots"])
+    assert result.exit_code == 2
+    for source, out in (("s3a://b/x/logs", "s3://b/x"), ("s3://b/x", "s3n://b/x/y")):
+        with pytest.raises(KafkaSpecError, match="must not change"):
+            check_place(out, source)
+    check_place("s3://b/xy", "s3://b/x")
+    check_place(str(logs), "s3://b/x")
+    assert fingerprint(logs.parent) == before
 
 
 @pytest.mark.parametrize("scheme", ["file://", "file:"])

@@ -27,7 +27,7 @@ from kafkaspec.layout.framing import ENTRY, field_of
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark import read, write
 from kafkaspec.spark.jobs.units import PLACE, beside, computed, size_of
-from kafkaspec.spark.paths import SegmentFile, find_logs
+from kafkaspec.spark.paths import SegmentFile, check_place, find_logs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,11 +48,13 @@ class Compaction:
             ``superseded`` by a later record of the same key, ``keyless``, ``tombstones``,
             ``not_committed`` (of aborted or open transactions).
         segments: that the rows come from.
+        paths: that were read.
     """
 
     records: DataFrame
     counts: DataFrame
     segments: Sequence[SegmentFile] = ()
+    paths: str | Sequence[str] = ()
 
 
 def compact(
@@ -92,7 +94,8 @@ def compact(
     live = last if keep_tombstones else last.where("value is not null")
     kept = live.select(*columns).unionByName(placed.where(~cleaned).select(*columns))
     counts = _counts(spark, paths, bounds, keep_tombstones, options)
-    return Compaction(kept, counts, [segment for log in logs for segment in log.segments])
+    segments = [segment for log in logs for segment in log.segments]
+    return Compaction(kept, counts, segments, paths)
 
 
 def _clean_end(segments: Sequence[Any], clean: Clean) -> int:
@@ -162,8 +165,10 @@ def write_compacted(
 
     Raises:
         KafkaSpecError: ``unencodable``: some field of a header or a record that rows do not have
-            differs from its default; the new batches would lose it.
+            differs from its default; the new batches would lose it. ``unreadable``: the
+            directory overlaps what was read.
     """
+    check_place(path, done.paths)
     _refuse_own_fields(done)
     rows = done.records.drop("timestampType") if as_create_time else done.records
     write(rows, path, **{"allowGaps": True, "offsets": "keep", **options})

@@ -9,6 +9,7 @@ from pyspark.sql import functions as f
 
 from kafkaspec.spark import read, write
 from kafkaspec.spark.options import read_options
+from kafkaspec.spark.paths import check_place
 from kafkaspec.spark.schema import default_schema
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ def export(
         mode: of Spark: ``append``, ``overwrite`` ...
         batch: whether the columns of batches come too.
         options: of the data source.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: the output overlaps what is read.
     """
+    check_place(output, paths)
     rows = records_by_day(spark, paths, batch=batch, **options)
     rows.write.format(to).partitionBy(*_FOLDERS).mode(mode).save(output)
 
@@ -94,7 +99,11 @@ def restore(
         to: the format.
         as_create_time: whether timestamps of brokers (LogAppendTime) become ones of producers.
         options: of the writer: ``compression``, ``segmentBytes`` ...
+
+    Raises:
+        KafkaSpecError: ``unreadable``: the output overlaps what is read.
     """
+    check_place(logs, path)
     rows = exported(spark, path, to=to)
     if as_create_time:
         rows = rows.drop("timestampType")

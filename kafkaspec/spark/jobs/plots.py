@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as f
 
 from kafkaspec.spark.jobs.stats import Stats
+from kafkaspec.writing.atomic import file_aside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +63,8 @@ def plot(found: Stats, directory: str | Path) -> list[Path]:
     place.mkdir(parents=True, exist_ok=True)
     made = []
     for name, figure in zip(NAMES, figures(_collected(found)), strict=True):
-        figure.savefig(place / name)
+        with file_aside(place / name, replace=True) as file:
+            figure.savefig(file, format="png")
         made.append(place / name)
     return made
 
