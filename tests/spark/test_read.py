@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from kafkaspec import Record, encode
+from kafkaspec import LogDirectory, Record, encode
 from kafkaspec import open as open_log
 from kafkaspec.spark.schema import BATCH_COLUMNS, COLUMNS
 from tests.goldens import GOLDEN, VERSIONS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_rows_are_those_of_the_library(version: str) -> None:
     root = GOLDEN / version / "logs"
-    ours = table(root, includeHeaders=True, includeBatch=True)
+    ours = table(root, includeHeaders=True, includeBatch=True, logStart="ignore")
     theirs = open_log(root).to_arrow(
         ["topic", "partition", "offset", "key", "value", "producer_id", "batch_position"],
         layout="binary",
@@ -32,6 +32,18 @@ def test_rows_are_those_of_the_library(version: str) -> None:
     names = ["topic", "partition", "offset", "key", "value", "producerId", "position"]
     for name, other in zip(names, theirs.column_names, strict=True):
         assert ours.column(name).to_pylist() == theirs.column(other).to_pylist()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_rows_begin_where_a_broker_begins(version: str) -> None:
+    """After DeleteRecords, the log of ``deleted-records`` begins inside its first segment."""
+    directory = open_log(GOLDEN / version / "logs")
+    assert isinstance(directory, LogDirectory)
+    starts = {item.topic: item.log_start_offset or 0 for item in directory.partitions}
+    every = table(directory.path, ["topic", "offset"], logStart="ignore").to_pylist()
+    served = [row for row in every if row["offset"] >= starts[row["topic"]]]
+    assert table(directory.path, ["topic", "offset"]).to_pylist() == served
+    assert (len(served) < len(every)) == ("deleted-records" in starts)
 
 
 @pytest.mark.parametrize("size", ["300", "2k", "64k"])
