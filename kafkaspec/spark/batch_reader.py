@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
+from kafkaspec.spark.failing import plainly
 from kafkaspec.spark.filters import Narrowed, narrowed
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import SegmentTask
@@ -33,6 +34,10 @@ class TaskReader:
         Raises:
             KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
         """
+        with plainly():
+            yield from self._batches(partition)
+
+    def _batches(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         first = True
         for piece in partition.pieces if isinstance(partition, SegmentTask) else ():
             for batch in read_piece(piece, self._wanted):
@@ -48,6 +53,7 @@ class SegmentReader(TaskReader, DataSourceReader):
 
     _narrow: Narrowed | None = None
 
+    @plainly()
     def partitions(self) -> list[InputPartition]:
         """Return the tasks.
 

@@ -55,7 +55,7 @@ class Columns:
             CorruptError: ``invalid_value``, a timestamp that Spark has no room for.
         """
         made = [self._column(field, batch) for field in self._schema]
-        return pa.RecordBatch.from_arrays(made, schema=self._schema)
+        return self._output.renamed(pa.RecordBatch.from_arrays(made, schema=self._schema))
 
     def _column(self, field: pa.Field, batch: pa.RecordBatch) -> pa.Array:
         name = field.name
@@ -100,7 +100,7 @@ def finding(
         "position": position,
         output.corrupt: text,
     }
-    return pa.RecordBatch.from_pylist([row], schema=output.schema)
+    return output.renamed(pa.RecordBatch.from_pylist([row], schema=output.schema))
 
 
 def has_room(numbers: pa.Array) -> pa.Array:

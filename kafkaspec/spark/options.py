@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from kafkaspec.spark.parsing import OptionError, Table, flag, lowered, one_of, parse, text, whole
+from kafkaspec.spark.patterns import from_java
 
 TopicPartition = tuple[str, int]
 
@@ -48,7 +49,7 @@ class ReadOptions:
         log_start: whether reading begins at the log start offset, as on a broker, and not at the
             first segment.
         topics: names, None for all.
-        pattern: of topics, None for all.
+        pattern: of topics, as Python writes it; None for all.
         assigned: topic-partitions, None for all.
         broker_times: whether timestamps are looked up as a broker does; otherwise the first record
             that reaches one counts.
@@ -148,7 +149,10 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
         if not isinstance(found, list) or not all(isinstance(path, str) for path in found):
             raise OptionError("option paths is a JSON list of texts")
     if not found:
-        raise OptionError("give a path: a segment, a partition directory or a log directory")
+        raise OptionError(
+            "give a path: a segment, a partition directory or a log directory. A table keeps its"
+            " path if CREATE TABLE names no columns; otherwise add WITH (path = '...') to the query"
+        )
     return tuple(found)
 
 
@@ -161,10 +165,9 @@ def _topics(_: str, value: str) -> frozenset[str]:
 
 def _pattern(name: str, value: str) -> str:
     try:
-        re.compile(value)
-    except re.error as error:
+        return from_java(value).pattern
+    except ValueError as error:
         raise OptionError(f"option {name}: {error}") from None
-    return value
 
 
 def _assigned(name: str, value: str) -> frozenset[TopicPartition]:
@@ -278,7 +281,6 @@ _ENDS: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 _BATCH_ONLY: Final = tuple(name.lower() for name in _ENDS)
 _STARTS: Final = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
 _KNOWN: Final = {name.lower(): name for name in ("path", "paths", *_STARTS, *_ENDS, *_TABLE)}
-
 _BROKER: Final = "the data source reads files, not brokers"
 _REFUSED: Final = {
     "minoffsetspertrigger": "a Python data source cannot wait for more data",

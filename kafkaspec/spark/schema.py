@@ -87,6 +87,7 @@ BATCH_COLUMNS: Final = tuple(_BATCH)
 """The columns that ``includeBatch`` adds."""
 
 COLUMNS: Final[dict[str, Column]] = {**_RECORD, "headers": Column("headers", HEADERS), **_BATCH}
+_SPELLED: Final = {name.lower(): name for name in COLUMNS}
 
 CORRUPT: Final = Column("", pa.string())
 """The column that says what was found, in mode ``PERMISSIVE``."""
@@ -98,11 +99,13 @@ class Output:
 
     Attributes:
         names: of the columns.
+        given: the same in the letter case of the query.
         required: of each, whether the schema says NOT NULL.
         corrupt: name of the column for what was found, None without such a column.
     """
 
     names: tuple[str, ...]
+    given: tuple[str, ...]
     required: tuple[bool, ...]
     corrupt: str | None
 
@@ -114,13 +117,17 @@ class Output:
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema that Spark expects of each record batch."""
+        """The schema of each record batch, with the names of ``COLUMNS``."""
         return pa.schema(
             [
                 pa.field(name, self.column(name).arrow, nullable=not required)
                 for name, required in zip(self.names, self.required, strict=True)
             ]
         )
+
+    def renamed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a record batch with the names that Spark expects."""
+        return batch if self.given == self.names else batch.rename_columns(list(self.given))
 
     def column(self, name: str) -> Column:
         """Return the column of that name."""
@@ -133,11 +140,22 @@ def column(name: str, corrupt: str | None = None) -> Column:
     Raises:
         OptionError: there is no such column.
     """
-    if name == corrupt:
-        return CORRUPT
-    if name not in COLUMNS:
+    name = spelled(name, corrupt)
+    return CORRUPT if name == corrupt else COLUMNS[name]
+
+
+def spelled(name: str, corrupt: str | None = None) -> str:
+    """Return the name of a column as it is documented; Spark ignores letter case.
+
+    Raises:
+        OptionError: there is no such column.
+    """
+    found = _SPELLED.get(name.lower())
+    if corrupt is not None and name.lower() == corrupt.lower():
+        found = corrupt
+    if found is None:
         raise OptionError(f"there is no column {name!r}; there are {', '.join(COLUMNS)}")
-    return COLUMNS[name]
+    return found
 
 
 def schema_of(names: Iterable[str], corrupt: str | None = None) -> StructType:
@@ -165,13 +183,14 @@ def output_of(schema: StructType, options: ReadOptions) -> Output:
             to say what it found.
     """
     corrupt = options.corrupt
-    if corrupt in COLUMNS:
+    if corrupt is not None and corrupt.lower() in _SPELLED:
         raise OptionError(f"option columnNameOfCorruptRecord: {corrupt} is a column of records")
     for field in schema.fields:
         given, wanted = field.dataType.simpleString(), column(field.name, corrupt).spark
         if given != wanted.simpleString():  # which says nothing about nulls
             raise OptionError(f"column {field.name} is {wanted.simpleString()}, not {given}")
-    names = tuple(field.name for field in schema.fields)
+    given = tuple(field.name for field in schema.fields)
+    names = tuple(spelled(name, corrupt) for name in given)
     if corrupt is not None and corrupt not in names:
         raise OptionError(
             f"mode PERMISSIVE needs a column to say what is damaged: add {corrupt} STRING to the"
@@ -179,4 +198,4 @@ def output_of(schema: StructType, options: ReadOptions) -> Output:
         )
     if not names or len(set(names)) < len(names):
         raise OptionError("name at least one column, and none of them twice")
-    return Output(names, tuple(not field.nullable for field in schema.fields), corrupt)
+    return Output(names, given, tuple(not field.nullable for field in schema.fields), corrupt)

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
+from kafkaspec.spark.failing import plainly
 from kafkaspec.spark.options import read_options
+from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.schema import default_schema, output_of
+from kafkaspec.spark.tables import recall, remember, table_options
+from kafkaspec.spark.write_options import parse_write_options
 
 if TYPE_CHECKING:
     from kafkaspec.spark.writer import SegmentsStreamWriter, SegmentsWriter
@@ -24,14 +28,19 @@ class KafkaSegmentDataSource(DataSource):
         """Return the name for ``format``."""
         return NAME
 
+    @plainly()
     def schema(self) -> StructType:
         """Return the schema where the user gives none.
 
         Raises:
             OptionError: an option cannot be followed.
         """
-        return default_schema(read_options(self.options, streaming=None))
+        table = table_options(self.options)
+        if table is None:
+            return default_schema(read_options(self.options, streaming=None))
+        return remember(default_schema(read_options(table, streaming=None)), table)
 
+    @plainly()
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch.
 
@@ -40,39 +49,41 @@ class KafkaSegmentDataSource(DataSource):
         """
         from kafkaspec.spark.batch_reader import FilteringReader, SegmentReader
 
-        options = read_options(self.options)
+        options = read_options(recall(self.options, schema))
         kind = FilteringReader if options.pushdown else SegmentReader
         return kind(options, output_of(schema, options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """Return the reader of a stream.
+        """Return the reader of a stream, or one that refuses to begin and says why.
 
-        Raises:
-            OptionError: an option cannot be followed, or there is no such column.
+        Spark 4.3 hides an error that is raised here behind one of its own.
         """
-        from kafkaspec.spark.stream_reader import SegmentStreamReader
+        from kafkaspec.spark.stream_reader import RefusedStream, SegmentStreamReader
 
-        options = read_options(self.options, streaming=True)
-        return SegmentStreamReader(options, output_of(schema, options))
+        try:
+            options = read_options(recall(self.options, schema), streaming=True)
+            return SegmentStreamReader(options, output_of(schema, options))
+        except OptionError as error:
+            return RefusedStream(error)
 
+    @plainly()
     def writer(self, schema: StructType, overwrite: bool) -> SegmentsWriter:
         """Return the writer of a batch.
 
         Raises:
             ValueError: an option cannot be followed, or a column cannot be written.
         """
-        from kafkaspec.spark.write_options import parse_write_options
         from kafkaspec.spark.writer import SegmentsWriter
 
         return SegmentsWriter(parse_write_options(self.options), schema, overwrite)
 
+    @plainly()
     def streamWriter(self, schema: StructType, overwrite: bool) -> SegmentsStreamWriter:  # noqa: N802
         """Return the writer of the micro-batches of a streaming query.
 
         Raises:
             ValueError: an option cannot be followed, or a column cannot be written.
         """
-        from kafkaspec.spark.write_options import parse_write_options
         from kafkaspec.spark.writer import SegmentsStreamWriter
 
         return SegmentsStreamWriter(parse_write_options(self.options), schema, overwrite)

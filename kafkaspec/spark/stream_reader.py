@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,8 +17,10 @@ from pyspark.sql.streaming.datasource import (
 from kafkaspec.log.batch import NONE
 from kafkaspec.spark.batch_reader import TaskReader
 from kafkaspec.spark.epochs import Epochs, Reached
+from kafkaspec.spark.failing import plainly
 from kafkaspec.spark.offsets import Span, check_partitions, check_selected, report_loss, span_of
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions, TopicPartition
+from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import Log
 from kafkaspec.spark.planning import plan_spans
 from kafkaspec.spark.schema import Output
@@ -54,6 +56,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
 
     # -- offsets ----------------------------------------------------------------------------
 
+    @plainly()
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Return where a new query begins.
 
@@ -76,6 +79,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
             found[place] = start
         return self._json(found, logs)
 
+    @plainly()
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """Return where the next micro-batch ends: what is whole, and no more than the limit.
 
@@ -159,6 +163,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
 
     # -- tasks ------------------------------------------------------------------------------
 
+    @plainly()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Return the tasks of a micro-batch.
 
@@ -189,6 +194,33 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
 
     def stop(self) -> None:
         """Do nothing: nothing is open."""
+
+
+class RefusedStream(DataSourceStreamReader):
+    """A stream that cannot begin."""
+
+    def __init__(self, error: OptionError) -> None:
+        """Remember what is wrong."""
+        self._error = error
+
+    @plainly()
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Raise the error, when a query begins."""
+        raise self._error
+
+    @plainly()
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """Raise the error, when a query goes on."""
+        raise self._error
+
+    @plainly()
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        """Raise the error, when a micro-batch is repeated."""
+        raise self._error
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """Raise the error; no task gets here."""
+        raise self._error
 
 
 def _given(bound: Bound, place: TopicPartition) -> int | None:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from kafkaspec.arrow.schema import TIMESTAMP
 from kafkaspec.log.batch import TIMESTAMP_TYPES
+from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.write_options import WriteOptions, check_topic
 
 RECORD_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
@@ -24,6 +25,12 @@ _TYPE_COLUMN: Final = "timestamp_type"
 _PAIR: Final = pa.struct([("key", pa.binary()), ("value", pa.binary())])
 
 
+def spelled(names: Sequence[str]) -> list[str]:
+    """Return names of columns as they are documented; Spark ignores letter case."""
+    known = {name.lower(): name for name in COLUMNS}
+    return [known.get(name.lower(), name) for name in names]
+
+
 def check_columns(names: Sequence[str], options: WriteOptions) -> bool:
     """Return whether rows of these columns can be written.
 
@@ -35,21 +42,21 @@ def check_columns(names: Sequence[str], options: WriteOptions) -> bool:
         Whether offsets are those of the column ``offset``.
 
     Raises:
-        ValueError: a column is not known, or missing; with its name.
+        OptionError: a column is not known, or missing; with its name.
     """
     unknown = [name for name in names if name not in COLUMNS]
     if unknown:
-        raise ValueError(
+        raise OptionError(
             f"column {unknown[0]!r} cannot be written; there are {', '.join(COLUMNS)}: "
             "leave the others out with drop or select"
         )
     if "value" not in names:
-        raise ValueError("there is no column value")
+        raise OptionError("there is no column value")
     if "topic" not in names and options.topic is None:
-        raise ValueError("the topic is not known: give a column topic, or the option topic")
+        raise OptionError("the topic is not known: give a column topic, or the option topic")
     keep = "offset" in names if options.keep_offsets is None else options.keep_offsets
     if keep and "offset" not in names:
-        raise ValueError("offsets=keep needs a column offset")
+        raise OptionError("offsets=keep needs a column offset")
     return keep
 
 

@@ -88,7 +88,10 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
     """
     given = lowered(options)
     if "paths" in given or not given.get("path"):
-        raise OptionError("give one path to write to: df.write.format('kafkasegment').save(path)")
+        raise OptionError(
+            "give one path to write to: df.write.format('kafkasegment').save(path). Spark forgets"
+            " that of a table: INSERT INTO name WITH (path = '...') SELECT ..."
+        )
     found = WriteOptions(**parse(given, _TABLE))
     unknown = given.keys() - {name.lower() for name in _TABLE} - {*_OF_SPARK}
     if unknown:

@@ -20,8 +20,9 @@ from pyspark.sql.datasource import (
 )
 
 from kafkaspec.spark.commit import PLAN, How, check_root, publish, publish_batch
+from kafkaspec.spark.failing import plainly
 from kafkaspec.spark.staging import Run, Staging, TaskOutput, remove_stale
-from kafkaspec.spark.write_columns import check_columns
+from kafkaspec.spark.write_columns import check_columns, spelled
 from kafkaspec.spark.write_options import WriteOptions
 
 if TYPE_CHECKING:
@@ -64,15 +65,17 @@ class _Writer:
 
     def __init__(self, options: WriteOptions, schema: StructType, overwrite: bool) -> None:
         self._options = options
-        self._how = How(check_columns(schema.names, options), overwrite)
+        self._names = spelled(schema.names)
+        self._how = How(check_columns(self._names, options), overwrite)
         check_root(Path(options.path))
 
+    @plainly()
     def _write(self, staging: Staging, iterator: Iterator[pa.RecordBatch]) -> Written:
         """Write the rows of a task to the staging directory."""
         output = TaskOutput(self._options, self._how.keep, staging, _attempt())
         try:
             for batch in iterator:
-                output.add(batch)
+                output.add(batch.rename_columns(self._names))
             return Written(output.finish(), staging.job)
         except BaseException:
             output.abort()
@@ -92,6 +95,7 @@ class SegmentsWriter(_Writer, DataSourceArrowWriter):
         """Write the rows of a task to the staging directory."""
         return self._write(self._staging, iterator)
 
+    @plainly()
     def commit(self, messages: Messages) -> None:
         """Publish the files of all tasks."""
         publish(self._options, self._staging, _runs(messages), self._how)
@@ -116,6 +120,7 @@ class SegmentsStreamWriter(_Writer, DataSourceStreamArrowWriter):
         staging.make()
         return self._write(staging, iterator)
 
+    @plainly()
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Publish a micro-batch unless it was published already."""
         for staging in self._reported(messages, batchId):
