@@ -8,7 +8,8 @@ import click
 
 from kafkaspec.cli import spark_submit
 from kafkaspec.cli.commands import Commands
-from kafkaspec.cli.console import say
+from kafkaspec.cli.console import say, size_text
+from kafkaspec.spark.archive import write_archive
 
 _EXTRA = ("pyspark", "py4j", "pyarrow")
 """Packages of the extra ``spark``."""
@@ -22,8 +23,10 @@ _SUMMARIES = {
 
 _EPILOG = """\b
 Without a cluster, jobs run on this machine. On a cluster:
-  spark-submit --master yarn ... "$(kafkaspec spark --script)" verify PATH
-Every worker needs kafkaspec, and must see the files under the same paths.
+  kafkaspec spark --archive env.tar.gz
+  spark-submit --master yarn --archives env.tar.gz#env \\
+    --conf spark.pyspark.python=./env/bin/python "$(kafkaspec spark --script)" verify PATH
+Every worker must see the files under the same paths.
 """
 
 
@@ -45,6 +48,18 @@ def _print_script(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         say(spark_submit.__file__)
         ctx.exit(0)
+
+
+def _write_archive(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is None or ctx.resilient_parsing:
+        return
+    try:
+        size = write_archive(value)
+    except (ValueError, OSError) as error:
+        raise click.UsageError(f"--archive: {error}", ctx) from None
+    say(f"wrote {size_text(size)} to {value}. Use it with:")
+    say(f"  --archives {value}#env --conf spark.pyspark.python=./env/bin/python")
+    ctx.exit(0)
 
 
 @click.group(
@@ -71,6 +86,14 @@ def _print_script(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     expose_value=False,
     callback=_print_script,
     help="Show the path of the script for spark-submit and exit.",
+)
+@click.option(
+    "--archive",
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_write_archive,
+    help="Write the virtual environment of this command to FILE (.tar.gz), for workers, and exit.",
 )
 @click.pass_context
 def spark_command(ctx: click.Context, master: str | None, conf: tuple[str, ...]) -> None:

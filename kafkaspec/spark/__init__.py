@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["read", "register", "write"]
+
+if not os.path.isfile(__file__):  # in a zip or a wheel
+    raise ImportError(
+        f"{os.path.dirname(__file__)}: native code does not load from an archive of Python files"
+        " (--py-files). Give Spark an environment with --archives: kafkaspec spark --archive FILE"
+        " makes one"
+    )
 
 
 def register(spark: SparkSession) -> None:
