@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-__all__ = ["read", "register", "write"]
+__all__ = ["lag", "observe", "read", "register", "write"]
 
 if not os.path.isfile(__file__):  # in a zip or a wheel
     raise ImportError(
@@ -95,3 +97,46 @@ def write(
         number = tasks or int(session.conf.get("spark.sql.shuffle.partitions") or "0")
         rows = rows.repartitionByRange(number, *order).sortWithinPartitions(*order)
     rows.write.format(NAME).mode(mode).options(**options).save(path)
+
+
+def observe(rows: DataFrame, name: str = "kafkasegment", corrupt: str | None = None) -> DataFrame:
+    """Count what is read, for ``observedMetrics`` in the progress of a streaming query.
+
+    Spark 4.3 takes no metrics from a Python data source itself.
+
+    Args:
+        rows: the records, as they were loaded.
+        name: under which the counts stand: ``rows``, ``bytes`` of keys and values, and
+            ``damaged``, the batches left out.
+        corrupt: column in which mode ``PERMISSIVE`` describes damage; that of the option
+            ``columnNameOfCorruptRecord`` by default. Without it, ``damaged`` is null.
+    """
+    from pyspark.sql import functions as f
+
+    from kafkaspec.spark.options import ReadOptions
+
+    column = corrupt or ReadOptions.corrupt_column
+    there = column in rows.columns
+    damaged = f.count(column) if there else f.max(f.lit(None).cast("bigint"))
+    sizes = [f.coalesce(f.octet_length(item), f.lit(0)) for item in ("key", "value")]
+    return rows.observe(
+        name,
+        f.count_if(f.col(column).isNull() if there else f.lit(True)).alias("rows"),
+        f.coalesce(f.sum(sizes[0] + sizes[1]), f.lit(0)).alias("bytes"),
+        damaged.alias("damaged"),
+    )
+
+
+def lag(progress: StreamingQueryProgress) -> dict[str, int]:
+    """Return how many offsets a query is behind the end of each topic-partition.
+
+    Args:
+        progress: ``lastProgress`` of a query, or what a listener gets. Other sources than this
+            one are left out.
+    """
+    from kafkaspec.spark.stream_reader import SegmentStreamReader
+
+    found: dict[str, int] = {}
+    for source in json.loads(progress.json)["sources"]:
+        found |= SegmentStreamReader.lag(source["endOffset"], source.get("latestOffset"))
+    return found

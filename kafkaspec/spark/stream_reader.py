@@ -161,6 +161,18 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
     def _ends(self) -> Offsets:
         return {place: self._tails.end(log) for place, log in self._tails.logs().items()}
 
+    @staticmethod
+    def lag(end: Any, latest: Any) -> dict[str, int]:
+        """Return the offsets between two places by topic-partition; {} if they are of no log."""
+        try:
+            before, after = _parsed(end), _parsed(latest)
+        except (AttributeError, TypeError, ValueError, KeyError):  # another source's
+            return {}
+        return {
+            f"{topic}-{number}": max(0, offset - before.get((topic, number), Reached(0)).offset)
+            for (topic, number), (offset, _) in after.items()
+        }
+
     # -- tasks ------------------------------------------------------------------------------
 
     @plainly()

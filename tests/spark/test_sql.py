@@ -15,6 +15,7 @@ from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.source import KafkaSegmentDataSource
 from tests.spark import logs
 from tests.spark.reading import stream_reader, table
+from tests.spark.test_stream import finish
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -111,9 +112,9 @@ def test_wrong_options_are_said_in_a_line(spark: SparkSession, tmp_path: Path) -
         assert "Traceback" not in found
         assert len(found) < 300, found
     stream = spark.readStream.format("kafkasegment").option("endingOffsets", "latest")
-    query = stream.load(str(tmp_path)).writeStream.format("noop").trigger(availableNow=True).start()
+    writer = stream.load(str(tmp_path)).writeStream.format("noop").trigger(availableNow=True)
     with pytest.raises(Exception, match="option endingOffsets is not for streams") as caught:
-        query.awaitTermination(300)
+        finish(writer)
     assert "Traceback" not in str(caught.value)
     assert "UnboundLocalError" not in str(caught.value)
 

@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+import kafkaspec.spark
 from tests.goldens import GOLDEN, produced
 from tests.spark import logs
 
@@ -45,16 +46,17 @@ for attempt in range(20):
 is tried again. Spark's file sink publishes each micro-batch once: its log names the files."""
 
 
-def finish(writer: Any, target: str | None = None) -> None:
-    """Run a query up to its end; a planner that did not start in time is tried again."""
+def finish(writer: Any, target: str | None = None) -> Any:
+    """Return a query that ran to its end; a planner that did not start in time is tried again."""
     for attempt in range(20):
         query = writer.start(target) if target else writer.start()
         try:
             assert query.awaitTermination(300)
-            return
+            break
         except Exception as error:
             if "failed to connect back" not in str(error) or attempt == 19:
                 raise
+    return query
 
 
 def wait_for(condition: object, process: subprocess.Popen[bytes], seconds: float = 240) -> None:
@@ -116,3 +118,25 @@ def test_a_golden_log_as_a_stream(spark: SparkSession) -> None:
     assert [
         (row.offset, None if row.value is None else bytes(row.value)) for row in rows
     ] == expected
+
+
+def test_progress_counts_rows_damage_and_lag(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark takes no metrics from a Python data source; ``observe`` and ``lag`` do instead."""
+    for number in range(2):
+        logs.make(tmp_path / f"orders-{number}", 4)
+    broken = logs.segment(tmp_path / "orders-1")
+    logs.overwrite(broken, broken.stat().st_size // 2 - 4, b"zzzz")  # the second of four batches
+    stream = spark.readStream.format("kafkasegment").option("startingOffsets", "earliest")
+    stream = stream.option("mode", "PERMISSIVE").option("maxOffsetsPerTrigger", "20")
+    rows = kafkaspec.spark.observe(stream.load(str(tmp_path)))
+    query = finish(rows.writeStream.format("noop").trigger(availableNow=True))
+    seen = [item for item in query.recentProgress if item.numInputRows]
+    counts = [item.observedMetrics["kafkasegment"] for item in seen]
+    assert sum(item["rows"] for item in counts) == 40 - 5
+    assert sum(item["damaged"] for item in counts) >= 1
+    sizes = [
+        len(record.key or b"") + len(record.value or b"") for record in map(logs.record, range(20))
+    ]
+    assert sum(item["bytes"] for item in counts) == 2 * sum(sizes) - sum(sizes[5:10])
+    assert kafkaspec.spark.lag(seen[0]) == {"orders-0": 10, "orders-1": 10}
+    assert kafkaspec.spark.lag(seen[-1]) == {"orders-0": 0, "orders-1": 0}
