@@ -21,7 +21,7 @@ from kafkaspec.files import names
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
 from kafkaspec.writing.loading import Load, LoadedSegment, Loader, read_snapshots
-from kafkaspec.writing.profiles import NEWEST, get_profile
+from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.writing.rebuild_run import Settings
 from kafkaspec.writing.rebuilt import Recovery
 
@@ -49,9 +49,12 @@ class BrokerStart:
         self._interval = interval
 
     @cached_property
+    def _crash(self) -> Load:
+        return self._load(clean=False) or Load()
+
+    @cached_property
     def _after_crash(self) -> dict[Path, LoadedSegment]:
-        load = self._load(clean=False)
-        return {} if load is None else {segment.path: segment for segment in load.segments}
+        return {segment.path: segment for segment in self._crash.segments}
 
     @cached_property
     def _after_clean_stop(self) -> Load | None:
@@ -63,7 +66,7 @@ class BrokerStart:
         segments = [(name.base_offset, path) for name, path in named if name is not None]
         if not segments or any(not path.name.endswith(names.LOG) for _, path in segments):
             return None
-        profile = get_profile(NEWEST)
+        profile = get_profile(DEFAULT_PROFILE)
         settings = Settings(Rule.RECOVERY, profile, self._interval, lambda _bytes, _name: None)
         epochs = LeaderEpochs(profile.epoch_file, None, segments[0][0])
         directory = segments[0][1].parent
@@ -99,6 +102,9 @@ class BrokerStart:
         loaded = self._after_crash.get(segment)
         if loaded is None:
             return None
+        error = self._crash.error
+        if error is not None and error.file == str(segment) and position >= (error.offset or 0):
+            return BrokerAction.REFUSES_LOG
         action = _DECIDED.get(loaded.recovery or Recovery.KEEPS)
         if action is not None and position >= _decided_at(loaded):
             return action

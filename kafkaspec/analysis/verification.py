@@ -34,6 +34,7 @@ from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.io.local import FileReading
 from kafkaspec.log.opening import open_log
+from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 
 ALL_CODECS = "all"
 """Instead of the name of a codec: all installed codecs, compared with each other."""
@@ -50,6 +51,7 @@ def verify(
     max_output: int | None = None,
     progress: Callable[[int, str], None] | None = None,
     beside: Sequence[Path] = (),
+    index_interval_bytes: int = INDEX_INTERVAL_BYTES,
 ) -> Report:
     """Check everything under a path; see ``verify_events`` for arguments and errors.
 
@@ -59,7 +61,12 @@ def verify(
     """
     report = Report(codecs=codecs_of(codec))
     for event in verify_events(
-        path, codec=codec, max_output=max_output, progress=progress, beside=beside
+        path,
+        codec=codec,
+        max_output=max_output,
+        progress=progress,
+        beside=beside,
+        index_interval_bytes=index_interval_bytes,
     ):
         report.add(event)
     return report
@@ -78,6 +85,7 @@ def verify_events(
     progress: Callable[[int, str], None] | None = None,
     beside: Sequence[Path] = (),
     elsewhere: Elsewhere = nowhere,
+    index_interval_bytes: int = INDEX_INTERVAL_BYTES,
 ) -> Iterator[Event]:
     """Check everything under a path. Nothing is ever written.
 
@@ -90,6 +98,7 @@ def verify_events(
         progress: function that takes the bytes read since its last call and the path of the file.
         beside: other log directories of the same broker, which must have the same ids.
         elsewhere: function that returns the results of segments that were verified elsewhere.
+        index_interval_bytes: ``index.interval.bytes``, by which recovery makes indexes.
 
     Yields:
         Findings, and a result for each file after all of its findings.
@@ -98,7 +107,14 @@ def verify_events(
         KafkaSpecError: ``unreadable``: the path does not exist, or has no file of Kafka's.
         ValueError: no such codec.
     """
-    options = Options(codecs_of(codec), max_output, progress, tuple(beside), elsewhere)
+    options = Options(
+        codecs_of(codec),
+        max_output,
+        progress,
+        tuple(beside),
+        elsewhere,
+        interval=index_interval_bytes,
+    )
     place = Path(path)
     try:
         is_directory = place.is_dir()

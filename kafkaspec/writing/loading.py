@@ -15,7 +15,7 @@ from typing import Final
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.codecs import Codec
-from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
@@ -260,12 +260,27 @@ class Loader:
         if not index.exists():
             self._recover(segment, self._all[: self._all.index(segment)], emptied=False)
             return
-        entries = _aborted(aborted) if aborted.exists() else ()
+        entries = list(self._aborted(aborted)) if aborted.exists() else []
         if any(entry.last_offset < segment.base_offset for entry in entries):
             self._recover(segment, self._all[: self._all.index(segment)], emptied=False)
             return
         with closing(OffsetIndex(index)) as opened:
             segment.offsets, segment.positions = opened.slot_columns()
+
+    def _aborted(self, path: Path) -> Iterator[AbortedTransaction]:
+        """Yield the entries of a transaction index.
+
+        Raises:
+            KafkaSpecError: the broker refuses the version of one.
+        """
+        index = TransactionIndex(path)
+        for number in range(len(index)):
+            entry = index.entry(number)
+            if entry.version and self._settings.profile.whole_versions:
+                detail = f"the version {entry.version} of an aborted transaction is not known"
+                at = number * index.entry_size
+                raise make_error(Reason.UNSUPPORTED_VERSION, detail, file=str(path), offset=at)
+            yield entry
 
     def _recover(
         self, segment: LoadedSegment, before: Sequence[LoadedSegment], *, emptied: bool = True
@@ -403,11 +418,6 @@ class _EndedError(Exception):
 
 
 _ENDS: Final = (Recovery.CUTS, Recovery.EMPTIES)
-
-
-def _aborted(path: Path) -> Iterator[AbortedTransaction]:
-    index = TransactionIndex(path)
-    return map(index.entry, range(len(index)))
 
 
 def read_snapshots(paths: Sequence[Path]) -> Snapshots:

@@ -103,6 +103,8 @@ class Profile:
         first_offset_lookups: whether a look-up by offset compares the first offsets of entries, and
             so decompresses compressed messages of magic 0 and 1. A broker then does not load a log
             with such a message that it cannot read.
+        whole_versions: whether the version in an entry of a transaction index is checked as a
+            whole; before, only its first byte is read.
     """
 
     since: str
@@ -122,6 +124,7 @@ class Profile:
     partition_metadata: bool = False
     clean_shutdown: CleanShutdownFile = CleanShutdownFile.EMPTY
     first_offset_lookups: bool = False
+    whole_versions: bool = False
 
     @property
     def has_time_index(self) -> bool:
@@ -161,6 +164,7 @@ def _table() -> tuple[Profile, ...]:
     since("3.7.0", time_entry=TimeEntry.BATCH, clean_shutdown=CleanShutdownFile.JSON)
     since("3.9.1", index_unit=Unit.BATCH)
     since("4.1.0", first_offset_lookups=True, magic=MAGICS[-1])
+    since("4.4.0", whole_versions=True)
     return tuple(rows)
 
 

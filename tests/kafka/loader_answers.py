@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kafkaspec.analysis import Area, BrokerAction, verify
 from kafkaspec.log.partition import Partition
 from kafkaspec.writing.index_rules import Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
@@ -12,6 +16,7 @@ from kafkaspec.writing.loading import Loader, read_snapshots
 from kafkaspec.writing.profiles import get_profile
 from kafkaspec.writing.rebuild_run import Settings
 from kafkaspec.writing.rebuilt import Recovery
+from tests.kafka.loader_cases import Case
 from tools.kafka.loader import Loaded
 
 INDEX_INTERVAL_BYTES = 400
@@ -49,6 +54,32 @@ def write(files: dict[str, bytes], directory: Path) -> Path:
     return directory
 
 
+_LOSES = (BrokerAction.CUTS_LOG, BrokerAction.EMPTIES_SEGMENT)
+_DECIDED = (*_LOSES, BrokerAction.SPLITS_SEGMENT, BrokerAction.REFUSES_LOG)
+
+
+def verify_agrees(directory: Path, files: dict[str, bytes], theirs: Answer) -> bool:
+    """Return whether the findings of ``verify`` say what the loader does after a crash."""
+    report = verify(directory, index_interval_bytes=INDEX_INTERVAL_BYTES)
+    of_log = [item for item in report.findings if item.area is not Area.OFFSET_INDEX]  # clean stop
+    actions = {finding.action for finding in of_log if finding.action in _DECIDED}
+    if theirs.outcome == "refuses":
+        return BrokerAction.REFUSES_LOG in actions
+    if theirs.outcome == "splits":
+        return BrokerAction.SPLITS_SEGMENT in actions
+    sizes = {int(name[:20]): len(data) for name, data in files.items() if name.endswith(".log")}
+    kept = dict(theirs.sizes) == sizes
+    return BrokerAction.REFUSES_LOG not in actions and actions.isdisjoint(_LOSES) is kept
+
+
+_MEMORY = ("OutOfMemoryError", "exceeds the configured maximum record size")
+
+
+def lacks_memory(loaded: Loaded) -> bool:
+    """Return whether the loader allocates what records claim to be, and fails (quirk Q5)."""
+    return any(text in loaded.error for text in _MEMORY)
+
+
 def theirs(loaded: Loaded, files: dict[str, bytes]) -> Answer:
     """Return the answer of Kafka's loader."""
     if loaded.error:
@@ -60,9 +91,9 @@ def theirs(loaded: Loaded, files: dict[str, bytes]) -> Answer:
     return Answer("loads", loaded.end, tuple(sorted(loaded.sizes.items())), loaded.producers)
 
 
-def ours(directory: Path, *, clean: bool) -> Answer:
+def ours(directory: Path, version: str, *, clean: bool) -> Answer:
     """Return our answer. The clock stands at 0, as in the judge."""
-    profile = get_profile("4.3")
+    profile = get_profile(version)
     partition = Partition(directory)
     segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
     settings = Settings(Rule.RECOVERY, profile, INDEX_INTERVAL_BYTES, lambda _bytes, _name: None)
@@ -76,3 +107,29 @@ def ours(directory: Path, *, clean: bool) -> Answer:
         return Answer("splits")
     sizes = ((0, 0),) if load.deletes else tuple((item.base_offset, item.end) for item in kept)
     return Answer("loads", load.end_offset, sizes, tuple(sorted(load.producers)))
+
+
+RECORDED = Path(__file__).with_name("loader_answers.json")
+RECORDED_WITH = "4.3.1"
+RECORDED_OF_EACH = 30
+"""Cases of each maker in ``RECORDED``."""
+
+
+def digest(files: dict[str, bytes], *, clean: bool) -> str:
+    """Return a short checksum of files and stop."""
+    data = bytes((clean,)) + b"".join(
+        name.encode() + content for name, content in sorted(files.items())
+    )
+    return f"{zlib.crc32(data):08x}"
+
+
+def recorded(version: str, cases: Iterable[tuple[Case, Loaded]]) -> str:
+    """Return the answers of a loader as text, for tests without Kafka."""
+    rows = [
+        [digest(case.files, clean=case.clean), *theirs(loaded, case.files)]
+        for case, loaded in cases
+        if not lacks_memory(loaded)
+    ]
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    head = f'{{"made_by": "make test-kafka RECORD=1", "kafka": "{version}", "answers": ['
+    return f"{head}\n{lines}]}}\n"

@@ -321,7 +321,7 @@ def _markers(chance: random.Random) -> Iterator[Case]:
         payload += chance.choice((b"",) * 6 + (b"x", b"\0" * 20))
         compression = chance.choice((0,) * 8 + (1, 4, 5, 7))
         if compression == 1:
-            payload = gzip.compress(payload)
+            payload = gzip.compress(payload, mtime=0)
         count = chance.choice((len(records),) * 8 + (0, -1, 2, 1))
         log += forge.batch(
             3, payload, count=count, last_offset_delta=max(0, len(records) - 1),
@@ -408,7 +408,10 @@ def _wrappers(chance: random.Random) -> Iterator[Case]:
                 inner[at] = damage.signed(inner[at][:16] + bytes((other,)) + inner[at][17:], 0)
             case "nested compression":
                 inner[at] = forge.legacy(
-                    at, gzip.compress(inner[at]), magic=magic, attributes=chance.randint(1, 7)
+                    at,
+                    gzip.compress(inner[at], mtime=0),
+                    magic=magic,
+                    attributes=chance.randint(1, 7),
                 )
             case "inner checksums":
                 inner[at] = _flipped(inner[at], chance)

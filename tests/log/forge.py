@@ -58,7 +58,7 @@ def wrapper(
     data = data[: len(data) - cut] + surplus
     return legacy(
         offset,
-        gzip.compress(data),
+        gzip.compress(data, mtime=0),
         magic=magic,
         key=key,
         attributes=attributes | GZIP,
