@@ -129,20 +129,21 @@ def verify_events(
 def _bounded(events: Iterator[Event | Settled]) -> Iterator[Event]:
     """Count findings into results, and replace too many alike ones by their number."""
     counts: dict[str, Counter[Severity]] = {}
-    alike: Counter[tuple[str, R]] = Counter()
+    alike: dict[str, Counter[R]] = {}  # by file: a log directory has many
     for event in _spread(events, counts, alike):
         if isinstance(event, Finding):
             counts.setdefault(event.file, Counter())[event.severity] += 1
-            alike[event.file, event.reason] += 1
-            if alike[event.file, event.reason] <= MAX_ALIKE:
+            in_file = alike.setdefault(event.file, Counter())
+            in_file[event.reason] += 1
+            if in_file[event.reason] <= MAX_ALIKE:
                 yield event
             continue
         event.findings = counts.pop(event.file, Counter())
-        for file, reason in [key for key in alike if key[0] == event.file]:
-            held_back = alike.pop((file, reason)) - MAX_ALIKE
+        for reason, count in alike.pop(event.file, Counter()).items():
+            held_back = count - MAX_ALIKE
             if held_back > 0:
                 text = f"{held_back} more findings of reason {reason} in this file"
-                yield Place(file, Area.FILES).info(R.MORE, text)
+                yield Place(event.file, Area.FILES).info(R.MORE, text)
         yield event
     for file, findings in counts.items():  # of files that could not be opened
         kind = kind_of(os.path.basename(file))
@@ -152,7 +153,7 @@ def _bounded(events: Iterator[Event | Settled]) -> Iterator[Event]:
 def _spread(
     events: Iterator[Event | Settled],
     counts: dict[str, Counter[Severity]],
-    alike: Counter[tuple[str, R]],
+    alike: dict[str, Counter[R]],
 ) -> Iterator[Event]:
     """Yield the events; those that settled parts held back are only counted."""
     for event in events:
@@ -161,7 +162,8 @@ def _spread(
             continue
         yield from event.findings
         given = Counter((finding.file, finding.reason) for finding in event.findings)
-        alike.update(event.alike - given)
+        for (file, reason), count in (event.alike - given).items():
+            alike.setdefault(file, Counter())[reason] += count
         for file, found in event.counts.items():
             given_here = Counter(item.severity for item in event.findings if item.file == file)
             counts.setdefault(file, Counter()).update(found - given_here)

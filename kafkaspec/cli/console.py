@@ -10,10 +10,10 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, TextIO, cast
+from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 import click
 
@@ -48,6 +48,11 @@ class _Stripped(io.TextIOBase):
 
 
 _LINES_AT_ONCE = 64
+
+MAX_ROWS = 200
+"""Number of rows of a table; the rest is one row. JSON has all of them."""
+
+T = TypeVar("T")
 
 
 def say(line: str = "") -> None:
@@ -188,6 +193,19 @@ def new_table(*columns: str, many_lines: Collection[int] = (), **settings: Any) 
         else:
             table.add_column(name, overflow="fold")
     return table
+
+
+def limited(items: Sequence[T], matters: Callable[[T], bool]) -> tuple[list[T], list[T]]:
+    """Return the items to show as rows of a table, and the rest if there are too many.
+
+    Both are in order; items that matter are shown before others. rich takes milliseconds for a row.
+    """
+    ranked = sorted(range(len(items)), key=lambda number: not matters(items[number]))
+    shown = set(ranked[:MAX_ROWS])
+    return (
+        [item for number, item in enumerate(items) if number in shown],
+        [item for number, item in enumerate(items) if number not in shown],
+    )
 
 
 def print_json(kind: str, content: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ import click
 
 from kafkaspec.cli.console import (
     count_text,
+    limited,
     new_table,
     print_object,
     progress_bar,
@@ -26,6 +27,7 @@ from kafkaspec.cli.options import (
     profile_option,
 )
 from kafkaspec.log.opening import open_log
+from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.profiles import get_profile
 from kafkaspec.writing.rebuild import rebuild_indexes
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment
@@ -136,8 +138,14 @@ def _as_text(report: RebuildReport) -> None:
     console = stdout_console()
     look: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": True}
     table = new_table("file", ">entries", ">size", "compared", **look)
-    for file in report.files:
+    equal = (Comparison.EQUAL, Comparison.PREALLOCATED)
+    files, rest = limited(report.files, lambda file: file.comparison not in equal)
+    for file in files:
         table.add_row(file.name, f"{file.entries:,}", size_text(file.size), str(file.comparison))
+    if rest:
+        sizes = size_text(sum(file.size for file in rest))
+        entries = sum(file.entries for file in rest)
+        table.add_row(f"... {len(rest):,} more", f"{entries:,}", sizes, "")
     console.print(table)
     reasons = Counter(
         (str(file.comparison), Path(file.name).suffix or Path(file.name).name, file.why)

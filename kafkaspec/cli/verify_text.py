@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import compress, islice
 
 from rich.console import Console
@@ -14,7 +15,7 @@ from rich.text import Text
 
 from kafkaspec.analysis.findings import Area, Finding, FindingReason, Severity
 from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report, Totals
-from kafkaspec.cli.console import count_text, new_table, size_text
+from kafkaspec.cli.console import count_text, limited, new_table, size_text
 from kafkaspec.files import names
 
 MAX_SHOWN = 200
@@ -138,34 +139,57 @@ def _directory_row(result: FileResult) -> str:
 
 def _table(files: list[FileResult], console: Console) -> Table:
     """Return the table with as many columns as the console has room for."""
+    title, groups = _groups(files)
+    rows, rest = limited(
+        [_row(*group) for group in groups.items()], lambda row: not row.totals.clean
+    )
+    if rest:
+        together = [result for row in rest for result in row.files]
+        rows.append(_row(f"... {len(rest):,} more", together, is_path=False))
+    common = (
+        os.path.commonpath(list(groups)) if len(groups) > 1 else os.path.dirname(next(iter(groups)))
+    )
     without_limit = console.options.update_width(sys.maxsize)
     for omitted in range(len(_DISPENSABLE)):
-        table = _table_without(_DISPENSABLE[:omitted], files)
+        table = _table_without(_DISPENSABLE[:omitted], title, common, rows)
         if console.measure(table, options=without_limit).maximum <= console.width:
             return table
-    return _table_without(_DISPENSABLE, files)
+    return _table_without(_DISPENSABLE, title, common, rows)
 
 
-def _table_without(omitted: Sequence[str], files: list[FileResult]) -> Table:
-    title, rows = _groups(files)
-    common = os.path.commonpath(list(rows)) if len(rows) > 1 else os.path.dirname(next(iter(rows)))
+@dataclass(slots=True)
+class _Row:
+    """A row of the table: files of the same segment, partition or log directory."""
+
+    name: str
+    files: list[FileResult]
+    totals: Totals
+    is_path: bool
+
+
+def _row(name: str, files: list[FileResult], *, is_path: bool = True) -> _Row:
+    totals = Totals()
+    for result in files:
+        totals.add(result)
+    return _Row(name, files, totals, is_path)
+
+
+def _table_without(omitted: Sequence[str], title: str, common: str, rows: Sequence[_Row]) -> Table:
     columns = (">files", "magic", "codecs", ">batches", ">records", ">size", "result")
     shown = [column.lstrip(">") not in omitted for column in columns]
     table = new_table(title, *compress(columns, shown), title=common or None, title_justify="left")
-    for name, results in rows.items():
-        totals = Totals()
-        for result in results:
-            totals.add(result)
+    for row in rows:
+        totals = row.totals
         cells: tuple[str | Text, ...] = (
-            str(len(results)),
+            f"{len(row.files):,}",
             " ".join(sorted(totals.magics)) or "-",
             " ".join(sorted(totals.codecs)) or "-",
             f"{totals.batches:,}",
             f"{totals.records:,}",
             size_text(totals.size),
-            _verdict(totals, empty=_is_empty(results)),
+            _verdict(totals, empty=_is_empty(row.files)),
         )
-        first = Text(os.path.relpath(name, common) if common else name)
+        first = Text(os.path.relpath(row.name, common) if common and row.is_path else row.name)
         table.add_row(first, *compress(cells, shown))
     return table
 
