@@ -72,9 +72,9 @@ fuzz:  ## Fuzz the native core with sanitizers (SECONDS=600; needs clang with li
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.native.fuzz.run --seconds $(or $(SECONDS),600)
 
-sanitize:  ## Run tests on a build with address and undefined-behaviour sanitizers (ALL=1: all of them)
+sanitize:  ## Run tests on a build with address and undefined-behaviour sanitizers (ALL=1: all; SANITIZER=thread)
 	@tools/setup/venv.sh $(VENV) construct,test
-	$(BIN)/python -m tools.native.sanitize $(if $(ALL),tests)
+	$(BIN)/python -m tools.native.sanitize $(if $(filter thread,$(SANITIZER)),--thread,$(if $(ALL),tests))
 
 conformance:  ## Run the conformance kit on our codecs, clients, Java and JavaScript; write the page (OPTIONS=--check)
 	@tools/setup/venv.sh $(VENV) construct,test

@@ -1,7 +1,10 @@
 """Build the fuzz target and run it for a while: libFuzzer, address and undefined sanitizers.
 
-    python -m tools.native.fuzz.run [--seconds N] [--keep DIRECTORY] [--seeds-only]
+    python -m tools.native.fuzz.run [--seconds N] [--mode bytes|structure] [--keep DIRECTORY]
+                                    [--seeds-only]
 
+Without ``--mode`` each of the two has half of the time: ``bytes`` changes any bytes, ``structure``
+changes fields of headers and of records, and mends lengths and checksums.
 Seeds are the golden segments, cut to batches, and their payloads after decompression; words of the
 dictionary come from the specification. Needs clang with libFuzzer (Debian: ``clang`` and
 ``libclang-rt-14-dev``). Findings lie in the directory; the exit status is 1 if there are any.
@@ -14,48 +17,107 @@ import hashlib
 import subprocess
 import sys
 import tempfile
+from itertools import islice
 from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.layout import EntryKind, TypeLayout
+from kafkaspec.layout.framing import ENTRY, Framing, checksum_of, field_position
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.segment import Segment
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
 SANITIZERS = "fuzzer,address,undefined"
+MODES = ["bytes", "structure"]
+LONGEST = 4096
 
 
-def compile_target(into: Path) -> Path:
+def compile_target(into: Path, mode: str) -> Path:
     """Compile the target; ``CalledProcessError`` says that there is no clang with libFuzzer."""
     core = ROOT / "generated" / "native"
-    target = into / "fuzz_core"
+    target = into / mode
     files = [HERE / "fuzz_core.c", *core.glob("*.c"), ROOT / "kafkaspec/codecs/native/crc.c"]
-    command = ["clang", "-std=gnu99", "-O1", "-g", f"-fsanitize={SANITIZERS}"]
+    if mode == "structure":
+        (into / "layout.h").write_text(layout_header(), encoding="ascii")
+        files.append(HERE / "structure.c")
+    command = ["clang", "-std=gnu99", "-O1", "-g", f"-fsanitize={SANITIZERS}", f"-I{into}"]
     command += ["-fno-sanitize-recover=all", f"-I{core}", *map(str, files), "-o", str(target)]
     subprocess.run(command, check=True)
     return target
 
 
-def write_seeds(into: Path) -> int:
-    """Write entries of golden segments, and payloads of compressed ones; return their number."""
-    count = 0
-    for path in sorted((ROOT / "tests/golden").glob("*/logs/*/*")):
-        if path.suffix in (".index", ".timeindex", ".txnindex") and path.stat().st_size:
-            count += _seed(into, path.read_bytes()[:340])
-        if path.suffix != ".log" or not path.stat().st_size:
+def layout_header() -> str:
+    """Return what the mutator of the mode ``structure`` knows of the specification, as C."""
+    framing, frame = Framing.of(ENTRY), LAYOUTS[ENTRY]
+    length = next(field for field in frame.fields if field.derive == "len")
+    lines = [
+        "typedef struct { size_t at; int size; } layout_field;",
+        "typedef struct { uint8_t magic; size_t header, checksum, checked; int castagnoli, count;",
+        "                 const layout_field *fields; } layout_kind;",
+        f"enum {{ LAYOUT_FRAME = {framing.size}, LAYOUT_UP_TO_MAGIC = {framing.up_to_magic},",
+        f"       LAYOUT_LENGTH = {field_position(frame, length.id)},",
+        f"       LAYOUT_LENGTH_SIZE = {length.size} }};",
+    ]
+    kinds = []
+    for magic, kind in KINDS.items():
+        fields = _fixed_fields(frame, kind, 0)
+        fields += _fixed_fields(LAYOUTS[kind.key], kind, framing.size)
+        checksum = checksum_of(kind.key)
+        places = ", ".join(f"{{{at}, {size}}}" for at, size in fields)
+        lines.append(f"static const layout_field layout_fields_{magic}[] = {{{places}}};")
+        numbers = (
+            magic, sum(fields[-1]), framing.size + checksum.position, framing.size + checksum.start,
+            int(checksum.algorithm == "crc32c"), len(fields),
+        )  # fmt: skip
+        kinds.append(f"{{{', '.join(map(str, numbers))}, layout_fields_{magic}}}")
+    lines.append(f"static const layout_kind layout_kinds[] = {{{', '.join(kinds)}}};")
+    return "\n".join(lines) + "\n"
+
+
+def _fixed_fields(layout: TypeLayout, kind: EntryKind, start: int) -> list[tuple[int, int]]:
+    """Return place and size of the fields up to the first whose size varies."""
+    found = []
+    for field in layout.fields:
+        if field.optional and field.id not in kind.header:
             continue
-        for number, batch in enumerate(Segment(path, codec=PythonCodec()).batches()):
-            if number == 3:
-                break
-            count += _seed(into, bytes(batch.data)[:4096])
+        size = field.size or (LAYOUTS[field.type].fixed_size if field.type else None)
+        if not size:
+            break
+        found.append((start, size))
+        start += size
+    return found
+
+
+def write_seeds(into: Path, mode: str) -> int:
+    """Write the first entries of golden segments; return the number of seeds.
+
+    The mode ``structure`` needs them one after another, ``bytes`` one by one, with their payloads
+    after decompression and with indexes.
+    """
+    for path in sorted((ROOT / "tests/golden").glob("*/logs/*/*")):
+        if path.suffix != ".log":
+            if mode == "bytes" and path.suffix in (".index", ".timeindex", ".txnindex"):
+                _seed(into, path.read_bytes()[:340])
+            continue
+        batches = list(islice(Segment(path, codec=PythonCodec()).batches(), 3))
+        if mode == "structure":
+            data = b""
+            for batch in batches:
+                data += batch.data if len(data) + batch.size <= LONGEST else b""
+            _seed(into, data)
+            continue
+        for batch in batches:
+            _seed(into, bytes(batch.data)[:LONGEST])
             if batch.is_compressed or batch.magic == 2:
-                count += _seed(into, bytes(batch.decompressed())[:4096])
-    return count
+                _seed(into, bytes(batch.decompressed())[:LONGEST])
+    return len(list(into.iterdir()))
 
 
-def _seed(into: Path, data: bytes) -> int:
-    (into / hashlib.sha1(data).hexdigest()).write_bytes(data)
-    return 1
+def _seed(into: Path, data: bytes) -> None:
+    if data:
+        (into / hashlib.sha1(data).hexdigest()).write_bytes(data)
 
 
 def write_dictionary(path: Path) -> None:
@@ -72,28 +134,38 @@ def write_dictionary(path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
+def run(mode: str, work: Path, limit: str) -> bool:
+    """Run one mode from the seeds; return whether it found nothing."""
+    corpus, found = work / f"corpus-{mode}", work / f"found-{mode}"
+    for folder in (corpus, found):
+        folder.mkdir(parents=True, exist_ok=True)
+    target = compile_target(work, mode)
+    print(f"mode {mode}: {write_seeds(corpus, mode)} seeds", flush=True)
+    write_dictionary(work / "dictionary")
+    command = [str(target), limit, f"-max_len={LONGEST}", f"-artifact_prefix={found}/"]
+    command += [f"-dict={work / 'dictionary'}", "-print_final_stats=1", "-verbosity=0"]
+    status = subprocess.run([*command, str(corpus)]).returncode
+    for path in sorted(found.iterdir()):
+        print(f"found: {path.name} {path.read_bytes().hex()}")
+    return status == 0
+
+
 def main() -> int:
     """Build, seed, run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument("--mode", choices=MODES, action="append")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--seeds-only", action="store_true")
     options = parser.parse_args()
+    modes = options.mode or MODES
+    seconds = max(1, options.seconds // len(modes))
+    limit = "-runs=0" if options.seeds_only else f"-max_total_time={seconds}"
     with tempfile.TemporaryDirectory() as temporary:
         work = options.keep or Path(temporary)
-        corpus, found = work / "corpus", work / "found"
-        for folder in (corpus, found):
-            folder.mkdir(parents=True, exist_ok=True)
-        target = compile_target(work)
-        print(f"{write_seeds(corpus)} seeds", flush=True)
-        write_dictionary(work / "dictionary")
-        limit = ["-runs=0"] if options.seeds_only else [f"-max_total_time={options.seconds}"]
-        command = [str(target), *limit, "-max_len=4096", f"-artifact_prefix={found}/"]
-        command += [f"-dict={work / 'dictionary'}", "-print_final_stats=1", "-verbosity=0"]
-        status = subprocess.run([*command, str(corpus)]).returncode
-        for path in sorted(found.iterdir()):
-            print(f"found: {path.name} {path.read_bytes().hex()}")
-        return 1 if status else 0
+        work.mkdir(parents=True, exist_ok=True)
+        clean = [run(mode, work, limit) for mode in modes]
+        return 0 if all(clean) else 1
 
 
 if __name__ == "__main__":
