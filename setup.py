@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.editable_wheel import editable_wheel
 
 ROOT = Path(__file__).resolve().parent
+STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
+"""Whether this Python has a stable ABI; its free-threaded build has none."""
 sys.path.insert(0, str(ROOT))
 
 from kafkaspec.extension import FLAGS, GLUE, MACRO, fingerprint, sources  # noqa: E402
@@ -87,9 +90,9 @@ setup(
             include_dirs=relative([CORE, GLUE]),
             define_macros=[(MACRO, fingerprint(CORE))],
             extra_compile_args=list(FLAGS),
-            py_limited_api=True,
+            py_limited_api=STABLE,
             optional=True,
         )
     ],
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
 )

@@ -19,7 +19,8 @@ from pathlib import Path
 from kafkaspec.extension import FLAGS, GLUE, MACRO, fingerprint, sources
 
 ROOT = Path(__file__).resolve().parents[2]
-NAME = "_native.abi3.so"
+STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
+NAME = f"_native{'.abi3.so' if STABLE else sysconfig.get_config_var('EXT_SUFFIX')}"
 
 
 class BuildError(RuntimeError):

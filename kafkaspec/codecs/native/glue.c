@@ -235,7 +235,13 @@ static int prepare(PyObject *module)
     return add(module, "CRC_KERNELS", names_tuple(kernels, found));
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, prepare}, {0, NULL}};
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, prepare},
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "_native", "The native codec's core.", 0, methods, slots, NULL, NULL,

@@ -3,6 +3,7 @@
 #define KAFKASPEC_GLUE_H
 
 #define PY_SSIZE_T_CLEAN
+#include <pyconfig.h>
 #ifndef Py_GIL_DISABLED /* the free-threaded build has no stable ABI */
 #define Py_LIMITED_API 0x030B0000
 #endif
