@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from kafkaspec.writing.atomic import file_aside
+
 SUFFIXES: Final = (".tar.gz", ".tgz")
 """Endings by which Spark knows how to unpack the archive."""
 _NEEDED: Final = ("kafkaspec", "pyarrow")
@@ -35,14 +37,12 @@ def write_archive(file: str | Path, prefix: str | Path = sys.prefix) -> int:
     """
     target, root = Path(file).absolute(), Path(prefix).resolve()
     _check(target, root)
-    with target.open("xb") as output:
-        try:
-            with tarfile.open(fileobj=output, mode="w:gz", compresslevel=6) as archive:
-                for item in sorted(root.iterdir()):
-                    archive.add(item, item.name, filter=_wanted)
-        except BaseException:
-            target.unlink()
-            raise
+    with (
+        file_aside(target, replace=False) as output,
+        tarfile.open(fileobj=output, mode="w:gz", compresslevel=6) as archive,
+    ):
+        for item in sorted(root.iterdir()):
+            archive.add(item, item.name, filter=_wanted)
     return target.stat().st_size
 
 

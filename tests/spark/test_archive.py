@@ -94,6 +94,22 @@ def test_what_is_no_environment_for_others_is_refused(environment: Path, tmp_pat
     assert "kept.tgz exists" in done.output
 
 
+def test_an_archive_appears_when_it_is_complete(
+    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "env.tgz"
+
+    def fail(*_: object, **__: object) -> None:
+        file.write_bytes(b"of another run")
+        raise OSError
+
+    monkeypatch.setattr(tarfile.TarFile, "add", fail)
+    with pytest.raises(OSError):  # noqa: PT011  # the one from above
+        write_archive(file, environment)
+    assert file.read_bytes() == b"of another run"
+    assert {item.name for item in tmp_path.iterdir()} == {"env.tgz", "environment"}
+
+
 def test_a_zip_of_modules_names_what_works(tmp_path: Path) -> None:
     """As ``spark-submit --py-files`` puts it on the path of workers."""
     file = tmp_path / "kafkaspec.zip"
