@@ -9,6 +9,7 @@ from pathlib import Path
 from kafkaspec.analysis.report import LOG_KINDS, FileKind
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
+from kafkaspec.log.opening import logs_below
 
 _KINDS = {
     names.LOG: FileKind.SEGMENT,
@@ -115,7 +116,7 @@ def read_directories(path: Path) -> list[Directory]:
         raise unreadable(
             path,
             "there is no Kafka log here: neither segments (00000000000000000000.log) nor "
-            "partition directories (topic-0) with segments",
+            "partition directories (topic-0) with segments" + logs_below(path),
         )
     return directories
 

@@ -18,7 +18,7 @@ from kafkaspec.cli.options import (
     crc_option,
     format_option,
     no_mmap_option,
-    paths_argument,
+    paths_or_urls_argument,
 )
 from kafkaspec.cli.text_files import dump_lines, refuse_options
 from kafkaspec.codecs import get_codec
@@ -65,7 +65,7 @@ _Content = tuple[
 
 
 @click.command("dump", epilog=_EPILOG)
-@paths_argument
+@paths_or_urls_argument
 @click.option("--batches", is_flag=True, help="Print the headers of batches instead of records.")
 @click.option(
     "--bytes",
@@ -98,8 +98,9 @@ def dump_command(
     """Print records, including control records, or the headers of batches.
 
     A PATH is a segment (.log, or .kafka of Kafka 0.7), a KRaft snapshot (.checkpoint), a
-    partition directory or a whole log directory. JSON has one line for each record and loses
-    nothing. Text is for people, and shortens long keys and values.
+    partition directory or a whole log directory, or the URL of one (s3://..., with fsspec). JSON
+    has one line for each record and loses nothing. Text is for people, and shortens long keys and
+    values.
 
     A PATH can also be a text file (leader-epoch-checkpoint, meta.properties ...). Text files come
     first: one line for each entry of a checkpoint, one line for any other file.

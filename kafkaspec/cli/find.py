@@ -20,7 +20,7 @@ from kafkaspec.cli.options import (
     format_option,
     iso,
     no_mmap_option,
-    paths_argument,
+    paths_or_urls_argument,
 )
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.log.lookup import Found
@@ -54,7 +54,7 @@ Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
 
 
 @click.command("find", epilog=_EPILOG)
-@paths_argument
+@paths_or_urls_argument
 @click.option("--offset", type=int, metavar="N", help="Find the record with this offset.")
 @click.option(
     "--timestamp",
@@ -90,7 +90,8 @@ def find_command(
 ) -> None:
     """Find the file, batch and record of an offset or a timestamp.
 
-    By offset, the answer is the first batch that ends at or after it.
+    A PATH is a segment, a partition directory, a whole log directory, or the URL of one (s3://...,
+    with fsspec). By offset, the answer is the first batch that ends at or after it.
 
     By timestamp, the answer is that of a broker, which is not simply the first record at or after
     it: the first segment whose largest timestamp reaches it decides, and later ones are never

@@ -14,6 +14,8 @@ import click
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
+from kafkaspec.io.remote import as_path
+from kafkaspec.shown import without_credentials
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
@@ -85,14 +87,18 @@ def wrong_usage(*kinds: type[Exception]) -> Iterator[None]:
 
 
 class LogPath(click.Path):
-    """Parameter type: path of a log, which is not a URL."""
+    """Parameter type: path of a log, or its URL if the command reads URLs."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, urls: bool = False) -> None:
         super().__init__(path_type=Path, readable=False)  # the library says why
+        self._urls = urls
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if "://" in os.fspath(value):
-            self.fail(f"{value} is a URL; only export reads URLs. Copy the files first", param, ctx)
+            if self._urls:
+                return as_path(value)
+            text = f"{without_credentials(os.fspath(value))} is a URL; only dump, find and export "
+            self.fail(f"{text}read URLs. Copy the files first", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -168,4 +174,7 @@ def iso(timestamp: int | None) -> str:
 
 paths_argument: Final = click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=LogPath()
+)
+paths_or_urls_argument: Final = click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, type=LogPath(urls=True)
 )

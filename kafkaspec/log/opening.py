@@ -14,6 +14,9 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
+_NAMED = 5
+"""Number of folders that an error names."""
+
 _SIDECARS = {
     names.OFFSET_INDEX: "an offset index",
     names.TIME_INDEX: "a time index",
@@ -65,8 +68,24 @@ def _directory(place: Path, text: str, options: dict[str, Any]) -> Partition | L
         return partition
     raise unreadable(
         text,
-        "the directory holds neither segments (.log, or .kafka of 0.7) nor partition directories",
+        "the directory holds neither segments (.log, or .kafka of 0.7) nor partition directories"
+        + logs_below(place),
     )
+
+
+def logs_below(place: Path) -> str:
+    """Return a hint that names the folders in a directory that hold logs, "" if none does."""
+    found = []
+    for item in sorted(place.iterdir()):
+        try:
+            if item.is_dir() and (LogDirectory(item).readable or Partition(item).segment_paths):
+                found.append(item.name)
+        except (KafkaSpecError, OSError):
+            continue
+    if not found:
+        return ""
+    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    return f", but folders in it do: {', '.join(found[:_NAMED])}{more}. Name them one by one"
 
 
 def _file(place: Path, text: str, options: dict[str, Any]) -> Segment:
