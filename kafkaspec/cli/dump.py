@@ -59,6 +59,8 @@ checksum is right. Exit codes: 0 all was read, 1 something could not be decoded
 (stderr says what, and the rest is printed), 2 wrong usage or unreadable.
 """
 
+_RECORDS_AT_ONCE = 1 << 13
+
 _Content = tuple[
     Batch, Sequence[Record], list[ControlRecord] | None, Sequence[RecordValues] | None, str
 ]
@@ -148,7 +150,7 @@ def _contents(
             inputs.cannot_decode(error)
             continue
         first = 0
-        for records in runs_of(whole):
+        for records in runs_of(whole, _RECORDS_AT_ONCE):
             others = None if values is None else values[first : first + len(records)]
             first += len(records)
             if from_offset is not None:

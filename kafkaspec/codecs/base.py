@@ -97,6 +97,23 @@ class Place(NamedTuple):
     location: str
 
 
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the entries of a buffer have in common.
+
+    Attributes:
+        count: number of entries; all of them are plain messages.
+        untimed: number of those of a kind without timestamps.
+        first: offset of the first one.
+        last: offset of the last one.
+    """
+
+    count: int
+    untimed: int
+    first: int
+    last: int
+
+
 class PlainRecords(Protocol):
     """Records of some batches, one at a time.
 
@@ -253,6 +270,30 @@ class Codec(ABC):
             None if the codec does not write such columns, or something does not fit.
         """
         return None
+
+    def survey(self, payload: Buffer, verify: bool) -> Survey | None:
+        """Return what the messages of a wrapper have in common.
+
+        An optional fast path, for wrappers that consist of whole messages, none of them compressed.
+
+        Args:
+            payload: value of the wrapper after decompression.
+            verify: whether all checksums have to match.
+        """
+        return None
+
+    def message_records(
+        self, payload: Buffer, start: int, shift: int, time: int | None
+    ) -> tuple[list[Record], int]:
+        """Return some of the messages that ``survey`` found as records, and the position after.
+
+        Args:
+            payload: value of the wrapper after decompression.
+            start: position of the first message.
+            shift: number to add to each offset.
+            time: timestamp of all of them; None to keep their own.
+        """
+        raise NotImplementedError
 
     def whole_records(self, batch: Any, data: Buffer, most: int) -> tuple[int, int]:
         """Return how many whole records ``data`` begins with, and where the last one ends.

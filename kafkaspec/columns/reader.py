@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkaspec import compression
 from kafkaspec.codecs.native.names import KIND, UNTIMED
-from kafkaspec.codecs.native.scan import EntryTable, scan
+from kafkaspec.codecs.native.scan import EntryTable, scan, survey
 from kafkaspec.columns.memory import (
     Allocate,
     AnyColumn,
@@ -31,15 +31,16 @@ from kafkaspec.columns.memory import (
 )
 from kafkaspec.columns.names import OF_BATCH, POSITION
 from kafkaspec.columns.records import RecordColumns, fact
-from kafkaspec.columns.wrappers import Shift, apply_shifts, open_wrapper
+from kafkaspec.columns.wrappers import Shift, apply_shifts, open_wrapper, shift_of
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.window import LEAST_AHEAD
 from kafkaspec.layout.framing import ENTRY
 from kafkaspec.layout.kinds import new_entry
 from kafkaspec.layout.names import MAGIC
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
 from kafkaspec.log.columnar import CHUNK_BYTES
 from kafkaspec.log.default import DefaultBatch
+from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.pieces import HELD_BYTES, PIECE_BYTES, Piece, runs_of
 from kafkaspec.log.segment import Segment
@@ -48,6 +49,7 @@ from kafkaspec.model import Buffer
 if TYPE_CHECKING:
     from kafkaspec.codecs.native.core import Core
 
+_MOST_PAYLOAD: Final = 1 << 30  # views reach 2 GiB
 _LEAST_ARENA: Final = 64 << 10
 _RATIO: Final = 4
 """Assumed ratio of decompressed to compressed bytes, until a batch shows a larger one."""
@@ -377,6 +379,9 @@ class Reader:
 
     def _large(self, core: Core, batch: Batch, payload: Buffer | None) -> Iterator[Columns]:
         """Read a batch in pieces; ``payload`` is what ``Batch.held`` returns."""
+        if isinstance(batch, LegacyBatch):
+            yield from self._wrapped(core, batch, payload)
+            return
         if not isinstance(batch, DefaultBatch) or not batch.num_records:
             yield from self._add(batch)
             return
@@ -385,6 +390,44 @@ class Reader:
             raise batch.crc_error()
         for piece in batch.pieces(payload):
             yield self._piece(core, batch, piece)
+
+    def _wrapped(self, core: Core, batch: LegacyBatch, payload: Buffer | None) -> Iterator[Columns]:
+        """Read a wrapper in pieces, if it is regular."""
+        if payload is None:
+            payload = batch.decompressed()
+        verify = self._segment.crc == "error"
+        appended = batch.timestamp_type == LOG_APPEND_TIME
+        whole = shift_of(
+            core, payload, batch.magic, batch.last_offset, batch.max_timestamp if appended else None
+        )
+        if (
+            whole is None
+            or len(payload) > _MOST_PAYLOAD
+            or (verify and (not batch.crc_valid or survey(core, payload, verify) is None))
+        ):
+            yield from self._add(batch)
+            return
+        yield from self._flush()
+        sources = (batch.data, memoryview(payload))
+        position = 0
+        while position < len(payload):
+            table = scan(core, payload, position, capacity=_MOST_ENTRIES)
+            place, rows = (position, table.position - position), table.count
+            position = table.position
+            found = decoded(
+                core, sources, rows, self._names, self._layout, self._allocate, place=place
+            )
+            assert found is not None, "the messages were surveyed"
+            replace(whole, count=rows).apply(core, found, 0)
+            yield Columns(
+                rows=rows,
+                columns=found,
+                layout=self._layout,
+                sources=sources,
+                start=batch.position,
+                cut=True,
+                untimed=True,
+            )
 
     def _piece(self, core: Core, batch: DefaultBatch, piece: Piece) -> Columns:
         """Decode some records of a batch as those of a batch that holds no others."""
@@ -481,6 +524,8 @@ def decoded(
     names: Sequence[str],
     layout: Layout,
     allocate: Allocate = bytearray,
+    *,
+    place: tuple[int, int] | None = None,
 ) -> dict[str, AnyColumn] | None:
     """Return columns of records outside of their entry; None if the core refuses them.
 
@@ -491,10 +536,13 @@ def decoded(
         names: names of the columns.
         layout: layout of byte strings.
         allocate: allocates memory.
+        place: position and size of the records, if there are others.
     """
     module, (entry, payload) = core.module, sources
+    start, size = (0, len(payload)) if place is None else place
     fields = array("q", bytes(8 * module.BATCH_FIELDS))
     fields[module.SIZE], fields[module.ROWS] = len(entry), rows
-    fields[module.PAYLOAD], fields[module.PAYLOAD_SIZE] = _ARENA, len(payload)
-    columns = ColumnSet(core, names, rows, layout, len(payload), allocate)
+    fields[module.PAYLOAD], fields[module.PAYLOAD_POSITION] = _ARENA, start
+    fields[module.PAYLOAD_SIZE] = size
+    columns = ColumnSet(core, names, rows, layout, size, allocate)
     return columns.result() if columns.decode(sources, fields) else None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.names import UNTIMED
-from kafkaspec.codecs.native.scan import End, EntryTable
+from kafkaspec.codecs.native.scan import End, EntryTable, survey
 from kafkaspec.columns.memory import AnyColumn, IntegerColumn
 from kafkaspec.columns.names import BATCH_BASE_OFFSET
 from kafkaspec.layout.kinds import KINDS
@@ -116,11 +116,10 @@ def shift_of(
         append_time: timestamp of the wrapper in ms if it has LogAppendTime, and so the timestamp of
             all its messages; None otherwise.
     """
-    end, count, batches, untimed, compressed, first, last = core.module.survey(
-        payload, core.inner_roles, UNTIMED
-    )
-    if end != End.COMPLETE or not count or compressed or batches:
+    found = survey(core, payload, False)
+    if found is None:
         return None
+    count, untimed, first, last = found.count, found.untimed, found.first, found.last
     shift = 0
     if has_relative_offsets(KINDS[magic]) and offset:
         if offset < last:

@@ -15,6 +15,10 @@ The rules are those of Kafka's own iterator (``AbstractLegacyRecordBatch.DeepRec
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Final
+
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import Entry, LegacyMessage
 from kafkaspec._generated.python.runtime import signed64
@@ -37,7 +41,10 @@ from kafkaspec.log.batch import (
     Context,
     InnerMessage,
 )
+from kafkaspec.log.pieces import PIECE_BYTES, Records
 from kafkaspec.model import Record
+
+_AT_ONCE: Final = 1 << 14
 
 
 def has_relative_offsets(kind: EntryKind) -> bool:
@@ -106,29 +113,95 @@ class LegacyBatch(Batch):
     def payload_position(self) -> int:
         return self.end - len(self.message.unused) - len(self.message.value or b"")
 
-    def records(self, max_output: int | None = None) -> list[Record]:
+    def records(self, max_output: int | None = None) -> Sequence[Record]:
         self._verify()
         message = self.message
         if not self.is_compressed:
             return [Record(message.offset, self.max_timestamp, message.key, message.value)]
+        try:
+            payload = memoryview(self.decompressed(max_output))
+            runs = self._fast_runs(payload) or self._runs(payload)
+            count = self._num_records
+            assert count is not None
+            if len(payload) > PIECE_BYTES:
+                return Records(count, runs)
+            return [record for run in runs() for record in run]
+        except MemoryError:
+            raise self.memory_error() from None
+
+    def _fast_runs(self, payload: memoryview) -> Callable[[], Iterator[list[Record]]] | None:
+        """Return a function that reads the records of a regular wrapper in lists."""
+        codec = self._context.codec
+        found = codec.survey(payload, self._context.crc == "error")
         appended = self.timestamp_type == LOG_APPEND_TIME
-        records = []
-        for inner in self.inner_messages(max_output):
-            message = inner.message
-            if compression_of(message):
-                error = self.error(
-                    Reason.NESTED_COMPRESSION, "a compressed message inside a compressed message"
-                )
-                error.inner_offset = inner.position
-                raise error
+        if found is None or (appended and 0 < found.untimed < found.count):
+            return None
+        shift = signed64(self._shift(found.last))
+        time = self.max_timestamp if appended and not found.untimed else None
+        self._base_offset, self._num_records = signed64(found.first + shift), found.count
+
+        def runs() -> Iterator[list[Record]]:
+            position = 0
+            while position < len(payload):
+                records, position = codec.message_records(payload, position, shift, time)
+                yield records
+
+        return runs
+
+    def _runs(self, payload: memoryview) -> Callable[[], Iterator[list[Record]]]:
+        """Return a function that reads the records of any wrapper in lists, once all are checked.
+
+        Raises:
+            KafkaSpecError: the wrapper cannot be read.
+        """
+        count = first = last = 0
+        refused: KafkaSpecError | None = None
+        for inner in self._messages(payload):
+            first, last = first if count else inner.offset, inner.offset
+            count += 1
+            if refused is None:
+                refused = self._refused(inner)
+        if not count:
+            raise self._nothing()
+        shift = self._shift(last)
+        if refused is not None:
+            # Again, since the text says what the offset is.
+            refused = None
+            for inner in self._messages(payload):
+                refused = self._refused(inner._replace(offset=signed64(inner.offset + shift)))
+                if refused is not None:
+                    raise refused
+        self._base_offset, self._num_records = signed64(first + shift), count
+
+        def runs() -> Iterator[list[Record]]:
+            messages = self._messages(payload)
+            while inner := list(islice(messages, _AT_ONCE)):
+                yield [self._record(message, shift) for message in inner]
+
+        return runs
+
+    def _refused(self, inner: InnerMessage) -> KafkaSpecError | None:
+        """Return the error for a message that a wrapper may not hold; None for any other."""
+        if compression_of(inner.message):
+            error = self.error(
+                Reason.NESTED_COMPRESSION, "a compressed message inside a compressed message"
+            )
+            error.inner_offset = inner.position
+            return error
+        try:
             self._verify_inner(inner)
-            timestamp = message.timestamp
-            if timestamp is None:
-                timestamp = NO_TIMESTAMP
-            elif appended:
-                timestamp = self.max_timestamp
-            records.append(Record(inner.offset, timestamp, message.key, message.value))
-        return records
+        except KafkaSpecError as error:
+            return error
+        return None
+
+    def _record(self, inner: InnerMessage, shift: int) -> Record:
+        message = inner.message
+        timestamp = message.timestamp
+        if timestamp is None:
+            timestamp = NO_TIMESTAMP
+        elif self.timestamp_type == LOG_APPEND_TIME:
+            timestamp = self.max_timestamp
+        return Record(signed64(inner.offset + shift), timestamp, message.key, message.value)
 
     def inner_messages(self, max_output: int | None = None) -> list[InnerMessage]:
         """Return the messages inside a wrapper, without checking their checksums.
@@ -145,8 +218,21 @@ class LegacyBatch(Batch):
         """
         if not self.is_compressed:
             return []
-        payload = memoryview(self.decompressed(max_output))
-        found = []
+        found = list(self._messages(memoryview(self.decompressed(max_output))))
+        if not found:
+            raise self._nothing()
+        shift = self._shift(found[-1].offset)
+        if shift:
+            found = [inner._replace(offset=signed64(inner.offset + shift)) for inner in found]
+        self._base_offset = found[0].offset
+        self._num_records = len(found)
+        return found
+
+    def _nothing(self) -> KafkaSpecError:
+        return self.error(Reason.EMPTY_WRAPPER, "a compressed message that holds no message")
+
+    def _messages(self, payload: memoryview) -> Iterator[InnerMessage]:
+        """Yield the messages inside a wrapper with their offsets as stored."""
         position = 0
         while position < len(payload):
             entry: Entry
@@ -159,16 +245,8 @@ class LegacyBatch(Batch):
             if KINDS[magic_of(entry.message)].has_record_sets:
                 raise self._foreign_magic(magic_of(entry.message), position)
             data = payload[position:after]
-            found.append(InnerMessage(entry.base_offset, entry.message, position, data, self))
+            yield InnerMessage(entry.base_offset, entry.message, position, data, self)
             position = after
-        if not found:
-            raise self.error(Reason.EMPTY_WRAPPER, "a compressed message that holds no message")
-        shift = self._shift(found[-1].offset)
-        if shift:
-            found = [inner._replace(offset=signed64(inner.offset + shift)) for inner in found]
-        self._base_offset = found[0].offset
-        self._num_records = len(found)
-        return found
 
     def _shift(self, last_inner: int) -> int:
         """Return the number to add to each stored inner offset."""

@@ -8,7 +8,7 @@ often as wanted. A batch delivers all of its records or none, whatever its size.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, overload
 
@@ -88,9 +88,13 @@ class Records(Sequence[Record]):
         return next(islice(self._iterator, skipped, None))
 
 
-def runs_of(records: Sequence[Record]) -> Iterable[Sequence[Record]]:
-    """Return records in sequences that are in memory, one after the other."""
-    return records.runs() if isinstance(records, Records) else (records,)
+def runs_of(records: Sequence[Record], most: int | None = None) -> Iterator[Sequence[Record]]:
+    """Yield records in sequences that are in memory, of ``most`` records if that is given."""
+    for run in records.runs() if isinstance(records, Records) else (records,):
+        if most is None or len(run) <= most:
+            yield run
+        else:
+            yield from (run[first : first + most] for first in range(0, len(run), most))
 
 
 class Pieces:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from kafkaspec.codecs.base import NOWHERE, Origin, PlainRecords
+from kafkaspec.codecs.base import NOWHERE, Origin, PlainRecords, Survey
 from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
-from kafkaspec.codecs.native.scan import scan
+from kafkaspec.codecs.native.scan import scan, survey
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import names
@@ -21,6 +21,10 @@ from kafkaspec.model import Buffer, Record
 
 _AT_ONCE: Final = 64
 """Headers that are read at once: few enough that they stay in the cache."""
+
+
+_MESSAGES: Final = (1 << 14) - 8
+"""Messages of a wrapper that are read at once."""
 
 
 class NativeCodec(PythonCodec):
@@ -80,6 +84,34 @@ class NativeCodec(PythonCodec):
             check,
         )
         return found
+
+    def survey(self, payload: Buffer, verify: bool) -> Survey | None:
+        """As ``Codec.survey``."""
+        return survey(self.core, payload, verify)
+
+    def message_records(
+        self, payload: Buffer, start: int, shift: int, time: int | None
+    ) -> tuple[list[Record], int]:
+        """As ``Codec.message_records``."""
+        core = self.core
+        table = scan(core, payload, start, capacity=_MESSAGES)
+        records = core.module.entry_objects(
+            payload,
+            start,
+            table.position - start,
+            table.count,
+            0,
+            core.columns[names.OFFSET].number,
+            shift,
+            -1 if time is None else core.columns[names.TIMESTAMP].number,
+            time or 0,
+            Record,
+            core.record_plan,
+            core.record_text,
+        )
+        if records is None:
+            raise RuntimeError("messages that were surveyed cannot be read")
+        return records, table.position
 
     def whole_records(self, batch: Any, data: Buffer, most: int) -> tuple[int, int]:
         """As ``Codec.whole_records``; a record that C refuses is read by the Python codec."""

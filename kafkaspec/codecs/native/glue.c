@@ -119,6 +119,7 @@ static PyMethodDef methods[] = {
     {"scan", glue_scan, METH_VARARGS, scan_doc},
     {"decode", glue_decode, METH_VARARGS, "Records of batches into columns."},
     {"whole", glue_whole, METH_VARARGS, "Records that a payload begins with."},
+    {"entry_objects", glue_entry_objects, METH_VARARGS, "Records of a run of entries as objects."},
     {"payload_objects", glue_payload_objects, METH_VARARGS, "Records of one payload as objects."},
     {"select", glue_select, METH_VARARGS, "Descriptions of the batches that are wanted."},
     {"survey", glue_survey, METH_VARARGS, "What the entries of a buffer have in common."},

@@ -305,6 +305,71 @@ int64_t maker_more_items(const maker *m)
     return have > INT32_MAX / 4 ? -1 : 4 * have + 64;
 }
 
+/*
+ * entry_objects(buffer, position, size, rows, flags, offset, shift, timestamp, time, type, plan,
+ *               text) -> list or None
+ *
+ * Records of a run of entries that are one record each. `shift` is added to the column `offset`;
+ * unless `timestamp` is -1, `time` is that of all records.
+ */
+PyObject *glue_entry_objects(PyObject *module, PyObject *args)
+{
+    PyObject *buffer, *type, *plan;
+    long long position, size, rows, flags, shift, time;
+    int offset, timestamp;
+    unsigned long long text;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OLLLLiLiLOOK", &buffer, &position, &size, &rows, &flags, &offset,
+                          &shift, &timestamp, &time, &type, &plan, &text))
+        return NULL;
+    if (offset < 0 || offset >= ks_columns_count || timestamp < -1 ||
+        timestamp >= ks_columns_count || ks_columns[offset].kind != KS_INTEGER ||
+        (timestamp >= 0 && ks_columns[timestamp].kind != KS_INTEGER))
+        return PyErr_Format(PyExc_ValueError, "no such columns");
+    glue_pins pins;
+    maker m;
+    PyObject *list = NULL;
+    if (glue_pins_open(&pins, 1) < 0)
+        return NULL;
+    ks_buffer source;
+    source.bytes = glue_pin(&pins, buffer, 0, &source.size);
+    if (maker_open(&m, type, plan, text) < 0 || !source.bytes)
+        goto done;
+    if (rows < 0 || rows > source.size) { /* an entry has more than one byte */
+        PyErr_SetString(PyExc_ValueError, "rows out of range");
+        goto done;
+    }
+    if (maker_room(&m, rows, 0) < 0)
+        goto done;
+    maker_reset(&m);
+    int64_t batch[KS_BATCH_FIELDS] = {0}, failed, where;
+    batch[KS_B_POSITION] = position;
+    batch[KS_B_SIZE] = size;
+    batch[KS_B_PAYLOAD] = -1;
+    batch[KS_B_ROWS] = rows;
+    batch[KS_B_FLAGS] = flags | KS_F_ENTRIES;
+    if (ks_decode(&source, 1, batch, 0, 1, &m.c.out, &failed, &where) != KS_OK) {
+        list = Py_NewRef(Py_None);
+        goto done;
+    }
+    int64_t *offsets = m.c.integers[ks_columns[offset].index];
+    int64_t *times = timestamp < 0 ? NULL : m.c.integers[ks_columns[timestamp].index];
+    for (int64_t i = 0; offsets && i < rows; i++)
+        offsets[i] = (int64_t)((uint64_t)offsets[i] + (uint64_t)shift);
+    for (int64_t i = 0; times && i < rows; i++)
+        times[i] = time;
+    const int enabled = PyGC_Disable();
+    list = PyList_New(0);
+    if (list && append_records(&m, list, source.bytes) < 0)
+        Py_CLEAR(list);
+    if (enabled)
+        PyGC_Enable();
+done:
+    maker_close(&m);
+    glue_pins_close(&pins);
+    return list;
+}
+
 PyObject *glue_payload_objects(PyObject *module, PyObject *args)
 {
     PyObject *header, *buffer, *type, *plan;

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import mmap
+from array import array
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
+from kafkaspec.codecs.base import Survey
 from kafkaspec.codecs.native.core import Core
+from kafkaspec.codecs.native.names import UNTIMED
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+_MOST_ROWS: Final = (1 << 31) - 1
 _LARGE: Final = 256 << 10
 _APART: Final = 8
 """Set in the capacity of a large table: columns that lie a power of two apart would share a few
@@ -85,6 +89,28 @@ def scan(
         room = min(4 * room, 1 << 22) | _APART
         parts.append(_scan(core, buffer, parts[-1].position, stop, room))
     return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def survey(core: Core, payload: Buffer, verify: bool) -> Survey | None:
+    """Return what the messages in a wrapper have in common; see ``Codec.survey``."""
+    module = core.module
+    end, count, batches, untimed, compressed, first, last = module.survey(
+        payload, core.inner_roles, UNTIMED
+    )
+    if end != End.COMPLETE or not count or compressed or batches or count >= _MOST_ROWS:
+        return None
+    if verify:
+        entry = array("q", bytes(8 * module.BATCH_FIELDS))
+        entry[module.SIZE], entry[module.PAYLOAD] = memoryview(payload).nbytes, -1
+        entry[module.ROWS], entry[module.FLAGS] = count, module.VERIFY | module.ENTRIES
+        outputs = (None,) * len(core.columns)
+        lists = sum(column.kind == module.LIST for column in core.columns.values())
+        state = array("q", bytes(8 * 4 * (len(core.columns) + 1)))
+        capacities = (count, *[0] * lists)
+        status, _, _ = module.decode((payload,), entry, 0, 1, 2, outputs, capacities, state)
+        if status != module.OK:
+            return None
+    return Survey(count, untimed, first, last)
 
 
 def _scan(core: Core, buffer: Buffer, start: int, stop: int, capacity: int) -> EntryTable:
