@@ -50,7 +50,7 @@ class Source:
         buffer: the bytes.
     """
 
-    __slots__ = ("_map", "buffer", "modified", "name", "size")
+    __slots__ = ("_identity", "_map", "buffer", "modified", "name", "size")
 
     mapped = True
 
@@ -79,6 +79,7 @@ class Source:
             raise unreadable(self.name, error) from None
         finally:
             os.close(descriptor)
+        self._identity = (status.st_dev, status.st_ino)
         self.buffer = memoryview(b"" if self._map is None else self._map)
         self.size = len(self.buffer)
         self.modified = status.st_mtime_ns // 1_000_000
@@ -118,6 +119,20 @@ class Source:
     ) -> Cursor:
         """Return a cursor; the arguments make no difference, as all bytes are in memory."""
         return WholeCursor(self.buffer)
+
+    def data_from(self, position: int) -> int:
+        """See ``Reading.data_from``."""
+        if self._map is None:
+            return position
+        try:
+            descriptor, status = _open(os.fspath(self.name or ""))
+        except KafkaSpecError:
+            return position
+        try:
+            same = (status.st_dev, status.st_ino) == self._identity
+            return _data_from(descriptor, position, self.size) if same else position
+        finally:
+            os.close(descriptor)
 
     def check(self) -> None:
         """Check that the file is still as long as the mapping.
@@ -185,6 +200,11 @@ class FileReading(Reading):
         except (OSError, ValueError) as error:
             raise unreadable(self.name, error) from None
 
+    def data_from(self, position: int) -> int:
+        """See ``Reading.data_from``."""
+        with self._lock:
+            return _data_from(self._file.fileno(), position, self.size)
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()
@@ -228,6 +248,16 @@ def open_source(path: str | PathLike[str], mapped: bool) -> Source | Reading:
         if isinstance(cause, OSError) and cause.errno == errno.ENOMEM:
             return FileReading(path)
         raise
+
+
+def _data_from(descriptor: int, position: int, size: int) -> int:
+    """Return where the next data of a file is, after a hole if the file system says so."""
+    if not hasattr(os, "SEEK_DATA"):
+        return position
+    try:
+        return min(os.lseek(descriptor, position, os.SEEK_DATA), size)
+    except OSError as error:
+        return size if error.errno == errno.ENXIO else position  # nothing but a hole follows
 
 
 def _open(name: str) -> tuple[int, os.stat_result]:

@@ -80,6 +80,13 @@ class Reading(ABC):
     def check(self) -> None:  # noqa: B027  # a short read shows the same
         """Check that the input has not become shorter."""
 
+    def data_from(self, position: int) -> int:
+        """Return the first position from ``position`` on that may hold anything but zeros.
+
+        Sparse files have holes that nothing has to be read of.
+        """
+        return position
+
     @abstractmethod
     def close(self) -> None:
         """Release the input."""

@@ -30,6 +30,9 @@ TailPolicy = Literal["stop", "error"]
 """Policy for a cut entry or zeros at the end: the end of the log, or an error."""
 
 
+_ZEROS_AT_ONCE = 16 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class Tail:
     """Bytes at the end of a segment that are no entry.
@@ -274,9 +277,10 @@ class Entries(SegmentFiles):
 
     def _is_zero(self, cursor: Cursor, position: int) -> bool:
         """Return whether only zeros follow."""
-        while position < self.size:
+        while (position := self._source.data_from(position)) < self.size:
             buffer, start = cursor.at(position, 1)
-            if not is_zero(buffer[position - start :]):
+            piece = buffer[position - start :][:_ZEROS_AT_ONCE]
+            if not is_zero(piece):
                 return False
-            position = start + len(buffer)
+            position += len(piece)
         return True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -148,3 +150,30 @@ def test_formats_follow_each_other_in_one_file(codec: Codec) -> None:
         b"three",
         b"four",
     ]
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+def test_the_hole_of_a_sparse_file_is_not_read(tmp_path: Path, mapped: bool) -> None:
+    """A terabyte of zeros, of which the file system says that they are a hole."""
+    path = tmp_path / "00000000000000000000.log"
+    record = forge.batch(0, [forge.record(0, b"value")])
+    with path.open("wb") as file:
+        file.write(record)
+        try:
+            file.truncate(1 << 40)
+        except OSError:
+            pytest.skip("the file system has no files of this size")
+        seek_hole = getattr(os, "SEEK_HOLE", None)
+        if seek_hole is None or os.lseek(file.fileno(), 1 << 20, seek_hole) != 1 << 20:
+            pytest.skip("the file system has no holes")
+    began = time.monotonic()
+    with Segment(path, mapped=mapped) as segment:
+        assert [found.value for found in segment.records()] == [b"value"]
+        assert segment.tail is not None
+        assert (segment.tail.reason, segment.tail.position) == ("zeros", len(record))
+    assert time.monotonic() - began < 20  # to read it takes minutes
+    with path.open("r+b") as file:
+        file.seek(1 << 39)
+        file.write(b"\1")
+    with Segment(path, mapped=mapped) as segment, pytest.raises(KafkaSpecError):
+        list(segment.records())
