@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from os import PathLike
-from typing import Final
+from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
@@ -19,8 +20,8 @@ from kafkaspec.files import names
 from kafkaspec.files.arrays import entry_struct
 from kafkaspec.io.local import Source, read_beside
 from kafkaspec.io.remote import as_path
-from kafkaspec.layout import Checksum, Form
-from kafkaspec.layout.framing import checksum_of, field_of
+from kafkaspec.layout import Checksum, FieldLayout, Form
+from kafkaspec.layout.framing import checksum_of, field_of, field_position
 from kafkaspec.layout.kinds import new_value, type_key_of
 
 ABORTED_TRANSACTION = "transaction_index.aborted_transaction"
@@ -124,10 +125,7 @@ class ProducerSnapshot:
             found, _ = self._codec.parse(
                 SNAPSHOT, self._data, complete=True, origin=Origin(self._name)
             )
-            while not hasattr(found, _ENTRIES):  # a choice between versions is around it
-                (part,) = fields(found)
-                found = getattr(found, part.name)
-            self._structure = found
+            self._structure = _structure_of(found)
         assert self._structure is not None
         return self._structure
 
@@ -175,6 +173,15 @@ class ProducerSnapshot:
         return checksum_of(type_key_of(self.structure))
 
 
+def _structure_of(found: Any) -> SnapshotStructure:
+    """Return the structure with the entries; a choice between versions may be around it."""
+    while not hasattr(found, _ENTRIES):
+        (part,) = fields(found)
+        found = getattr(found, part.name)
+    structure: SnapshotStructure = found
+    return structure
+
+
 def new_producer_entry(**values: int) -> ProducerEntry:
     """Return an entry of a snapshot; fields that are not given have their default.
 
@@ -183,6 +190,35 @@ def new_producer_entry(**values: int) -> ProducerEntry:
     """
     entry: ProducerEntry = new_value(_PRODUCER_ENTRY, _VERSION | values)
     return entry
+
+
+def serialize_entry(entry: ProducerEntry, codec: Codec) -> bytes:
+    """Return the bytes of an entry of a producer snapshot.
+
+    Raises:
+        KafkaSpecError: ``unencodable``.
+    """
+    return codec.serialize(_PRODUCER_ENTRY, entry)
+
+
+def join_entries(entries: Sequence[bytes], codec: Codec) -> bytes:
+    """Return the bytes of a producer snapshot with entries that ``serialize_entry`` made."""
+    empty = bytearray(serialize_snapshot([], codec))
+    found, _ = codec.parse(SNAPSHOT, empty, complete=True)
+    layout = LAYOUTS[type_key_of(_structure_of(found))]
+    count = next(field for field in layout.fields if field.derive_from == _ENTRIES)
+    checksum = checksum_of(layout.key)
+
+    def put(field: FieldLayout, value: int) -> None:
+        position = field_position(layout, field.id)
+        empty[position : position + field.size] = value.to_bytes(field.size, "big")
+
+    put(count, len(entries))
+    empty += b"".join(entries)
+    put(
+        field_of(layout.key, checksum.field), CHECKSUMS[checksum.algorithm](empty[checksum.start :])
+    )
+    return bytes(empty)
 
 
 def serialize_snapshot(entries: list[ProducerEntry], codec: Codec) -> bytes:

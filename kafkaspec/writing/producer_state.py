@@ -58,12 +58,16 @@ class ProducerState:
         self._replayed: list[tuple[int, int]] | None = None
         self._ongoing: set[int] = set()
         """First offsets of open transactions: a broker has one for each offset."""
+        self._order: list[int] = []
+        self._changed: set[int] = set()
+        self._written: dict[int, bytes] = {}
         self._open: dict[int, int] = {}
         """First offset of the open transaction of a producer, by its id."""
         self._begun: list[tuple[int, int]] = []
         """A heap of first offsets and producers; transactions not in ``_open`` have ended."""
         for entry in entries:
             self._entries[entry.producer_id] = replace(entry)
+            self._changed.add(entry.producer_id)
             if entry.current_txn_first_offset != NONE:
                 self._begin(entry.producer_id, entry.current_txn_first_offset)
 
@@ -164,6 +168,7 @@ class ProducerState:
 
     def _of(self, producer_id: int, epoch: int) -> ProducerEntry:
         """Return the entry of a producer, without its last batch if that has another epoch."""
+        self._changed.add(producer_id)
         entry = self._entries.get(producer_id)
         if entry is None:
             entry = self._entries[producer_id] = snapshots.new_producer_entry(
@@ -223,8 +228,18 @@ class ProducerState:
         )
 
     def snapshot(self, codec: Codec) -> bytes:
-        """Return the bytes of a producer snapshot, with entries ordered by producer id."""
-        return snapshots.serialize_snapshot(self.entries, codec)
+        """Return the bytes of a producer snapshot, with entries ordered by producer id.
+
+        An entry is written once for all snapshots until it changes: there are as many snapshots as
+        segments, and most producers write to few of them.
+        """
+        if len(self._order) < len(self._entries):
+            self._order = sorted(self._entries)
+        for producer_id in self._changed:
+            entry = self._entries[producer_id]
+            self._written[producer_id] = snapshots.serialize_entry(entry, codec)
+        self._changed.clear()
+        return snapshots.join_entries([self._written[item] for item in self._order], codec)
 
 
 def transaction_index(aborted: Iterable[AbortedTransaction]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -179,6 +180,40 @@ def test_a_state_goes_on_from_its_snapshot() -> None:
     (headers,) = read_headers(ks.Segment(rest.data))
     (aborted,) = again.append(headers, 0, 1)
     assert (aborted.first_offset, aborted.last_offset) == (0, 2)
+
+
+def test_an_entry_is_written_again_only_when_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With P producers and S segments there are P * S entries, but few of them are new."""
+    producers, segments = 40, 12
+    written: list[int] = []
+    serialize = snapshots.serialize_entry
+
+    def counted(entry: ProducerEntry, codec: Any) -> bytes:
+        written.append(entry.producer_id)
+        return serialize(entry, codec)
+
+    monkeypatch.setattr(snapshots, "serialize_entry", counted)
+    partition = tmp_path / "t-0"
+    partition.mkdir()
+    log = Log()
+    for segment in range(segments):
+        base, log.data = log.offset, b""
+        for producer in range(producers if segment == 0 else 1):
+            log.batch(producer, base_sequence=segment)
+        (partition / f"{base:020}.log").write_bytes(log.data)
+    ks.rebuild_indexes(partition, tmp_path / "out")
+    assert len(written) == producers + segments - 1
+    made = sorted((tmp_path / "out").glob("*.snapshot"))
+    assert len(made) == segments
+    for path in made:
+        data = path.read_bytes()
+        found = snapshots.ProducerSnapshot(path)
+        assert found.crc_valid
+        assert len(found.entries) == producers
+        for name in codec_names():
+            assert snapshots.serialize_snapshot(found.entries, get_codec(name)) == data
 
 
 @pytest.mark.parametrize("codec", codec_names())
