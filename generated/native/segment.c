@@ -333,7 +333,7 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
             c_num_headers[row] = v_num_headers;
         {
             const int64_t items = v_num_headers;
-            if (KS_UNLIKELY(items < 0 || items > (end_body - p) / 2))
+            if (KS_UNLIKELY(items < 0 || items > (end_body - p) / 2 || items > KS_MOST_ITEMS))
                 goto irregular;
             if (c_headers.wanted && items > c_headers.capacity - c_headers.used)
                 goto grow;

@@ -326,7 +326,7 @@ class Codec(ABC):
     def count_headers(self, batch: Any, data: Buffer) -> Place | None:
         """Return the number of headers of the first record, and the place where it stands.
 
-        Returns None if the format has no headers, or if ``data`` ends before the number.
+        Returns None if the format has no headers, or if the number cannot be read.
         """
         kind = kind_of(batch)
         field = records_field(batch)
@@ -342,7 +342,7 @@ class Codec(ABC):
             if item.kind is LayoutKind.SCALAR:
                 try:
                     value, position = self.parser(item.type)(buffer, position, end, False)
-                except TruncatedError:
+                except KafkaSpecError:
                     return None
             else:
                 value, position = None, position + item.size

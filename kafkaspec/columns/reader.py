@@ -42,7 +42,7 @@ from kafkaspec.log.columnar import CHUNK_BYTES
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.lookup import start_position
-from kafkaspec.log.pieces import HELD_BYTES, PIECE_BYTES, Piece, runs_of
+from kafkaspec.log.pieces import HELD_BYTES, PIECE_BYTES, WHOLE_BYTES, Piece, runs_of
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
 
@@ -151,6 +151,8 @@ class Reader:
         self._done = False
         self._entry_bytes = _ENTRY_BYTES
         self._ratio = _RATIO
+        # A batch with more bytes of records is read in pieces.
+        self._most = min(max(wanted.max_bytes, PIECE_BYTES), WHOLE_BYTES)
         self.position = 0
 
     def __iter__(self) -> Iterator[Columns]:
@@ -238,7 +240,7 @@ class Reader:
         limits = (wanted.start_offset, wanted.end_offset, wanted.start_timestamp)
         bounds = (_LOWEST if bound is None else bound for bound in limits)
         flags = module.VERIFY if self._segment.crc == "error" else 0
-        return (UNTIMED, *bounds, options, flags, PIECE_BYTES)
+        return (UNTIMED, *bounds, options, flags, self._most)
 
     def _unpack(self, core: Core, whole: _Chunk) -> Iterator[Columns]:
         """Decompress payloads, and decode as many entries at a time as an arena holds."""
@@ -251,7 +253,7 @@ class Reader:
             entries[field::fields] for field in (place, at_place, length, rows, module.POSITION)
         )
         magics, places, formats = map(whole.table.column, (MAGIC, POSITION, KIND))
-        most = min(self._segment.max_output, PIECE_BYTES)
+        most = min(self._segment.max_output, self._most)
         arena, used = memoryview(bytearray()), 0
         first = 0  # first entry not decoded yet
         last: tuple[int, int] | None = None
@@ -319,7 +321,7 @@ class Reader:
         except KafkaSpecError as error:
             too_large = error.reason is Reason.DECOMPRESSED_TOO_LARGE
             return None, too_large and limit > HELD_BYTES
-        return found, len(found) > PIECE_BYTES
+        return found, len(found) > self._most
 
     def _part(
         self, core: Core, whole: _Chunk, first: int, last: int, arena: memoryview
@@ -467,7 +469,7 @@ class Reader:
         passed = low is not None and batch.last_offset < low
         passed |= earliest is not None and not stands_alone and batch.max_timestamp < earliest
         if not passed and (wanted.include_control or not batch.is_control):
-            if self._core is not None and batch.size > PIECE_BYTES and not stands_alone:
+            if self._core is not None and batch.size > self._most and not stands_alone:
                 yield from self._large(self._core, batch, batch.held())
             else:
                 yield from self._add(batch)

@@ -20,13 +20,16 @@ from kafkaspec.model import Buffer, Record
 PIECE_BYTES: Final = 2 << 20
 """Bytes of records, after decompression, that are read at once; a larger record is read alone."""
 
+WHOLE_BYTES: Final = 4 * PIECE_BYTES
+"""Bytes of records that are decoded at once where no objects are made of them."""
+
 HELD_BYTES: Final = 8 * PIECE_BYTES
 """Bytes of a decompressed payload that is held in memory while its pieces are read; a larger one is
 decompressed again each time."""
 
-MOST_HEADERS: Final = PIECE_BYTES // 2
-"""Most headers of a record. Kafka has no limit; real records have a few. As objects so many headers
-take about 100 MB."""
+MOST_HEADERS: Final = 1 << 20
+"""Most headers of a record, in the core in C too. Kafka has no limit; real records have a few. As
+objects so many headers take about 100 MB."""
 
 _CHUNK: Final = PIECE_BYTES // 4
 
@@ -178,10 +181,10 @@ class Pieces:
             window.fill(PIECE_BYTES)
             while True:
                 try:
+                    self._check_headers(window.data)
                     count, size = codec.whole_records(message, window.data, rows)
                     if count or window.ended:
                         break
-                    self._check_headers(window.data)
                 except KafkaSpecError as error:
                     raise self._located(error, first, position) from None
                 window.fill(2 * len(window.data))
@@ -189,11 +192,6 @@ class Pieces:
             if not count:
                 self._refuse(window.data, first, position)
                 count, size = 1, len(window.data)
-            if size > PIECE_BYTES and rows == 1:
-                try:
-                    self._check_headers(window.data)
-                except KafkaSpecError as error:
-                    raise self._located(error, first, position) from None
             first += count
             if first == self.count:
                 self._check_end(window, count, size, position)

@@ -12,7 +12,7 @@ from kafkaspec.log.base import Log
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.entries import Entries
 from kafkaspec.log.headers import skip
-from kafkaspec.log.pieces import PIECE_BYTES, runs_of
+from kafkaspec.log.pieces import WHOLE_BYTES, runs_of
 from kafkaspec.model import Record
 
 
@@ -144,7 +144,7 @@ class Segment(Entries, Log):
                 buffer, base = self.around(cursor, position)
                 verify = self.crc == "error"
                 plain = self.codec.plain_records(
-                    buffer, position - base, verify, PIECE_BYTES, check
+                    buffer, position - base, verify, WHOLE_BYTES, check
                 )
                 if plain is None:
                     break

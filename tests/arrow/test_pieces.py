@@ -46,8 +46,8 @@ def test_rows_are_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = list(ks.decode(segment))
     table = ks.Segment(segment).to_arrow(COLUMNS)
     assert table["offset"].to_pylist() == [record.offset for record in wanted]
-    for module in (reader, pieces):
-        monkeypatch.setattr(module, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(reader, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 1000)
     monkeypatch.setattr(pieces, "_CHUNK", 100)
     for codec in codec_names():
         for layout in ("view", "binary"):
@@ -56,8 +56,8 @@ def test_rows_are_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_comes_after_the_batches_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (reader, pieces):
-        monkeypatch.setattr(module, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(reader, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 1000)
     good, bad = forge.batch(0, [forge.record(0, b"good")]), grown.records(400, said=401)
     for codec in codec_names():
         batches = ks.Segment(good + bad, codec=codec).to_batches()

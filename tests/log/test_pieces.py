@@ -140,7 +140,7 @@ def test_pieces_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
                     for held in (size, 1 << 20):
                         patch.setattr("kafkaspec.log.batch.HELD_BYTES", held)
                         patch.setattr("kafkaspec.log.default.PIECE_BYTES", size)
-                        patch.setattr("kafkaspec.log.segment.PIECE_BYTES", size)
+                        patch.setattr("kafkaspec.log.segment.WHOLE_BYTES", size)
                         assert wanted(segment, codec) == whole, (name, codec, size, held)
 
 
@@ -211,7 +211,6 @@ def test_wrappers_in_pieces_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> No
             with monkeypatch.context() as patch:
                 patch.setattr("kafkaspec.log.legacy.PIECE_BYTES", size)
                 patch.setattr("kafkaspec.log.legacy._AT_ONCE", 7)
-                patch.setattr("kafkaspec.columns.reader.PIECE_BYTES", size)
                 for codec in codec_names():
                     assert wanted(segment, codec) == whole, (name, size, codec)
 
@@ -236,3 +235,8 @@ def test_verify_compares_codecs_on_a_large_batch(
     report = ks.verify(path, codec="all")
     assert {finding.reason for finding in report.findings} == {"missing_index"}
     assert report.files[0].records == 300
+
+
+def test_the_core_has_the_same_limit_of_headers() -> None:
+    native = pytest.importorskip("kafkaspec._native", reason="the extension was not built")
+    assert native.MOST_ITEMS == pieces.MOST_HEADERS

@@ -229,7 +229,8 @@ class RecordDecoder(Walk):
         out, column = self.out, f"c_{c_name(field.id)}"
         self._have.add(field.id)
         out.line(f"const int64_t items = {count};")
-        out.when(f"KS_UNLIKELY(items < 0 || items > ({scope.end} - p) / {least})", self.fail)
+        most = f"items > ({scope.end} - p) / {least} || items > KS_MOST_ITEMS"
+        out.when(f"KS_UNLIKELY(items < 0 || {most})", self.fail)
         out.when(f"{column}.wanted && items > {column}.capacity - {column}.used", "goto grow;")
         self._row = "item"
         with out.block(

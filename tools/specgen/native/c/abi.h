@@ -36,6 +36,9 @@ enum {
 /* Room after the last byte of ks_bytes_out.data that copies may overwrite. */
 enum { KS_SLACK = 64 };
 
+/* Most items of a list of one record, whatever its bytes say: 2^20 headers are enough. */
+enum { KS_MOST_ITEMS = 1 << 20 };
+
 typedef struct {
     const uint8_t *bytes;
     int64_t size;
