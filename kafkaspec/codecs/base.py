@@ -339,6 +339,8 @@ class Codec(ABC):
             path = f"/{frame.fields[1].id}"
         for item in fields:
             start = position
+            if start >= end:
+                return None
             if item.kind is LayoutKind.SCALAR:
                 try:
                     value, position = self.parser(item.type)(buffer, position, end, False)
