@@ -342,6 +342,16 @@ _TABLE: dict[Area, _Rows] = {
             "Deletes it, or puts it in place, at the next start.",
             BrokerAction.DELETES_FILE,
         ),
+        (R.DIRECTORY_NAME,): Consequence(
+            _NO_READER,
+            "Does not start: the name is not in the form of topic-partition.",
+            BrokerAction.REFUSES_START,
+        ),
+        (R.MOVED_PARTITION,): Consequence(
+            _NO_READER,
+            "Deletes it, if it is being deleted or a stray one; goes on copying, if it is future.",
+            BrokerAction.DELETES_FILE,
+        ),
         (R.SEGMENT_OVERLAP,): _WRONG_OFFSETS,
         (R.FILE_NAME,): Consequence(_FINE, "Nothing."),
     },

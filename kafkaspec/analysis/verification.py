@@ -39,6 +39,11 @@ from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 ALL_CODECS = "all"
 """Instead of the name of a codec: all installed codecs, compared with each other."""
 
+_MOVED = {
+    "-delete": "a partition that is being deleted",
+    "-future": "a copy that a broker is moving here from another log directory",
+    "-stray": "a partition that the cluster did not know",
+}
 _INDEX_KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
 _NOWHERE = "the link leads nowhere"
 _NOT_READ = (R.UNREADABLE, R.CHANGED)
@@ -180,6 +185,9 @@ def _directories(path: Path, options: Options) -> Iterator[Event | Settled]:
     for directory in partitions:
         log = log_state(directory.path)
         logs.append(log)
+        if log.state:
+            text = f"{_MOVED[log.state]}; its records are no longer, or not yet, of the partition"
+            yield Place(os.fspath(directory.path), Area.FILES).info(R.MOVED_PARTITION, text)
         for event in _partition(directory, options, log):
             if isinstance(event, FileResult) and event.kind is FileKind.PARTITION_METADATA:
                 held_back.append(event)  # until all topic ids are known
@@ -328,12 +336,17 @@ def _others(
             yield _not_read(path, kind, partition)
     for path in directory.of(FileKind.LEFTOVER):
         yield from _leftover(path, partition)
+    broker_starts_here = not directory.is_partition and bool(directory.of(*ROOT_KINDS))
     for paths, text in (
         (directory.of(FileKind.UNKNOWN), "not a file of Kafka's; it was not checked"),
         (directory.unread, "not a partition's directory; nothing in it was checked"),
     ):
         for path in paths:
-            yield Place(os.fspath(path), Area.FILES).info(R.UNKNOWN_FILE, text)
+            place = Place(os.fspath(path), Area.FILES)
+            if broker_starts_here and path in directory.unread:
+                yield place.error(R.DIRECTORY_NAME, text)
+            else:
+                yield place.info(R.UNKNOWN_FILE, text)
             yield _not_read(path, FileKind.UNKNOWN, partition)
 
 

@@ -73,8 +73,9 @@ _REMOTE_INDEX = re.compile(
 )
 _CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.deleted)?")
 _LARGEST_PARTITION = (1 << 31) - 1
-_MOVED = re.compile(r"(.+)\.[0-9a-f]{32}(-delete|-future|-stray)")
-_PARTITION = re.compile(r"(.+)-(\d+)")
+_MOVED = re.compile(r"\S+-\S+\.\S+(-delete|-future|-stray)")
+_UNMOVED = re.compile(r".*(-delete|-future|-stray)", re.DOTALL)
+_PARTITION = re.compile(r"(.+)-\+?(\d+)", re.DOTALL)
 
 
 class SegmentName(NamedTuple):
@@ -141,16 +142,19 @@ def parse_checkpoint(name: str) -> CheckpointName | None:
 
 
 def parse_partition(name: str) -> PartitionName | None:
-    """Parse a name like ``topic-0`` or ``topic-0.<32 hex digits>-delete``; return None for others.
+    """Parse a name like ``topic-0`` or ``topic-0.<unique id>-delete``; return None for others.
 
+    By Kafka's rule: with a directory of any other name in a log directory a broker does not start.
     A topic may contain ``-`` and ``.``: the number follows the last hyphen (KAFKA-5232). It is an
-    int of 32 bits: a broker does not start with ``topic-99999999999`` in a log directory.
+    int of 32 bits.
     """
     moved = _MOVED.fullmatch(name)
-    match = _PARTITION.fullmatch(moved[1] if moved else name)
+    if moved is None and _UNMOVED.fullmatch(name):
+        return None
+    match = _PARTITION.fullmatch(name.rpartition(".")[0] if moved else name)
     if match is None or int(match[2]) > _LARGEST_PARTITION:
         return None
-    return PartitionName(match[1], int(match[2]), moved[2] if moved else "")
+    return PartitionName(match[1], int(match[2]), moved[1] if moved else "")
 
 
 def is_log(name: str) -> bool:

@@ -234,7 +234,7 @@ def test_a_log_directory(tmp_path: Path) -> None:
     (tmp_path / "not a partition").mkdir()
     (tmp_path / "meta.properties").write_text("version=0\n")
     report = verify(tmp_path)
-    assert reported(report) == [("info", "files", "unknown_file")]
+    assert reported(report) == [("error", "files", "directory_name")]
     assert {os.path.basename(result.partition) for result in report.files} == {
         "",
         "a.b-c-0",
