@@ -424,10 +424,12 @@ def read_snapshots(paths: Sequence[Path]) -> Snapshots:
     """Return the entries of producer snapshots by offset; None for one that cannot be read."""
     found: dict[int, list[ProducerEntry] | None] = {}
     for path in paths:
-        snapshot = ProducerSnapshot(path)
-        if snapshot.offset is not None:
-            try:
-                found[snapshot.offset] = snapshot.entries if snapshot.crc_valid else None
-            except KafkaSpecError:
-                found[snapshot.offset] = None
+        name = names.parse_segment(path.name)
+        if name is None or name.state:
+            continue
+        try:
+            snapshot = ProducerSnapshot(path)
+            found[name.base_offset] = snapshot.entries if snapshot.crc_valid else None
+        except KafkaSpecError:
+            found[name.base_offset] = None
     return found
