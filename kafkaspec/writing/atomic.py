@@ -11,7 +11,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import IO, Final
@@ -32,7 +32,8 @@ class DirectoryAside:
 
     It lies in a directory that is named like a partition that a broker has begun to delete: if a
     crash leaves it in the log directory of a broker, the broker removes it when it starts. Beside a
-    mount point is another file system, so that it lies in a target that is one.
+    mount point is another file system, and the working directory must stay the same one, so that it
+    lies in a target that is one of these.
 
     Args:
         target: path of the final directory. It may exist; see ``commit``.
@@ -47,7 +48,8 @@ class DirectoryAside:
 
     def __init__(self, target: str | PathLike[str], *, sync: bool = True) -> None:
         self.target = Path(os.path.realpath(target))
-        within = self.target if os.path.ismount(self.target) else self.target.parent
+        stays = os.path.ismount(self.target) or self.target == Path(os.path.realpath(os.curdir))
+        within = self.target if stays else self.target.parent
         name = self.target.name[-_KEPT:]
         if names.parse_partition(name) is None:
             name += "-0"  # brokers refuse other names
@@ -60,6 +62,8 @@ class DirectoryAside:
         try:
             with writing(self.target):
                 self.path.mkdir()
+                if self.target.is_dir():
+                    _look_like(self.path, self.target)
         except BaseException:
             self.discard()
             raise
@@ -136,6 +140,13 @@ class DirectoryAside:
     def discard(self) -> None:
         """Remove what was written and not published."""
         shutil.rmtree(self._holder, ignore_errors=True)
+
+
+def _look_like(path: Path, other: Path) -> None:
+    """Give a directory the mode of another, and its owner where that is allowed."""
+    shutil.copymode(other, path)
+    with suppress(OSError, LookupError):
+        shutil.chown(path, other.stat().st_uid, other.stat().st_gid)
 
 
 @contextmanager

@@ -176,6 +176,22 @@ def test_an_output_that_is_a_mount_point(logs: Path, monkeypatch: pytest.MonkeyP
     assert sorted(item.name for item in out.iterdir()) == sorted(NAMES)
 
 
+def test_an_empty_output_keeps_its_mode_and_stays_the_working_directory(
+    logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = logs.parent / "out"
+    out.mkdir()
+    out.chmod(0o750)
+    _convert(logs, out)
+    assert out.stat().st_mode & 0o777 == 0o750
+    here = logs.parent / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    _convert(logs, Path())
+    assert sorted(item.name for item in Path().iterdir()) == sorted(NAMES)
+    assert sorted(item.name for item in here.iterdir()) == sorted(NAMES)
+
+
 # -- death --------------------------------------------------------------------------------------
 
 _PROGRAM = """
