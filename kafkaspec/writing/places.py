@@ -85,7 +85,9 @@ def _parts(given: Path, *, files: bool) -> Iterator[Path]:
     for entry in _entries(root):
         if files or entry.is_symlink():
             yield Path(os.path.realpath(entry.path))
-        for inner in _entries(Path(entry.path)) if entry.is_dir() else ():
+        # A link in a circle is no directory, and is_dir of the entry would raise an error for it.
+        below = os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
+        for inner in _entries(Path(entry.path)) if below else ():
             if files or inner.is_symlink():
                 yield Path(os.path.realpath(inner.path))
     if files and root.is_file():
