@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import attrgetter
-from typing import Final
+from typing import Any, Final
 
 from kafkaspec.columns.memory import (
     AnyColumn,
@@ -23,6 +23,7 @@ from kafkaspec.layout.names import (
     HEADER_VALUE,
     HEADERS,
     KEY,
+    OFFSET,
     SEQUENCE,
     VALUE,
 )
@@ -63,7 +64,9 @@ class RecordColumns:
         self._integers: dict[str, array[int]] = {
             name: array("q") for name in self._names if name not in (KEY, VALUE, HEADERS)
         }
-        self._records: list[Record] = []
+        self._others: dict[str, list[Any]] = {
+            name: [] for name in self._names if name not in self._integers
+        }
         self._untimed = self._markers = False
         self.cost = self.rows = 0
 
@@ -75,26 +78,26 @@ class RecordColumns:
             records: all of its records.
         """
         count = len(records)
+        if not count:
+            return
+        fields = dict(zip(Record._fields, zip(*records, strict=True), strict=True))
         for name, values in self._integers.items():
             if name.startswith(OF_BATCH):
                 values.extend(array("q", [fact(batch, name)]) * count)
             elif name == SEQUENCE:
-                values.extend(batch.sequence(record.offset) for record in records)
-            elif name in Record._fields:
-                values.extend(map(attrgetter(name), records))
+                values.extend(map(batch.sequence, fields[OFFSET]))
+            elif name in fields:
+                values.extend(fields[name])
             else:
                 values.extend(array("q", [NONE]) * count)
-        self._records += records
+        for name, others in self._others.items():
+            others += fields[name]
         self._untimed |= not batch.kind.has_timestamps
         self._markers |= batch.is_control
         self.rows += count
-        self.cost += sum(
-            ROW_BYTES * (1 + len(record.headers))
-            + len(record.key or b"")
-            + len(record.value or b"")
-            + sum(len(key) + len(value or b"") for key, value in record.headers)
-            for record in records
-        )
+        pairs = [pair for headers in filter(None, fields[HEADERS]) for pair in headers]
+        octets = chain(fields[KEY], fields[VALUE], chain.from_iterable(pairs))
+        self.cost += ROW_BYTES * (count + len(pairs)) + sum(map(len, filter(None, octets)))
 
     def take(self) -> Columns:
         """Return the columns of the collected records, and forget these records."""
@@ -112,13 +115,13 @@ class RecordColumns:
     def _column(self, name: str) -> AnyColumn:
         if name in self._integers:
             return IntegerColumn(self._integers[name])
+        values = self._others[name]
         if name != HEADERS:
-            return _octets([getattr(record, name) for record in self._records])
-        lists = [record.headers for record in self._records]
-        pairs = [pair for headers in lists for pair in headers]
+            return _octets(values)
+        pairs = list(chain.from_iterable(values))
         key, value = (part.rpartition(".")[2] for part in (HEADER_KEY, HEADER_VALUE))
         return ListColumn(
-            _ends(map(len, lists)),
+            _ends(map(len, values)),
             len(pairs),
             {
                 key: _octets([text.encode("utf-8", "surrogateescape") for text, _ in pairs]),
@@ -144,9 +147,9 @@ def _octets(values: Sequence[bytes | None]) -> BytesColumn:
     if validity is not None:
         for row, value in enumerate(values):
             validity[row >> 3] |= (value is not None) << (row & 7)
-    data = b"".join(value for value in values if value)
-    ends = _ends(len(value or b"") for value in values)
-    return BytesColumn(validity, ends, bytearray(data), len(data), nulls)
+    present = [value or b"" for value in values]
+    data = bytearray().join(present)
+    return BytesColumn(validity, _ends(map(len, present)), data, len(data), nulls)
 
 
 def _ends(sizes: Iterable[int]) -> array[int]:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from operator import itemgetter, lt
+from typing import Final
 
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.layout import names
 from kafkaspec.log.batch import Batch
 from kafkaspec.model import Record
 from kafkaspec.writing.editing import LARGEST_OFFSET
+
+_OFFSET: Final = itemgetter(Record._fields.index(names.OFFSET))
+"""Gets the offset of a record, faster than by name."""
 
 
 class Offsets:
@@ -86,7 +92,9 @@ def check_rising(batch: Batch, records: list[Record]) -> None:
             "no later format can express: renumber the offsets"
         )
         raise batch.error(Reason.UNENCODABLE, detail)
-    for before, record in pairwise(records):
-        if record.offset <= before.offset:
-            detail = f"a record with offset {record.offset} follows one with {before.offset}"
-            raise batch.error(Reason.INVALID_VALUE, detail)
+    offsets = list(map(_OFFSET, records))
+    if all(map(lt, offsets, offsets[1:])):
+        return
+    before, offset = next(pair for pair in pairwise(offsets) if pair[0] >= pair[1])
+    detail = f"a record with offset {offset} follows one with {before}"
+    raise batch.error(Reason.INVALID_VALUE, detail)

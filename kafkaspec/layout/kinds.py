@@ -51,13 +51,18 @@ def require_kind(magic: int) -> EntryKind:
 
 def kind_of(message: Any) -> EntryKind:
     """Return the kind of a message of the typed model, whichever specification it comes from."""
-    kinds: Mapping[int, EntryKind] = _tables(_package_of(type(message))).ENTRY_KINDS[ENTRY]
-    return kinds[magic_of(message)]
+    return _kinds(type(message).__module__)[magic_of(message)]
+
+
+@cache
+def _kinds(module: str) -> Mapping[int, EntryKind]:
+    kinds: Mapping[int, EntryKind] = _tables(_package(module)).ENTRY_KINDS[ENTRY]
+    return kinds
 
 
 def layout_of(message: Any, type_key: str) -> TypeLayout:
     """Return the layout of a type in the specification that a message is from."""
-    found: TypeLayout = _tables(_package_of(type(message))).LAYOUTS[type_key]
+    found: TypeLayout = _tables(_package(type(message).__module__)).LAYOUTS[type_key]
     return found
 
 
@@ -110,11 +115,12 @@ class RecordClasses(NamedTuple):
 
 def record_classes(batch: Any) -> RecordClasses:
     """Return the classes for the records of a batch of the typed model."""
-    return _record_classes(_package_of(type(batch)), kind_of(batch))
+    return _record_classes(type(batch).__module__, kind_of(batch))
 
 
 @cache
-def _record_classes(package: str, kind: EntryKind) -> RecordClasses:
+def _record_classes(module: str, kind: EntryKind) -> RecordClasses:
+    package = _package(module)
     layouts = _tables(package).LAYOUTS
     record = layouts[kind.record]
     headers = next((field.type for field in record.fields if field.id == names.HEADERS), "")
@@ -177,7 +183,7 @@ def _maker_of(type_key: str, given: Mapping[str, str], magic: int) -> _Maker:
         own = {field: values[name] for field, name in direct}
         for field, part in parts:
             own[field] = part(values)
-        return made_of(**(own | constant))
+        return made_of(**own, **constant)
 
     return make
 
@@ -195,7 +201,7 @@ def record_arguments(
     foreign = values.keys() - own.keys() | (own.keys() - set(_accepted(made_of)))
     if not foreign:
         return own
-    package = _package_of(made_of)
+    package = _package(made_of.__module__)
     for field in _tables(package).LAYOUTS[type_key].fields:
         inner = _below(field.id, values)
         if inner and field.kind is Kind.TYPE:
@@ -219,9 +225,16 @@ def new_entry(message: Any, offset: int) -> Any:
         message: message of the typed model.
         offset: offset of the entry. Other fields before the message come from the message.
     """
-    made_of = _class(_package_of(type(message)), ENTRY)
-    own = {name: getattr(message, name) for name in _accepted(made_of) if hasattr(message, name)}
+    made_of, shared = _entry_class(type(message).__module__, kind_of(message))
+    own = {name: getattr(message, name) for name in shared}
     return made_of(**{**own, names.BASE_OFFSET: offset, BODY: message})
+
+
+@cache
+def _entry_class(module: str, kind: EntryKind) -> tuple[type[Any], list[str]]:
+    """Return the class of the entry of a message, and its fields that the message has too."""
+    made_of, message = _class(_package(module), ENTRY), _class(_package(module), kind.key)
+    return made_of, [name for name in _accepted(made_of) if hasattr(message, name)]
 
 
 def type_key_of(value: Any) -> str:
@@ -288,8 +301,9 @@ def _refuse_missing(made_of: type[Any], given: Iterable[str], owner: str) -> Non
         raise _refuse(f"{owner} needs a value for {wanted}: there is no default")
 
 
-def _package_of(made_of: type[Any]) -> str:
-    return made_of.__module__.rpartition(".python.model.")[0]
+def _package(module: str) -> str:
+    """Return the package of generated code that has a module of the typed model."""
+    return module.rpartition(".python.model.")[0]
 
 
 @cache
