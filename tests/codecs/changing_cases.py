@@ -147,8 +147,8 @@ def _iterator(
     data: bytes, table: EntryTable, record: type = Record, check: Callable[[], object] | None = None
 ) -> Iterator[Any]:
     found: Iterator[Any] = native.Records(
-        data, 0, table.values, table.capacity, table.count, CORE.plain_roles, 0, record,
-        CORE.record_plan, CORE.record_text, check,
+        data, 0, table.values, table.capacity, table.count, CORE.plain_roles, 0,
+        len(data), record, CORE.record_plan, CORE.record_text, check,
     )  # fmt: skip
     return found
 
