@@ -215,7 +215,7 @@ def a_table_of_headers_with_absurd_numbers() -> None:
         for i in range(table.count):
             column[i] = number
     batches = array("q", bytes(8 * native.BATCH_FIELDS * table.count))
-    rules = (0, -1 << 63, 0, -1 << 63, 0, 0)
+    rules = (0, -1 << 63, 0, -1 << 63, 0, 0, len(DATA))
     assert len(CORE.roles) == len(ROLES)
     following, number, rows, facts = native.select(
         table.values, table.capacity, 0, table.count, CORE.roles, rules, batches
