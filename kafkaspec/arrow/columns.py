@@ -56,6 +56,11 @@ SOURCES: Final[dict[str, tuple[str, ...]]] = {
 }
 """Columns of the specification that each column needs."""
 
+_TRANSACTION: Final = (
+    names.OFFSET, OF_BATCH + names.PRODUCER_ID, OF_BATCH + names.IS_TRANSACTIONAL
+)  # fmt: skip
+"""Columns that show to which transaction a record belongs."""
+
 
 def allocate(size: int) -> pa.Buffer:
     """Allocate memory from Arrow's pool."""
@@ -74,6 +79,8 @@ def sources_of(request: Request) -> tuple[str, ...]:
         found[names.OFFSET] = None
     if request.by_timestamp:
         found[names.TIMESTAMP] = None
+    if request.aborted:
+        found |= dict.fromkeys(_TRANSACTION)
     return tuple(found) or (names.OFFSET,)
 
 
@@ -118,10 +125,28 @@ class Arrays:
             stamps = _integers(columns, names.TIMESTAMP)
             parts.append(pc.not_equal(stamps, NO_TIMESTAMP))
             parts += _between(stamps, request.start_timestamp, request.end_timestamp)
+        if request.aborted:
+            parts += self._not_aborted(columns)
         mask = parts.pop() if parts else None
         for part in parts:
             mask = pc.and_(mask, part)
         return mask
+
+    def _not_aborted(self, columns: Columns) -> list[pa.Array]:
+        """Return a mask of the rows outside aborted transactions, if some may be inside."""
+        offsets, producers, transactional = (_integers(columns, name) for name in _TRANSACTION)
+        span = pc.min_max(offsets)
+        low, high = span["min"].as_py(), span["max"].as_py()
+        dropped = None
+        for producer_id, first, marker in self._request.aborted:
+            if first > high or marker < low:
+                continue
+            inside = pc.and_(pc.greater_equal(offsets, first), pc.less(offsets, marker))
+            inside = pc.and_(inside, pc.equal(producers, producer_id))
+            dropped = inside if dropped is None else pc.or_(dropped, inside)
+        if dropped is None:
+            return []
+        return [pc.invert(pc.and_(dropped, pc.equal(transactional, 1)))]
 
     def _array(self, name: str, columns: Columns) -> pa.Array:
         if name in self._special:

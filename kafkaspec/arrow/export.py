@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from kafkaspec.arrow.reading import Log, default_columns, record_batches
 from kafkaspec.arrow.schema import Request, request_of
-from kafkaspec.log.segment import Segment
 from kafkaspec.writing.atomic import file_aside
 from kafkaspec.writing.places import check_output
 
@@ -42,7 +41,6 @@ def export(
     columns: Sequence[str] | None = None,
     replace_existing: bool = False,
     progress: Callable[[str, int], None] | None = None,
-    ended: Callable[[Segment], None] | None = None,
     **options: Any,
 ) -> int:
     """Write records to a file.
@@ -60,8 +58,8 @@ def export(
         columns: names of columns, as ``Columnar.to_batches`` takes them.
         replace_existing: whether to replace an existing file.
         progress: called with the name of a file and the number of bytes just read from it.
-        ended: called with each segment after its last record; its ``tail`` says how it ends.
-        options: ranges, ``include_control`` and ``header_keys`` of ``Columnar.to_batches``.
+        options: ranges, ``include_control``, ``isolation``, ``log_start``, ``on_error`` and
+            ``header_keys`` of ``Columnar.to_batches``.
 
     Returns:
         Number of records.
@@ -74,7 +72,7 @@ def export(
     exact = "binary" if to == "jsonl" else "strict"
     options = {"header_keys": exact, "max_bytes": FILE_CHUNK} | options
     request = request_of(default_columns(log), columns, layout="binary", **options)
-    request = replace(request, progress=progress, ended=ended)
+    request = replace(request, progress=progress)
     check_output(output, log)
     rows = 0
     with file_aside(output, replace=replace_existing) as file:

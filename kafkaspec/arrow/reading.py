@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,10 +14,13 @@ from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, 
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS, PLACE_COLUMNS, Place, Request, request_of
 from kafkaspec.columns.memory import Layout
 from kafkaspec.columns.reader import Reader
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
+from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import check_isolation, report
 
 __all__ = ["encode_columns", "read", "read_headers", "record_batches", "schema_of"]
 
@@ -44,14 +48,16 @@ def read(log: Log, *, columns: Any = None, **options: Any) -> pa.RecordBatchRead
 def record_batches(log: Log, request: Request) -> Iterator[pa.RecordBatch]:
     """Yield the record batches of a request."""
     if isinstance(log, Segment):
+        check_isolation(request.isolation)
         yield from _segment(log, request, place_of(log))
         return
     partitions = [log] if isinstance(log, Partition) else list(partitions_of(log))
     topics = tuple(sorted({item.topic for item in partitions if item.topic is not None}))
     for partition in partitions:
         place = Place(partition.topic, partition.partition, topics)
-        for segment in segments_of(partition, request):
-            yield from _segment(segment, request, place)
+        resolved = partition.resolve(request)
+        for segment in partition.segments_from(resolved.start_offset, resolved.end_offset):
+            yield from _segment(segment, resolved, place)
 
 
 def read_headers(log: Log) -> pa.Table:
@@ -73,15 +79,6 @@ def partitions_of(directory: LogDirectory) -> Iterator[Partition]:
             yield partition
 
 
-def segments_of(partition: Partition, request: Request) -> Iterator[Segment]:
-    """Yield the segments that may hold wanted offsets, one open at a time."""
-    for segment in partition.segments_from(request.start_offset):
-        high = request.end_offset
-        if high is not None and segment.base_offset is not None and segment.base_offset >= high:
-            return
-        yield segment
-
-
 def place_of(segment: Segment) -> Place:
     """Return topic and partition of a segment, from the name of its directory."""
     if segment.path is None:
@@ -92,6 +89,24 @@ def place_of(segment: Segment) -> Place:
 
 def _segment(segment: Segment, request: Request, place: Place) -> Iterator[pa.RecordBatch]:
     progress = Progress(segment, request)
+    while True:
+        try:
+            yield from _from(segment, request, place, progress)
+            break
+        except KafkaSpecError as error:
+            if error.reason in ALWAYS_RAISED:
+                raise
+            report(request.on_error, error)
+            _, _, position = broken_entry(segment, request.start_position, error)
+            if position is None:
+                break
+            request = replace(request, start_position=position)
+    progress.at(segment.size)
+
+
+def _from(
+    segment: Segment, request: Request, place: Place, progress: Progress
+) -> Iterator[pa.RecordBatch]:
     reader = Reader(
         segment,
         sources_of(request),
@@ -107,9 +122,6 @@ def _segment(segment: Segment, request: Request, place: Place) -> Iterator[pa.Re
             yield batch
         del batch  # so that its memory can be freed before the next one is made
         progress.at(reader.position)
-    progress.at(segment.size)
-    if request.ended is not None:
-        request.ended(segment)
 
 
 class Progress:

@@ -15,7 +15,9 @@ from kafkaspec.layout.kinds import KINDS, header_fields, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE
 from kafkaspec.log.batch import TIMESTAMP_TYPES as STORED_TIMESTAMP_TYPES
 from kafkaspec.log.columnar import CHUNK_BYTES, HeaderKeys, Layout
-from kafkaspec.log.segment import Segment
+from kafkaspec.log.isolation import Aborted
+from kafkaspec.log.lookup import Isolation
+from kafkaspec.log.selection import LogStart, OnError
 
 TIMESTAMP_TYPES: Final = (*STORED_TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE)
 """Timestamp types: by what is stored in a batch, the last one for magic 0."""
@@ -114,14 +116,13 @@ _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 class Request:
     """Request for columns and rows; see ``Columnar.to_batches``.
 
-    ``progress`` is called with the name of a file and the number of bytes just read from it,
-    ``ended`` with each segment after its last record.
+    ``progress`` is called with the name of a file and the number of bytes just read from it.
 
     ``compact`` frees the unused part of buffers with copied bytes, at the cost of another copy of
     some of them. Use it for tables, which keep their record batches.
 
     ``start_position`` is the byte position of the first entry to read, for callers that read a
-    segment in parts.
+    segment in parts. ``aborted`` are transactions to leave out; see ``Partition.resolve``.
     """
 
     columns: tuple[str, ...]
@@ -135,8 +136,11 @@ class Request:
     header_keys: HeaderKeys = "string"
     compact: bool = False
     start_position: int = 0
+    isolation: Isolation = "read_uncommitted"
+    log_start: LogStart = "ignore"
+    on_error: OnError = "fail"
+    aborted: tuple[Aborted, ...] = ()
     progress: Callable[[str, int], None] | None = None
-    ended: Callable[[Segment], None] | None = None
 
     def __post_init__(self) -> None:
         """Clamp bounds to 64 bits: a start above them selects nothing, an end is no bound."""

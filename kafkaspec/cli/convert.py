@@ -11,26 +11,33 @@ from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.cli.console import print_json, progress_bar, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
+    MISSING_EPILOG,
     LogPath,
     codec_option,
     format_option,
+    from_offset_option,
+    log_start_option,
     max_output_option,
     no_mmap_option,
+    on_error_option,
     output_option,
     profile_option,
+    until_offset_option,
     wrong_usage,
 )
 from kafkaspec.compression import NAMES
 from kafkaspec.conversion.running import convert
 from kafkaspec.layout.kinds import MAGICS
 
-_EPILOG = """\b
+_EPILOG = (
+    """\b
 Data that old formats cannot hold is counted by kind and shown: headers,
 timestamps (magic 0), timestamp types, producers, transactions, leader epochs,
 delete horizons, control records, empty batches, and any other field by name.
 Records of aborted transactions stay, as in a broker's down-conversion, and
 every consumer of magic 0 or 1 sees them; --aborted drop leaves them out.
-Records below the log start offset were deleted and are left out.
+Records below the log start offset were deleted and are left out; --log-start
+ignore keeps them.
 
 \b
 Indexes, snapshots and checkpoints of partitions are rebuilt by the rules of
@@ -43,14 +50,18 @@ Output of --format json, one object per line, with its "type":
   partition  source, target, clean, verified, segments, written_segments, size,
              written_size, batches, taken, losses (batches and records by
              kind, and of other fields by name), damaged, damages, tails,
-             comparison, findings
+             missing, comparison, findings
   summary    the last line: sums, and what was left out
 
-\b
-Exit codes: 0 all was converted and verified, 1 something was left out as
-damaged or the result is not right, 2 wrong usage, or PATH or OUT cannot be
-read or written.
 """
+    + MISSING_EPILOG
+    + """
+\b
+Exit codes: 0 all was converted and verified, 1 something is missing, was left
+out as damaged, or the result is not right, 2 wrong usage, or PATH or OUT
+cannot be read or written.
+"""
+)
 
 
 @click.command("convert", epilog=_EPILOG)
@@ -83,8 +94,9 @@ read or written.
 @click.option(
     "--batch-bytes", type=int, metavar="N", help="Put records into new batches of about this size."
 )
-@click.option("--from-offset", type=int, metavar="N", help="First offset to convert.")
-@click.option("--until-offset", type=int, metavar="N", help="First offset not to convert.")
+@from_offset_option
+@until_offset_option
+@log_start_option("checkpoint")
 @click.option(
     "--aborted",
     type=click.Choice(["keep", "drop"]),
@@ -92,13 +104,7 @@ read or written.
     show_default=True,
     help="Whether to keep the records of aborted transactions.",
 )
-@click.option(
-    "--on-error",
-    type=click.Choice(["fail", "skip"]),
-    default="fail",
-    show_default=True,
-    help="Treat a batch that cannot be read as an error, or skip and count it.",
-)
+@on_error_option("fail")
 @max_output_option
 @click.option("--no-check", is_flag=True, help="Do not read the result back.")
 @codec_option()

@@ -55,17 +55,32 @@ def _table(results: list[PartitionResult]) -> object:
             f"{result.taken:,} of {result.batches:,}",
             "-" if compared is None else f"{compared.records:,}",
             f"{size_text(result.size)} -> {size_text(result.written_size)}",
-            _state(result.verified, result.damaged, compared is not None),
+            _state([result]),
         )
     return table
 
 
-def _state(verified: bool, damaged: int, checked: bool) -> Text:
-    if not verified:
+def _state(results: list[PartitionResult]) -> Text:
+    """Return the verdict, with the number of what is not in the output."""
+    if not all(item.verified for item in results):
         return Text("not right", style="bold red")
-    if damaged:
-        return Text(count_text(damaged, "batch", "batches") + " left out", style="red")
-    return Text("verified", style="green") if checked else Text("not checked", style="yellow")
+    troubles = []
+    if damaged := sum(item.damaged for item in results):
+        troubles.append(count_text(damaged, "batch", "batches") + " left out")
+    if offsets := sum(item.missing_offsets for item in results):
+        troubles.append(count_text(offsets, "offset") + " missing")
+    elif lost := sum(item.lost for item in results):
+        troubles.append("data missing in " + count_text(lost, "place"))
+    if troubles:
+        return Text(", ".join(troubles), style="red")
+    checked = all(item.comparison is not None for item in results)
+    state = "verified" if checked else "not checked"
+    left = [item.losses.left_out for item in results]
+    records, batches = sum(one.records for one in left), sum(one.batches for one in left)
+    if records or batches:
+        state += f", left out: {count_text(records, 'record')}, "
+        state += count_text(batches, "whole batch", "whole batches")
+    return Text(state, style="green" if checked else "yellow")
 
 
 def _print_losses(report: ConversionReport, console: Console) -> None:
@@ -84,11 +99,8 @@ def _print_losses(report: ConversionReport, console: Console) -> None:
 
 
 def _print_troubles(result: PartitionResult, console: Console) -> None:
-    for tail in result.tails:
-        console.print(
-            f"{tail.file} at byte {tail.position}: {count_text(tail.size, 'byte')} at the end are "
-            f"no batch ({tail.reason}) and were left out"
-        )
+    for item in result.missing:
+        console.print(f"{'missing' if item.is_loss else 'note'}: {item}")
     for damage in result.damages:
         place = "" if damage.position is None else f" at byte {damage.position}"
         console.print(f"left out: {damage.file}{place}: {damage.message} [{damage.reason}]")
@@ -109,8 +121,7 @@ def _print_troubles(result: PartitionResult, console: Console) -> None:
 
 def _last_line(report: ConversionReport) -> str:
     total = report.as_dict()
-    checked = all(item.comparison is not None for item in report.partitions)
-    state = _state(total["verified"], total["damaged"], checked).plain
+    state = _state(report.partitions).plain
     parts = [
         count_text(total["partitions"], "partition"),
         count_text(total["segments"], "segment") + f" to {total['written_segments']:,}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, compress, islice
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,11 +15,13 @@ from kafkaspec.cli.dump_text import TextDump
 from kafkaspec.cli.exits import FINDINGS, USAGE
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
+    MISSING_EPILOG,
     codec_option,
     crc_option,
     format_option,
     no_mmap_option,
     paths_or_urls_argument,
+    selection_options,
 )
 from kafkaspec.cli.text_files import dump_lines, refuse_options
 from kafkaspec.codecs import get_codec
@@ -30,6 +33,7 @@ from kafkaspec.layout.kinds import MAGICS
 from kafkaspec.log.batch import Batch, CrcPolicy
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.pieces import runs_of
+from kafkaspec.log.selection import report
 from kafkaspec.model import Record
 
 _EPILOG = f"""\b
@@ -55,7 +59,11 @@ Output of --format json, one object for each record:
 
 \b
 With --batches, one object for each batch: its header as stored, and whether its
-checksum is right. Exit codes: 0 all was read, 1 something could not be decoded
+checksum is right.
+
+{MISSING_EPILOG}
+\b
+Exit codes: 0 all was read, 1 something is missing or could not be decoded
 (stderr says what, and the rest is printed), 2 wrong usage or unreadable.
 """
 
@@ -77,7 +85,7 @@ _Content = tuple[
     show_default=True,
     help="Bytes in JSON: text where they are UTF-8, or always base64.",
 )
-@click.option("--from-offset", type=int, metavar="N", help="First offset to print.")
+@selection_options(on_error="skip")
 @click.option(
     "--limit", type=click.IntRange(min=0), metavar="N", help="Maximum number of records or batches."
 )
@@ -91,11 +99,11 @@ def dump_command(
     paths: tuple[Path, ...],
     batches: bool,
     bytes_form: str,
-    from_offset: int | None,
     limit: int | None,
     crc: CrcPolicy,
     codec: str,
     output_format: str,
+    selection: dict[str, Any],
 ) -> None:
     """Print records, including control records, or the headers of batches.
 
@@ -108,13 +116,14 @@ def dump_command(
     first: one line for each entry of a checkpoint, one line for any other file.
     """
     text_paths = [path for path in paths if names.is_text(path.name)]
-    inputs = Inputs([path for path in paths if path not in text_paths], codec, crc)
+    others = [path for path in paths if path not in text_paths]
+    inputs = Inputs(others, codec, crc, selection)
     text = TextDump()
     lines: Iterator[str]
     as_json = output_format == "json"
     if batches:
         show = batch_line if as_json else text.batch_line
-        lines = (show(batch, file) for batch, file in inputs.batches(from_offset))
+        lines = (show(batch, file) for batch, file, _ in inputs.batches())
     else:
         write = WRITERS[bytes_form]
         lines = chain.from_iterable(
@@ -122,44 +131,43 @@ def dump_command(
             if as_json
             else text.record_lines(batch, records, controls, file)
             for batch, records, controls, others, file in _contents(
-                inputs, from_offset, codec, with_others=as_json
+                inputs, codec, with_others=as_json
             )
         )
     if text_paths:
-        refuse_options(batches=batches, from_offset=from_offset is not None)
+        refuse_options(batches=batches, from_offset=selection["start_offset"] is not None)
         lines = chain(dump_lines(text_paths, output_format, inputs), lines)
     write_lines(islice(lines, limit))
+    inputs.finish()
     if inputs.unreadable:
         ctx.exit(USAGE)
-    if inputs.broken:
+    if inputs.broken or inputs.lost:
         ctx.exit(FINDINGS)
 
 
-def _contents(
-    inputs: Inputs, from_offset: int | None, codec: str, *, with_others: bool
-) -> Iterator[_Content]:
+def _contents(inputs: Inputs, codec: str, *, with_others: bool) -> Iterator[_Content]:
     """Yield batches with their wanted records, control records also decoded; report errors.
 
     A large batch comes more than once, with some of its records each time.
     """
-    for batch, file in inputs.batches(from_offset):
+    for batch, file, wanted in inputs.batches():
         try:
             whole = batch.records()
             values = values_of_records(batch, get_codec(codec)) if with_others else None
         except KafkaSpecError as error:
-            inputs.cannot_decode(error)
+            report(wanted.on_error, error)
             continue
         first = 0
         for records in runs_of(whole, _RECORDS_AT_ONCE):
             others = None if values is None else values[first : first + len(records)]
             first += len(records)
-            if from_offset is not None:
-                wanted = [record.offset >= from_offset for record in records]
-                records = list(compress(records, wanted))
-                others = None if others is None else list(compress(others, wanted))
+            if wanted.is_range:
+                kept = [wanted.keeps(record) for record in records]
+                records = list(compress(records, kept))
+                others = None if others is None else list(compress(others, kept))
             controls = None
             try:
                 controls = decode_controls(batch, records, codec)
             except KafkaSpecError as error:
-                inputs.cannot_decode(error)
+                report(wanted.on_error, error)
             yield batch, records, controls, others, file

@@ -14,6 +14,7 @@ from kafkaspec.files import names
 from kafkaspec.io.local import read_beside
 from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.batch import Batch
+from kafkaspec.log.lookup import first_reaching, holds, start_position
 from kafkaspec.log.segment import Segment
 
 _INDEXES = {
@@ -50,20 +51,17 @@ class Section:
 
 
 def find_position(segment: Segment, offset: int) -> int:
-    """Return the byte offset of the batch that holds a log offset; skip broken entries.
+    """Return the byte offset of the batch that holds a log offset, found as ``find`` does.
 
     Raises:
-        KafkaSpecError: no batch holds it.
+        KafkaSpecError: no batch holds it, or one that may hold it cannot be read.
     """
-    following: Batch | None = None
-    for item in segment.scan():
-        if isinstance(item, Batch) and item.last_offset >= offset:
-            if not item.kind.has_record_sets or item.base_offset <= offset:
-                return item.position
-            following = following or item
+    batch, _ = first_reaching(segment, offset, start_position(segment, offset)[0])
+    if batch is not None and holds(batch, offset):
+        return batch.position
     detail = f"no batch holds offset {offset}"
-    if following is not None:
-        detail += f"; the next one begins with {following.base_offset}, at {following.position}"
+    if batch is not None:
+        detail += f"; the next one begins with {batch.base_offset}, at {batch.position}"
     raise make_error(Reason.INVALID_VALUE, detail, file=segment.name)
 
 

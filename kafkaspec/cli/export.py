@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, note, progress_bar, size_text, warn
-from kafkaspec.cli.exits import USAGE
-from kafkaspec.cli.inputs import log_bytes, report_tail
-from kafkaspec.cli.options import Timestamp, codec_option, crc_option, no_mmap_option, wrong_usage
+from kafkaspec.cli.exits import FINDINGS, USAGE
+from kafkaspec.cli.inputs import Inputs, log_bytes
+from kafkaspec.cli.options import (
+    MISSING_EPILOG,
+    codec_option,
+    crc_option,
+    no_mmap_option,
+    selection_options,
+    wrong_usage,
+)
 from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.opening import open_log
 
-_EPILOG = """\b
+_EPILOG = (
+    """\b
 Columns:
   by default  offset, timestamp, timestamp_type, key, value, headers; for a
               directory also topic, partition
@@ -29,9 +38,17 @@ they are not, and headers are pairs [key, value].
 
 \b
 The file is written under another name and renamed when it is complete. It must
-not be, or lie in, PATH. Exit codes: 0 all was written (a torn end of a log is
-reported on stderr), 2 something cannot be read or written, and there is no file.
+not be, or lie in, PATH.
+
 """
+    + MISSING_EPILOG
+    + """
+\b
+Exit codes: 0 all was written, 1 all but what is missing, or was skipped with
+--on-error skip (stderr says what), 2 something cannot be read or written, and
+there is no file.
+"""
+)
 
 
 def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[str] | None:
@@ -56,15 +73,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     help="File to write.",
 )
 @click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in this order.")
-@click.option("--from-offset", type=int, metavar="N", help="First offset to export.")
-@click.option("--until-offset", type=int, metavar="N", help="First offset not to export.")
-@click.option(
-    "--from-time",
-    type=Timestamp(),
-    metavar="T",
-    help="Smallest timestamp: milliseconds since 1970, or ISO 8601.",
-)
-@click.option("--until-time", type=Timestamp(), metavar="T", help="First timestamp not to export.")
+@selection_options(on_error="fail")
 @click.option("--include-control", is_flag=True, help="Export control records too.")
 @click.option(
     "--header-keys",
@@ -84,17 +93,18 @@ def export_command(
     to: str,
     output: Path,
     columns: list[str] | None,
-    from_offset: int | None,
-    until_offset: int | None,
-    from_time: int | None,
-    until_time: int | None,
     include_control: bool,
     header_keys: str,
     force: bool,
     crc: CrcPolicy,
     codec: str,
+    selection: dict[str, Any],
 ) -> None:
-    """Write the records of PATH to a file, without loss.
+    """Write the records of PATH to a file.
+
+    Every value is written as it is, or it is an error. Control records are left out without
+    --include-control; records of aborted transactions are included without --isolation
+    read_committed.
 
     PATH is a segment (.log, .kafka), a KRaft snapshot (.checkpoint), a partition directory, a
     whole log directory, or the URL of a segment (s3://..., with fsspec).
@@ -102,6 +112,10 @@ def export_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.arrow.export import export
+    inputs = Inputs([], codec, crc, selection)
+    chosen = selection
+    if selection["on_error"] == "skip":
+        chosen = selection | {"on_error": inputs.cannot_decode}
     exact = {} if to == "jsonl" or header_keys == "string" else {"header_keys": "binary"}
     with (
         open_log(path, codec=codec, crc=crc) as opened,
@@ -116,14 +130,11 @@ def export_command(
                 columns=columns,
                 replace_existing=force,
                 progress=lambda name, done: bar(done, name),
-                ended=report_tail,
-                start_offset=from_offset,
-                end_offset=until_offset,
-                start_timestamp=from_time,
-                end_timestamp=until_time,
                 include_control=include_control,
                 **exact,
+                **chosen,
             )
+            inputs.report_missing(opened)
         except FileExistsError:
             raise click.UsageError(f"{output} exists already; --force replaces it") from None
         except OSError as error:
@@ -131,3 +142,7 @@ def export_command(
             ctx.exit(USAGE)
     size = size_text(output.stat().st_size)
     note(f"{count_text(rows, 'record')} to {output} ({size})")
+    if inputs.unreadable:
+        ctx.exit(USAGE)
+    if inputs.broken or inputs.lost:
+        ctx.exit(FINDINGS)

@@ -19,12 +19,14 @@ from kafkaspec.cli.options import (
     codec_option,
     format_option,
     iso,
+    log_start_option,
     no_mmap_option,
     paths_or_urls_argument,
 )
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import LogStart
 
 _EPILOG = """\b
 Output of --format json, one object for each segment or partition:
@@ -48,8 +50,12 @@ Output of --format json, one object for each segment or partition:
   hidden_offset      of the answer that read_committed hides, null for none
 
 \b
-Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
-2 wrong usage or unreadable.
+What is missing in the log up to the answer is named on stderr: "find" looks at
+the ends of segments, as "dump --help" says.
+
+\b
+Exit codes: 0 found, 1 not found, or something on the way is missing or cannot
+be decoded, 2 wrong usage or unreadable.
 """
 
 
@@ -70,6 +76,7 @@ Exit codes: 0 found, 1 not found or something on the way cannot be decoded,
     show_default=True,
     help="By timestamp: whether to accept answers at or after the last stable offset.",
 )
+@log_start_option(None, " By default checkpoint by time, and ignore by offset.")
 @click.option(
     "--plain", is_flag=True, help="By timestamp: find the first data record at or after it."
 )
@@ -84,6 +91,7 @@ def find_command(
     timestamp: int | None,
     max_timestamp: bool,
     isolation: str,
+    log_start: LogStart | None,
     plain: bool,
     codec: str,
     output_format: str,
@@ -103,7 +111,8 @@ def find_command(
 
     --isolation read_committed hides an answer at or after the last stable offset: the first
     offset of a transaction that is still open. A search by time ignores records below the log
-    start offset in the log directory's checkpoint; --offset finds them as long as they exist.
+    start offset in the log directory's checkpoint; --offset finds them as long as they exist
+    (--log-start).
     """
     if (offset is not None) + (timestamp is not None) + max_timestamp != 1:
         raise click.UsageError("give one of --offset, --timestamp and --max-timestamp")
@@ -121,12 +130,16 @@ def find_command(
     if committed:
         target["isolation"] = isolation
     inputs = Inputs(paths, codec)
+    start = log_start or ("checkpoint" if timestamp is not None else "ignore")
     missed = False
     for name, log in inputs.logs():
         if isinstance(log, Segment) and committed:
             raise click.UsageError("--isolation needs a partition, not a segment")
         try:
-            found = log.find(**target)
+            if isinstance(log, Segment):
+                found = log.find(**target)
+            else:
+                found = log.find(log_start=log_start, **target)
         except KafkaSpecError as error:
             if error.reason is Reason.UNREADABLE:
                 inputs.cannot_read(error)
@@ -134,6 +147,13 @@ def find_command(
                 inputs.cannot_decode(error)
             continue
         missed |= found.batch is None
+        inputs.report_missing(
+            log,
+            None if found.batch is None else found.batch.last_offset + 1,
+            start_offset=offset,
+            log_start=start,
+            ends_only=True,
+        )
         if output_format == "json":
             print_object(_json(name, found, codec))
             continue
@@ -141,7 +161,7 @@ def find_command(
             say(line)
     if inputs.unreadable:
         ctx.exit(USAGE)
-    ctx.exit(FINDINGS if missed or inputs.broken else CLEAN)
+    ctx.exit(FINDINGS if missed or inputs.broken or inputs.lost else CLEAN)
 
 
 def _json(name: str, found: Found, codec: str) -> dict[str, Any]:

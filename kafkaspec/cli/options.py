@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -15,14 +16,16 @@ from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
+from kafkaspec.log.selection import LogStart
 from kafkaspec.shown import without_credentials
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
     _Name = click.ParamType[str]
     _Milliseconds = click.ParamType[int]
+    _LogStart = click.ParamType[LogStart]
 else:  # not subscriptable before click 8.4
-    _Name = _Milliseconds = click.ParamType
+    _Name = _Milliseconds = _LogStart = click.ParamType
 
 _EPOCH = datetime(1970, 1, 1)  # in UTC
 
@@ -56,6 +59,128 @@ def crc_option(text: str) -> Callable[[Command], Command]:
     """Add ``--crc error | ignore``."""
     kind = click.Choice(["error", "ignore"])
     return click.option("--crc", type=kind, default="error", show_default=True, help=text)
+
+
+class LogStartChoice(_LogStart):
+    """Parameter type: the first offset of partitions, or where it comes from."""
+
+    name = "log start"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return "[checkpoint|ignore|N]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> LogStart:
+        if value in ("checkpoint", "ignore"):
+            return value  # type: ignore[no-any-return]
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither checkpoint, ignore nor an offset", param, ctx)
+
+
+def log_start_option(
+    default: str | None = "ignore", note: str = ""
+) -> Callable[[Command], Command]:
+    """Add ``--log-start``."""
+    return click.option(
+        "--log-start",
+        type=LogStartChoice(),
+        default=default,
+        show_default=default is not None,
+        help="First offset of a partition: the log start offset in the broker's checkpoint, any "
+        f"that is there, or this one.{note}",
+    )
+
+
+isolation_option: Final = click.option(
+    "--isolation",
+    type=click.Choice(["read_uncommitted", "read_committed"]),
+    default="read_uncommitted",
+    show_default=True,
+    help="With read_committed, leave out aborted transactions, and end at the last stable offset: "
+    "where the first open transaction begins.",
+)
+
+
+def on_error_option(default: str) -> Callable[[Command], Command]:
+    """Add ``--on-error fail | skip``."""
+    return click.option(
+        "--on-error",
+        type=click.Choice(["fail", "skip"]),
+        default=default,
+        show_default=True,
+        help="Treat a batch that cannot be read as an error, or skip and count it.",
+    )
+
+
+from_offset_option: Final = click.option(
+    "--from-offset", type=int, metavar="N", help="Smallest offset."
+)
+until_offset_option: Final = click.option(
+    "--until-offset", type=int, metavar="N", help="First offset to leave out."
+)
+
+
+def selection_options(*, on_error: str) -> Callable[[Command], Command]:
+    """Add the options that choose records; the command gets them as ``selection``, a mapping.
+
+    Its keys are those of ``kafkaspec.log.selection.Selection``, except ``control``; ``on_error`` is
+    ``fail`` or ``skip``.
+    """
+    options = (
+        from_offset_option,
+        until_offset_option,
+        click.option(
+            "--from-time",
+            type=Timestamp(),
+            metavar="T",
+            help="Smallest timestamp: milliseconds since 1970, or ISO 8601 (UTC without a zone).",
+        ),
+        click.option(
+            "--until-time", type=Timestamp(), metavar="T", help="First timestamp to leave out."
+        ),
+        isolation_option,
+        log_start_option(),
+        on_error_option(on_error),
+    )
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def packed(*arguments: Any, **values: Any) -> Any:
+            selection = {key: values.pop(name) for name, key in _SELECTION.items()}
+            return command(*arguments, selection=selection, **values)
+
+        made: Any = packed
+        for option in reversed(options):
+            made = option(made)
+        return made  # type: ignore[no-any-return]
+
+    return add
+
+
+_SELECTION: Final = {
+    "from_offset": "start_offset",
+    "until_offset": "end_offset",
+    "from_time": "start_timestamp",
+    "until_time": "end_timestamp",
+    "isolation": "isolation",
+    "log_start": "log_start",
+    "on_error": "on_error",
+}
+"""Attributes of a selection by the name of the option."""
+
+MISSING_EPILOG: Final = """\b
+What is missing is named, with offsets, file and byte, and gives exit code 1:
+  offsets between two segments, where nothing shows that the log was compacted
+  offsets that an index, a file of a later segment or a checkpoint of the
+  broker (high watermark, recovery point) lists after the last batch
+  bytes at the end of a segment that are the beginning of a batch
+  a log start offset after the end of the log
+Named only: gaps as compaction leaves them, zeros at the end of a log, batches
+below the log start offset that --log-start leaves out.
+"""
 
 
 max_output_option: Final = click.option(

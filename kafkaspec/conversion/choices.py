@@ -11,6 +11,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind
 from kafkaspec.layout.kinds import CURRENT, require_kind
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.selection import LogStart
 from kafkaspec.writing.editing import LARGEST_OFFSET
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
 from kafkaspec.writing.settings import LARGEST_EPOCH, SEGMENT_BYTES
@@ -51,6 +52,7 @@ class Choices:
         end_offset: first offset not to convert.
         aborted: see ``AbortedChoice``.
         on_error: see ``ErrorChoice``.
+        log_start: see ``kafkaspec.log.selection.LogStart``.
         max_output: most bytes that one batch may decompress to, None for the default bound.
 
     Raises:
@@ -70,6 +72,7 @@ class Choices:
     end_offset: int | None = None
     aborted: AbortedChoice = "keep"
     on_error: ErrorChoice = "fail"
+    log_start: LogStart = "checkpoint"
     max_output: int | None = None
 
     def __post_init__(self) -> None:
@@ -85,6 +88,8 @@ class Choices:
         self._one_of("offsets", self.offsets, ("keep", "shift", "renumber"))
         self._one_of("aborted", self.aborted, ("keep", "drop"))
         self._one_of("on_error", self.on_error, ("fail", "skip"))
+        if not isinstance(self.log_start, int):
+            self._one_of("log_start", self.log_start, ("checkpoint", "ignore"))
         if not 0 <= self.base_offset <= LARGEST_OFFSET:
             raise ValueError(f"base_offset must be from 0 to {LARGEST_OFFSET}")
         if self.base_offset and self.offsets == "keep":

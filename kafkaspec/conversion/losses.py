@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 
 class Loss(StrEnum):
@@ -47,6 +47,16 @@ class Loss(StrEnum):
     """Bytes after the value of a message, which no reader looks at, left out."""
     FIELDS = "fields"
     """Other fields that the format, or an entry of it, has no place for; counted by name."""
+
+
+_LEFT_OUT: Final = (
+    Loss.CONTROL_RECORDS,
+    Loss.EMPTY_BATCHES,
+    Loss.ABORTED_DROPPED,
+    Loss.DELETED,
+    Loss.OUT_OF_RANGE,
+    Loss.DAMAGED,
+)
 
 
 @dataclass(slots=True)
@@ -107,6 +117,12 @@ class Losses:
                 self.add(kind, batches=count.batches, records=count.records)
         for name, count in other.fields.items():
             self.add_field(name, batches=count.batches, records=count.records)
+
+    @property
+    def left_out(self) -> Count:
+        """Sums over the kinds of batches and records that are not in the output."""
+        found = [self[kind] for kind in _LEFT_OUT]
+        return Count(sum(one.batches for one in found), sum(one.records for one in found))
 
     def __getitem__(self, kind: Loss) -> Count:
         return self.counts.get(kind, Count())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.conversion.losses import Losses
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.missing import Missing, Why
 
 MOST_SHOWN: Final = 100
 """Most damages of a partition that are listed; all are counted."""
@@ -113,6 +115,7 @@ class PartitionResult:
     damages: list[Damage] = field(default_factory=list)
     damaged: int = 0
     tails: list[TailNote] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
     comparison: Comparison | None = None
     findings: list[Finding] = field(default_factory=list)
 
@@ -124,8 +127,22 @@ class PartitionResult:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was left out as damaged, and the result is correct."""
-        return self.verified and not self.damaged
+        """Whether nothing is missing or was left out as damaged, and the result is correct."""
+        return self.verified and not self.damaged and not self.lost
+
+    @property
+    def lost(self) -> int:
+        """Number of places in the input where something is missing."""
+        return sum(item.is_loss for item in self.missing)
+
+    @property
+    def missing_offsets(self) -> int:
+        """Number of offsets that are missing, as far as they are known."""
+        return sum(item.offsets for item in self.missing if item.is_loss)
+
+    def note_missing(self, found: Iterable[Missing]) -> None:
+        """Note what is missing; ``losses`` count what lies below the log start offset."""
+        self.missing += [item for item in found if item.why is not Why.DELETED]
 
     def damage(self, error: KafkaSpecError) -> None:
         """Count a batch that is left out, and list it if it is one of the first."""
@@ -150,6 +167,7 @@ class PartitionResult:
             "damaged": self.damaged,
             "damages": [asdict(item) for item in self.damages],
             "tails": [asdict(item) for item in self.tails],
+            "missing": [asdict(item) for item in self.missing],
             "comparison": None if self.comparison is None else asdict(self.comparison),
             "findings": [finding.as_dict() for finding in self.findings],
         }
@@ -177,7 +195,7 @@ class ConversionReport:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was left out as damaged, and all results are correct."""
+        """Whether nothing is missing or was left out as damaged, and all results are correct."""
         return all(result.clean for result in self.partitions)
 
     def as_dict(self) -> dict[str, Any]:
@@ -198,5 +216,6 @@ class ConversionReport:
             "differences": sum(item.differences for item in compared),
             "findings": sum(len(item.findings) for item in results),
             "damaged": sum(item.damaged for item in results),
+            "lost": sum(item.lost for item in results),
             "losses": self.losses.as_dict(),
         }

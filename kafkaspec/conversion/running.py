@@ -18,6 +18,7 @@ from kafkaspec.conversion.report import ConversionReport, PartitionResult
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.missing import missing
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -44,7 +45,8 @@ def convert(
     Nothing changes under ``path``. Indexes, producer snapshots and checkpoints of partitions are
     rebuilt as by a broker of the profile; files of the log directory itself are not. Partitions
     that are being deleted or moved, and KRaft snapshots, are left out, as the report says. Records
-    below the log start offset were deleted and are left out too.
+    below the log start offset were deleted and are left out too. What is missing in the input is in
+    the report, see ``kafkaspec.log.missing``.
 
     The state of producers that only a producer snapshot contains, since their batches are gone, is
     carried over if offsets and magic stay, so a broker still knows these producers. Otherwise the
@@ -144,7 +146,7 @@ def _convert(
     start: int | None = None
     with unmapped():  # side files too: others may change any file of the input
         if isinstance(item, Partition):
-            paths, start = item.segment_paths, item.log_start_offset
+            paths, start = item.segment_paths, item.log_start_of(plan.log_start)
         else:
             assert item.path is not None
             paths = [item.path]
@@ -153,7 +155,15 @@ def _convert(
             source, paths, target, plan, codec, log_start_offset=start, progress=progress
         )
         conversion.run()
-    result = conversion.result
+        result = conversion.result
+        result.note_missing(
+            missing(
+                item,
+                start_offset=plan.start_offset,
+                end_offset=plan.end_offset,
+                log_start=plan.log_start,
+            )
+        )
     if check:
         bounds = [bound for bound in (start, plan.start_offset) if bound is not None]
         result.comparison = compare(

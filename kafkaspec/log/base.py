@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Self
+from typing import Self, Unpack
 
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.lookup import Found
+from kafkaspec.log.selection import Options
 from kafkaspec.model import Record
 
 
@@ -21,7 +22,7 @@ class Log(Columnar, ABC):
 
     @abstractmethod
     def records(
-        self, start_offset: int | None = None, *, control: bool = False
+        self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
     ) -> Iterator[Record]:
         """Yield the records in order; see ``Segment.records``."""
 

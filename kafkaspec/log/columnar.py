@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from kafkaspec.log.lookup import Isolation
+from kafkaspec.log.selection import LogStart, OnError
 from kafkaspec.provider import provider
 
 if TYPE_CHECKING:
@@ -58,6 +60,9 @@ class Columnar:
         max_bytes: int = CHUNK_BYTES,
         include_control: bool = False,
         header_keys: HeaderKeys = "string",
+        isolation: Isolation = "read_uncommitted",
+        log_start: LogStart = "ignore",
+        on_error: OnError = "fail",
     ) -> pa.RecordBatchReader:
         """Return the records as a stream of record batches, which are made one at a time.
 
@@ -79,10 +84,14 @@ class Columnar:
             include_control: whether to include control records, which no consumer sees.
                 ``control_type`` distinguishes them from data.
             header_keys: see ``HeaderKeys``.
+            isolation: ``read_committed`` leaves out aborted transactions, and ends at the last
+                stable offset. For partitions and log directories.
+            log_start: see ``kafkaspec.log.selection.LogStart``.
+            on_error: see ``kafkaspec.log.selection.OnError``.
 
         Raises:
             KafkaSpecError: while reading: as ``records`` raises it, after the same records.
-            ValueError: no such column or option.
+            ValueError: no such column or option; ``read_committed`` of a segment.
             ImportError: PyArrow is not installed.
         """
         return provider().read(
@@ -96,6 +105,9 @@ class Columnar:
             max_bytes=max_bytes,
             include_control=include_control,
             header_keys=header_keys,
+            isolation=isolation,
+            log_start=log_start,
+            on_error=on_error,
         )
 
     def to_arrow(self, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:

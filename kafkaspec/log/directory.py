@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
@@ -16,6 +16,7 @@ from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.partition import Partition
+from kafkaspec.log.selection import Options
 from kafkaspec.model import Record
 
 
@@ -95,7 +96,7 @@ class LogDirectory(Log):
             yield from partition.batches(start_offset=start_offset)
 
     def records(
-        self, start_offset: int | None = None, *, control: bool = False
+        self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
     ) -> Iterator[Record]:
         """Yield the records of all partitions, one partition after the other.
 
@@ -107,12 +108,13 @@ class LogDirectory(Log):
         Args:
             start_offset: smallest wanted offset of each partition.
             control: whether to include control records, which no consumer sees.
+            options: see ``Partition.records``.
 
         Raises:
             KafkaSpecError: a batch cannot be read.
         """
         for partition in self.partitions:
-            yield from partition.records(start_offset, control=control)
+            yield from partition.records(start_offset, control=control, **options)
 
     def find(
         self,

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kafkaspec.codecs import HeaderTable
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_HEADER
-from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import Entries
 
 _FIRST: Final = 64
@@ -53,6 +54,37 @@ def header_tables(
         yield table, base
         position = base + table.position
         capacity = min(2 * capacity, _MOST)
+
+
+def readable_headers(
+    segment: Entries, position: int = 0
+) -> Iterator[tuple[HeaderTable, int] | Batch | KafkaSpecError]:
+    """Yield the headers of all entries that can be read, and the error of each other one.
+
+    Args:
+        segment: the segment; afterwards its ``tail`` says how it ends.
+        position: byte offset of an entry.
+
+    Yields:
+        A table as from ``header_tables``; or alone an entry that the codec does not scan, or an
+        error.
+
+    Raises:
+        KafkaSpecError: ``changed``, ``unreadable``.
+    """
+    while True:
+        if segment.format.has_columns:
+            for table, base in header_tables(segment, position):
+                yield table, base
+                position = base + table.position
+        for item in segment.scan(position):
+            yield item
+            if isinstance(item, Batch):
+                position = item.end
+                if segment.format.has_columns:
+                    break  # the codec may scan the next ones
+        else:
+            return
 
 
 def skip(segment: Entries, position: int, offset: int) -> tuple[int, int]:

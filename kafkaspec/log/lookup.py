@@ -156,13 +156,50 @@ def find_offset(segment: Entries, offset: int, *, use_index: bool = True) -> Fou
     """See ``Segment.find``."""
     position, entry, rejected = start_position(segment, offset) if use_index else (0, None, False)
     found = Found("offset", offset, segment.path, index_answer=entry, index_rejected=rejected)
+    batch, scanned = first_reaching(segment, offset, position)
+    record = None
+    if batch is not None:
+        record = next((item for item in batch.records() if item.offset >= offset), None)
+    return replace(found, batch=batch, record=record, scanned_batches=scanned)
+
+
+def first_reaching(segment: Entries, offset: int, position: int) -> tuple[Batch | None, int]:
+    """Return the first batch that ends at or after an offset, and how many headers were read.
+
+    A broken entry before it is passed over, unless it may be the one that holds the offset.
+
+    Args:
+        segment: the segment.
+        offset: the offset.
+        position: byte offset of the entry to begin with, from ``start_position``.
+
+    Raises:
+        KafkaSpecError: the offset may be in an entry that cannot be read.
+    """
     position, scanned = skip(segment, position, offset)
-    for batch in segment.entries(position):
+    error = None
+    for item in segment.scan(position):
         scanned += 1
-        if batch.last_offset >= offset:
-            record = next((item for item in batch.records() if item.offset >= offset), None)
-            return replace(found, batch=batch, record=record, scanned_batches=scanned)
-    return replace(found, scanned_batches=scanned)
+        if isinstance(item, KafkaSpecError):
+            error = item
+        elif item.last_offset >= offset:
+            if error is not None and not holds(item, offset):
+                raise error
+            return item, scanned
+    if error is not None:
+        raise error
+    if segment.tail is not None:
+        for _ in segment.entries(segment.tail.position):  # an error, if the end must be one
+            pass
+    return None, scanned
+
+
+def holds(batch: Batch, offset: int) -> bool:
+    """Return whether an offset is between the first and last of a batch that ends at or after it.
+
+    The first offset of a wrapper needs decompression, so that it counts as holding the offset.
+    """
+    return batch.num_records is None or batch.base_offset <= offset
 
 
 def find_timestamp(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
 from kafkaspec.errors import KafkaSpecError, unreadable
@@ -20,7 +20,9 @@ from kafkaspec.io.remote import as_path
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.isolation import Aborted, aborted_transactions
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import LogStart, Options, Selection, W
 from kafkaspec.model import Record
 
 
@@ -113,10 +115,36 @@ class Partition(Log):
             return None
         first = self.first_base_offset or 0
         try:
-            listed = self._listed(self._checkpoints.log_start_offsets)
+            listed = self.log_start_checkpoint
         except KafkaSpecError:
             listed = None
         return first if listed is None else max(first, listed)
+
+    def log_start_of(self, choice: LogStart) -> int | None:
+        """Return the first offset to deliver by a choice, None for any that is there."""
+        if choice == "checkpoint":
+            return self.log_start_offset
+        return None if choice == "ignore" else choice
+
+    @property
+    def log_start_checkpoint(self) -> int | None:
+        """The log start offset in ``log-start-offset-checkpoint``; None if it says nothing.
+
+        Raises:
+            KafkaSpecError: the checkpoint cannot be read.
+        """
+        return self._listed(self._checkpoints.log_start_offsets)
+
+    @property
+    def cleaner_offset(self) -> int | None:
+        """First offset that compaction has not reached.
+
+        From ``cleaner-offset-checkpoint`` in the directory above; None if it says nothing.
+
+        Raises:
+            KafkaSpecError: the checkpoint cannot be read.
+        """
+        return self._listed(self._checkpoints.cleaner_offsets)
 
     @property
     def first_base_offset(self) -> int | None:
@@ -232,11 +260,63 @@ class Partition(Log):
             yield from segment.batches(start_offset=start_offset)
 
     def records(
-        self, start_offset: int | None = None, *, control: bool = False
+        self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
     ) -> Iterator[Record]:
-        """Yield the records of all segments in order; see ``Segment.records``."""
-        for segment in self.segments_from(start_offset):
-            yield from segment.records(start_offset, control=control)
+        """Yield the records of all segments in order, one batch decompressed at a time.
+
+        Args:
+            start_offset: smallest wanted offset; found through the index.
+            control: whether to include control records, which no consumer sees.
+            options: ``end_offset``, ``start_timestamp``, ``end_timestamp``, ``isolation``,
+                ``log_start``, ``on_error``; see ``kafkaspec.log.selection.Selection``.
+
+        Raises:
+            KafkaSpecError: a batch cannot be read.
+        """
+        wanted = self.resolve(Selection(start_offset=start_offset, control=control, **options))
+        for segment in self.segments_from(wanted.start_offset, wanted.end_offset):
+            yield from segment.select(wanted)
+
+    def resolve(self, wanted: W) -> W:
+        """Return a selection with what this partition decides: its log start and transactions.
+
+        Args:
+            wanted: a ``Selection``, or anything with such attributes.
+
+        Raises:
+            KafkaSpecError: a segment cannot be read, and ``on_error`` is ``fail``.
+        """
+        given: Any = wanted
+        start, end, aborted = given.start_offset, given.end_offset, given.aborted
+        log_start = self.log_start_of(given.log_start)
+        if log_start is not None:
+            start = log_start if start is None else max(start, log_start)
+        if given.isolation == "read_committed":
+            stable = self.stable_offset(strict=given.on_error == "fail")
+            end = stable if end is None or (stable is not None and stable < end) else end
+            aborted = tuple(self.aborted_transactions(start))
+        return replace(given, start_offset=start, end_offset=end, aborted=aborted)  # type: ignore[no-any-return]
+
+    def aborted_transactions(self, start_offset: int | None = None) -> list[Aborted]:
+        """Return the aborted transactions with markers from the segment of an offset on.
+
+        Raises:
+            KafkaSpecError: a file cannot be opened.
+        """
+        return aborted_transactions(lambda: self.segments_from(start_offset))
+
+    def stable_offset(self, *, strict: bool) -> int | None:
+        """Return ``last_stable_offset``; None if damage hides it and that is no error.
+
+        Raises:
+            KafkaSpecError: a segment cannot be read, and ``strict``.
+        """
+        try:
+            return self.last_stable_offset
+        except KafkaSpecError:
+            if strict:
+                raise
+            return None  # whoever reads the records reports it
 
     def find(
         self,
@@ -246,6 +326,7 @@ class Partition(Log):
         max_timestamp: bool = False,
         plain: bool = False,
         isolation: lookup.Isolation = "read_uncommitted",
+        log_start: LogStart | None = None,
         use_index: bool = True,
     ) -> lookup.Found:
         """Find an offset or a timestamp. Give exactly one, or ``max_timestamp``.
@@ -254,12 +335,14 @@ class Partition(Log):
             offset: finds the first batch that ends at or after it.
             timestamp: in ms since the Unix epoch. As a broker answers: the first segment whose
                 largest timestamp reaches it decides, control records count, and records below
-                ``log_start_offset`` do not.
+                ``log_start`` do not.
             max_timestamp: the largest timestamp, as a broker answers; see
                 ``kafkaspec.log.lookup``.
             plain: with ``timestamp``: the first data record of any segment instead.
             isolation: by timestamp; with ``read_committed`` an answer at or after
                 ``last_stable_offset`` is hidden, as by a broker.
+            log_start: first offset that counts, not for ``max_timestamp``. By default
+                ``checkpoint`` by timestamp, and ``ignore`` by offset.
             use_index: whether the indexes are used to get there. The largest timestamp
                 of a segment always comes from its time index, as for a broker.
 
@@ -268,12 +351,16 @@ class Partition(Log):
         """
         if (offset is not None) + (timestamp is not None) + max_timestamp != 1:
             raise TypeError("give an offset, a timestamp or max_timestamp")
+        if log_start is None:
+            log_start = "checkpoint" if offset is None else "ignore"
+        start = self.log_start_of(log_start)
         if offset is not None:
-            return self._find_offset(offset, use_index)
+            lowest = offset if start is None else max(offset, start)
+            return replace(self._find_offset(lowest, use_index), target=offset)
         if timestamp is None:
             found = self._find_max_timestamp(use_index)
         else:
-            found = self._find_timestamp(timestamp, plain, use_index)
+            found = self._find_timestamp(timestamp, plain, start, use_index)
         if isolation == "read_committed":
             found = lookup.below(found, self.last_stable_offset)
         return found
@@ -288,7 +375,9 @@ class Partition(Log):
                 break
         return replace(found, scanned_batches=scanned)
 
-    def _find_timestamp(self, timestamp: int, plain: bool, use_index: bool) -> lookup.Found:
+    def _find_timestamp(
+        self, timestamp: int, plain: bool, start_offset: int | None, use_index: bool
+    ) -> lookup.Found:
         found = lookup.Found("plain" if plain else "broker", timestamp, None)
         scanned = 0
         for segment in self.segments_from(None):
@@ -298,7 +387,7 @@ class Partition(Log):
             found = segment.find(
                 timestamp=timestamp,
                 plain=plain,
-                start_offset=self.log_start_offset,
+                start_offset=start_offset,
                 use_index=use_index,
             )
             scanned += found.scanned_batches
@@ -348,17 +437,25 @@ class Partition(Log):
             if name is not None and name.kind == kind and not name.state
         )
 
-    def segments_from(self, offset: int | None) -> Iterator[Segment]:
-        """Yield each segment, from the last one whose name is not above ``offset`` on.
+    def segments_from(self, offset: int | None, end: int | None = None) -> Iterator[Segment]:
+        """Yield the segments of ``paths_from``.
 
         Nothing here keeps a segment: its mapping goes with its last batch.
+        """
+        for path in self.paths_from(offset, end):
+            yield Segment(path, **self._options)
+
+    def paths_from(self, offset: int | None, end: int | None = None) -> list[Path]:
+        """Return each segment, from the last one whose name is not above ``offset`` on.
+
+        With ``end``, those whose names are not below it are left out.
         """
         start = 0
         if offset is not None:
             below = sum(1 for base_offset, _ in self._segments if base_offset <= offset)
             start = max(0, below - 1)
-        for path in self.segment_paths[start:]:
-            yield Segment(path, **self._options)
+        chosen = self._segments[start:]
+        return [path for base_offset, path in chosen if end is None or base_offset < end]
 
 
 def _is_checkpoint(name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
+from typing import Unpack
 
 from kafkaspec.codecs.base import PlainRecords
 from kafkaspec.log import lookup
@@ -13,6 +14,7 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.entries import Entries
 from kafkaspec.log.headers import skip
 from kafkaspec.log.pieces import WHOLE_BYTES, runs_of
+from kafkaspec.log.selection import Options, Selection, check_isolation, selected
 from kafkaspec.model import Record
 
 
@@ -63,20 +65,31 @@ class Segment(Entries, Log):
         )
 
     def records(
-        self, start_offset: int | None = None, *, control: bool = False
+        self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
     ) -> Iterator[Record]:
         """Return the records in order, one batch decompressed at a time.
 
         Args:
             start_offset: smallest wanted offset; found through the index.
             control: whether to include control records, which no consumer sees.
+            options: ``end_offset``, ``start_timestamp``, ``end_timestamp``, ``on_error``; see
+                ``kafkaspec.log.selection.Selection``.
 
         Raises:
             KafkaSpecError: a batch cannot be read.
+            ValueError: ``read_committed``, which needs a partition.
         """
+        wanted = Selection(start_offset=start_offset, control=control, **options)
+        check_isolation(wanted.isolation)
+        return self.select(wanted)
+
+    def select(self, wanted: Selection) -> Iterator[Record]:
+        """Return the selected records; see ``records``. A partition has resolved the selection."""
+        if not wanted.is_plain:
+            return chain.from_iterable(records for _, records in selected(self, wanted))
         # Between two records any time may pass, in which a mapped file may become shorter.
         check = self.check if self.path and self._source.mapped else None
-        return chain.from_iterable(self._runs(check, start_offset, control))
+        return chain.from_iterable(self._runs(check, wanted.start_offset, wanted.control))
 
     def find(
         self,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from pyspark.sql.datasource import InputPartition
 
+from kafkaspec.log.isolation import Aborted
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -33,7 +35,7 @@ class Piece:
     last: bool
     start_offset: int | None = None
     end_offset: int | None = None
-    aborted: tuple[tuple[int, int, int], ...] = ()
+    aborted: tuple[Aborted, ...] = ()
 
     @property
     def size(self) -> int:

@@ -14,13 +14,11 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.local import open_source
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import Reading
-from kafkaspec.layout.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.batch import CrcPolicy
+from kafkaspec.log.damage import broken_entry
 from kafkaspec.log.segment import Segment
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.columns import Columns, finding
-from kafkaspec.spark.isolation import COLUMNS as ISOLATION_COLUMNS
-from kafkaspec.spark.isolation import without_aborted
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import Piece
 from kafkaspec.spark.paths import LOGGER
@@ -118,7 +116,7 @@ def _salvaged(piece: Piece, file: Reading, wanted: Wanted) -> Iterator[pa.Record
         except KafkaSpecError as error:
             if wanted.options.mode == "FAILFAST" or error.reason in _ALWAYS:
                 raise
-            broken, offset, after = _where(segment, position, error)
+            broken, offset, after = broken_entry(segment, position, error)
             yield from _say(error, piece, offset, broken, wanted)
             dropped += 1
             position = piece.end if after is None else after
@@ -141,39 +139,9 @@ def _say(
         LOGGER.warning("left out: %s", error)
 
 
-def _where(
-    segment: Segment, position: int, error: KafkaSpecError
-) -> tuple[int | None, int | None, int | None]:
-    """Return position and base offset of the batch of an error, and the position after it.
-
-    The position after it is None if the size of the batch is broken.
-    """
-    if error.offset is None:
-        raise error
-    start, offset, end = position, None, None
-    for item in segment.scan(position):
-        if isinstance(item, KafkaSpecError) or item.position > error.offset:
-            break
-        start, offset, end = item.position, item.base_offset, item.end
-        if end > error.offset:
-            return start, offset, end
-        start, offset = end, None
-    return start, None, entry_end(segment, start)
-
-
-def entry_end(segment: Segment, position: int) -> int | None:
-    """Return the byte offset after an entry with any content; None if its size is broken."""
-    if segment.size - position <= HEADER_UP_TO_MAGIC:
-        return None
-    buffer, base = segment.cursor(sparse=True).at(position, HEADER_UP_TO_MAGIC)
-    size = message_size(buffer, position - base)
-    return position + FRAMING + size if size >= MINIMUM_MESSAGE else None
-
-
 def _decoded(segment: Segment, piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     output = wanted.output
-    sources = output.sources or ["offset"]
-    needed = list(dict.fromkeys([*sources, *(ISOLATION_COLUMNS if piece.aborted else ())]))
+    needed = output.sources or ["offset"]
     request = Request(
         tuple(needed),
         start_offset=piece.start_offset,
@@ -182,10 +150,9 @@ def _decoded(segment: Segment, piece: Piece, wanted: Wanted) -> Iterator[pa.Reco
         max_bytes=KAFKA_BYTES if _WIDE.intersection(needed) else NARROW_KAFKA_BYTES,
         include_control=wanted.options.control,
         start_position=piece.start,
+        aborted=piece.aborted,
     )
     columns = Columns(piece, output)
     for batch in record_batches(segment, request):
-        if piece.aborted:
-            batch = without_aborted(batch, piece.aborted)
         if batch.num_rows:
             yield columns.batch(batch)

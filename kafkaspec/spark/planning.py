@@ -15,7 +15,6 @@ from kafkaspec.log.lookup import start_position
 from kafkaspec.log.segment import Segment
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.filters import Narrowed
-from kafkaspec.spark.isolation import aborted_transactions, last_stable_offset
 from kafkaspec.spark.offsets import Span, available, check_partitions, check_selected, span_of
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import Piece, SegmentTask
@@ -148,10 +147,10 @@ def _pieces(
     """Yield the pieces of a log in order."""
     aborted = []
     if options.committed:
-        stable = last_stable_offset(log.opened, strict=options.mode == "FAILFAST")
+        stable = log.opened.stable_offset(strict=options.mode == "FAILFAST")
         if stable is not None and (span.end is None or stable < span.end):
             span = replace(span, end=stable)
-        aborted = aborted_transactions(log.opened, span.start)
+        aborted = log.opened.aborted_transactions(span.start)
     for item in segments:
         for piece, low, high in _cut(log, item, span, target, options):
             if not aborted:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.damage import entry_end
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.segment import Segment
-from kafkaspec.spark.isolation import last_stable_offset
 from kafkaspec.spark.options import ReadOptions, TopicPartition
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import Log, SegmentFile, find_logs
-from kafkaspec.spark.pieces import entry_end
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class Tails:
         """
         end = self.log_end(log)
         if self._options.committed and log.segments:
-            stable = last_stable_offset(log.opened, strict=False)
+            stable = log.opened.stable_offset(strict=False)
             return end if stable is None else min(end, stable)
         return end
 

@@ -1,0 +1,46 @@
+"""Find the place after a batch that cannot be read, to read on from there."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.layout.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
+from kafkaspec.log.entries import Entries
+
+ALWAYS_RAISED: Final = (Reason.CHANGED, Reason.UNREADABLE)
+"""Reasons that are about the whole file, so that nothing after the error can be read."""
+
+
+def broken_entry(
+    segment: Entries, position: int, error: KafkaSpecError
+) -> tuple[int | None, int | None, int | None]:
+    """Return position and base offset of the batch of an error, and the position after it.
+
+    The position after it is None if the size of the batch is broken.
+
+    Args:
+        segment: the segment.
+        position: byte offset of an entry at or before the broken one.
+        error: the error that reading raised. It is raised again if it has no position.
+    """
+    if error.offset is None:
+        raise error
+    start, offset, end = position, None, None
+    for item in segment.scan(position):
+        if isinstance(item, KafkaSpecError) or item.position > error.offset:
+            break
+        start, offset, end = item.position, item.base_offset, item.end
+        if end > error.offset:
+            return start, offset, end
+        start, offset = end, None
+    return start, None, entry_end(segment, start)
+
+
+def entry_end(segment: Entries, position: int) -> int | None:
+    """Return the byte offset after an entry with any content; None if its size is broken."""
+    if segment.size - position <= HEADER_UP_TO_MAGIC:
+        return None
+    buffer, base = segment.cursor(sparse=True).at(position, HEADER_UP_TO_MAGIC)
+    size = message_size(buffer, position - base)
+    return position + FRAMING + size if size >= MINIMUM_MESSAGE else None

@@ -1,0 +1,465 @@
+"""Say what a log does not deliver: the one rule for all commands that deliver records.
+
+Offsets without a record are normal in a compacted log, inside of segments and between them, and
+nothing in a log says whether its topic was compacted. So a gap alone is no loss. It is one
+
+* if the segment before it does not end with a batch, but with a part of one;
+* if an index of that segment lists batches after its end, or a file of a segment in the gap is
+  there without its ``.log``;
+* if nothing shows that the log was ever compacted: neither the cleaner's checkpoint, nor a gap
+  inside a segment, nor a batch with fewer records than offsets. Brokers begin a segment with the
+  offset after the last one.
+
+The log itself ends too early if an index, a file of a later segment or a checkpoint of its broker
+(high watermark, recovery point) goes beyond its last batch. Zeros at the end alone are no loss:
+preallocated files have them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from kafkaspec.codecs import HeaderTable
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names as files
+from kafkaspec.layout import names
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.headers import readable_headers
+from kafkaspec.log.lookup import start_position
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import LogStart
+
+_LAST: Final = (1 << 63) - 1
+
+
+class Why(StrEnum):
+    """Why something is not delivered. The list is closed."""
+
+    CUT = "cut"
+    """A segment ends before the next one begins, or before its index says."""
+    END = "end"
+    """The log ends before a later file or a checkpoint of the broker says."""
+    TAIL = "tail"
+    """The bytes at the end of a segment are no batch."""
+    LOG_START = "log_start"
+    """The log start offset contradicts the log, or cannot be read."""
+    DELETED = "deleted"
+    """Batches below the log start offset, which no broker delivers, are left out."""
+    COMPACTED = "compacted"
+    """Gaps as compaction leaves them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """Something that a log does not deliver.
+
+    Attributes:
+        file: path of the segment, or of the partition.
+        why: the kind.
+        message: what is missing, and what shows it.
+        is_loss: whether records are lost or unreadable; else it is normal and only worth knowing.
+        first_offset: first offset that is missing, None if it is not known.
+        last_offset: last offset that is missing, None if it is not known.
+        position: byte offset in the file where something is missing; None for none.
+        size: number of bytes there that are no batch.
+        batches: number of batches that are left out, as far as they are known.
+    """
+
+    file: str
+    why: Why
+    message: str
+    is_loss: bool = True
+    first_offset: int | None = None
+    last_offset: int | None = None
+    position: int | None = None
+    size: int = 0
+    batches: int = 0
+
+    @property
+    def offsets(self) -> int:
+        """Number of missing offsets, 0 if they are not known."""
+        if self.first_offset is None or self.last_offset is None:
+            return 0
+        return self.last_offset - self.first_offset + 1
+
+    def __str__(self) -> str:
+        place = "" if self.position is None else f" at byte {self.position}"
+        return f"{self.file}{place}: {self.message}"
+
+
+def missing(
+    log: Segment | Partition | LogDirectory,
+    *,
+    start_offset: int | None = None,
+    end_offset: int | None = None,
+    log_start: LogStart = "ignore",
+    ends_only: bool = False,
+) -> Iterator[Missing]:
+    """Yield what a log does not deliver between two offsets. Only headers of batches are read.
+
+    Batches that cannot be read are not listed: reading them raises the error.
+
+    Args:
+        log: the log; of a directory, partitions that are being deleted or moved are left out. Of a
+            segment in a partition directory, the files beside it count too.
+        start_offset: smallest offset to deliver.
+        end_offset: first offset not to deliver.
+        log_start: see ``LogStart``. For partitions.
+        ends_only: whether to read only the end of each segment, from the last entry of its offset
+            index on. Gaps inside of segments are then not seen. Of a remote log, nothing else is
+            read.
+
+    Raises:
+        KafkaSpecError: a segment cannot be read.
+    """
+    if isinstance(log, LogDirectory):
+        for partition in log.readable:
+            if not partition.state:
+                yield from missing(
+                    partition,
+                    start_offset=start_offset,
+                    end_offset=end_offset,
+                    log_start=log_start,
+                    ends_only=ends_only,
+                )
+        return
+    low = -1 if start_offset is None else start_offset
+    high = _LAST if end_offset is None else end_offset
+    start = None
+    if isinstance(log, Partition):
+        start, problem = _log_start(log, log_start)
+        if problem is not None:
+            yield problem
+    wanted = low if start is None else max(low, start)
+    around = _around(log)
+    inside = _Gaps(wanted, high)
+    below = end = 0
+    for segment in [log] if isinstance(log, Segment) else log.segments_from(low):
+        if segment.base_offset is not None and segment.base_offset >= high:
+            break
+        is_remote = not isinstance(segment.path, Path | None)
+        extent = _Extent(segment, inside, start, ends_only or is_remote)
+        below, end = below + extent.below, extent.end
+        found = _after(segment, extent, around, inside)
+        if found is not None and _concerns(found, wanted, high):
+            yield found
+    else:
+        if isinstance(log, Partition) and start is not None and start > end:
+            text = f"the log start offset {start} is after the end of the log, {end}: everything is"
+            yield Missing(file=str(log.path), why=Why.LOG_START, message=f"{text} left out")
+    if below:
+        what = "1 batch" if below == 1 else f"{below} batches"
+        yield Missing(
+            file=around.name,
+            why=Why.DELETED,
+            message=f"{what}, in whole or in part, below the log start offset {start} left out",
+            is_loss=False,
+            last_offset=wanted - 1,
+            batches=below,
+        )
+    if inside.gaps:
+        yield Missing(
+            file=around.name,
+            why=Why.COMPACTED,
+            message=f"{inside.offsets} offsets are not there, as after compaction; "
+            f"gaps: {inside.gaps}",
+            is_loss=False,
+            first_offset=inside.first,
+            last_offset=inside.last,
+        )
+
+
+def _log_start(partition: Partition, choice: LogStart) -> tuple[int | None, Missing | None]:
+    """Return the first offset to deliver, and what is wrong with the checkpoint that says it."""
+    if choice == "ignore":
+        return None, None
+    if choice != "checkpoint":
+        return choice, None
+    try:
+        listed = partition.log_start_checkpoint
+    except KafkaSpecError as error:
+        text = f"it cannot be read, and nothing is left out because of it: {error.detail}"
+        file = error.file or str(partition.path)
+        return None, Missing(file=file, why=Why.LOG_START, message=text, position=error.offset)
+    first = partition.first_base_offset
+    if listed is None or first is None or listed >= first:
+        return listed, None
+    text = f"the log start offset {listed} is before the first segment, {first}"
+    return None, Missing(
+        file=str(partition.path),
+        why=Why.LOG_START,
+        message=text,
+        is_loss=False,
+        first_offset=listed,
+        last_offset=first - 1,
+    )
+
+
+def _concerns(found: Missing, low: int, high: int) -> bool:
+    """Return whether it is about offsets that are wanted."""
+    last = found.last_offset
+    return (found.first_offset or 0) < high and (last is None or last >= low)
+
+
+# -- what a segment holds ---------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Gaps:
+    """Gaps between batches that are no loss, as far as they are wanted."""
+
+    low: int
+    high: int
+    gaps: int = 0
+    offsets: int = 0
+    first: int | None = None
+    last: int | None = None
+
+    def add(self, start: int, end: int) -> None:
+        """Add the offsets from ``start`` to before ``end``."""
+        start, end = max(start, self.low), min(end, self.high)
+        if start >= end:
+            return
+        self.gaps += 1
+        self.offsets += end - start
+        self.first = start if self.first is None else self.first
+        self.last = end - 1
+
+
+class _Extent:
+    """What the headers of a segment say.
+
+    Attributes:
+        end: offset after the last batch; the base offset if there is none.
+        stop: byte offset after the last batch.
+        cleaned: whether compaction left something out.
+        below: number of batches that begin below the log start offset.
+    """
+
+    def __init__(
+        self, segment: Segment, inside: _Gaps | None, log_start: int | None, ends_only: bool
+    ) -> None:
+        self.end = segment.base_offset or 0
+        self.cleaned = False
+        self.below = 0
+        self._inside = inside
+        self._log_start = -1 if log_start is None else log_start
+        position = start_position(segment, _LAST)[0] if ends_only else 0
+        self._follows = segment.base_offset is not None and position == 0
+        self._read(segment, position)
+        self.stop = segment.size if segment.tail is None else segment.tail.position
+
+    def _read(self, segment: Segment, position: int) -> None:
+        for item in readable_headers(segment, position):
+            if isinstance(item, tuple):
+                self._table(item[0])
+            elif isinstance(item, Batch):
+                count = item.num_records
+                self._add(None if count is None else item.base_offset, item.last_offset, count)
+            else:
+                self._follows = False  # whoever reads it reports it
+
+    def _table(self, table: HeaderTable) -> None:
+        """Take headers; as a whole if no offset is left out between the first and the last."""
+        firsts = table.column(names.BASE_OFFSET)
+        magics = table.column(names.MAGIC)
+        sets = {magic: kind.has_record_sets for magic, kind in KINDS.items()}
+        if set(magics) <= {magic for magic, is_set in sets.items() if is_set}:
+            lasts, counts = table.column(names.LAST_OFFSET), table.column(names.NUM_RECORDS)
+            span = lasts[-1] - firsts[0] + 1
+            held = sum(lasts) - sum(firsts) + table.count
+            if self._whole(firsts[0], lasts[-1], table.count, span == held == sum(counts)):
+                return
+            for first, last, count in zip(firsts, lasts, counts, strict=True):
+                self._add(first, last, count)
+            return
+        packed = table.column(names.COMPRESSION)
+        single = not any(packed) and not any(map(sets.get, set(magics)))
+        span = firsts[-1] - firsts[0] + 1
+        if self._whole(firsts[0], firsts[-1], table.count, single and span == table.count):
+            return
+        for entry, first in enumerate(firsts):
+            if sets[magics[entry]]:
+                last, count = (
+                    table.column(name)[entry] for name in (names.LAST_OFFSET, names.NUM_RECORDS)
+                )
+                self._add(first, last, count)
+            else:
+                self._add(None if packed[entry] else first, first, None if packed[entry] else 1)
+
+    def _whole(self, first: int, last: int, batches: int, dense: bool) -> bool:
+        """Take batches without a gap, if they are."""
+        below = self._log_start
+        if not dense or not self._follows or first != self.end or first < below <= last:
+            return False
+        self.end = last + 1
+        self.below += batches if last < below else 0
+        return True
+
+    def _add(self, first: int | None, last: int, count: int | None) -> None:
+        if first is not None:
+            if self._follows and first > self.end:
+                self.cleaned = True
+                if self._inside is not None:
+                    self._inside.add(self.end, first)
+            self.cleaned |= count is not None and count < last - first + 1
+        self.end = max(self.end, last + 1)
+        self._follows = True
+        self.below += (last if first is None else first) < self._log_start
+
+
+# -- what the files around it say -------------------------------------------------------------
+
+
+class _Around:
+    """The files around a segment.
+
+    Attributes:
+        name: path of the partition, or of a segment alone.
+    """
+
+    def __init__(self, name: str, partition: Partition | None) -> None:
+        self.name = name
+        self._partition = partition
+        self._bases = partition.base_offsets if partition else []
+
+    def next_base(self, base: int | None) -> int | None:
+        """Return the base offset of the next segment, None after the last one."""
+        if base is None:
+            return None
+        following = bisect_right(self._bases, base)
+        return self._bases[following] if following < len(self._bases) else None
+
+    def orphans(self, start: int, end: int | None) -> Iterator[tuple[int, str]]:
+        """Yield the offsets that indexes without a segment between two offsets begin at."""
+        for base, name in self._orphans:
+            if start < base and (end is None or base < end):
+                yield base, f"{name} is there without its segment"
+
+    @cached_property
+    def _orphans(self) -> list[tuple[int, str]]:
+        paths = self._partition.files if self._partition else []
+        parsed = [(files.parse_segment(path.name), path.name) for path in paths]
+        known = set(self._bases)
+        return [
+            (item.base_offset, name)
+            for item, name in parsed
+            if item is not None
+            and item.kind in files.REMOTE_INDEXES
+            and not item.state
+            and item.base_offset not in known
+        ]
+
+    def checkpoints(self) -> Iterator[tuple[int, str]]:
+        """Yield the ends of the log by the checkpoints of the broker."""
+        partition = self._partition
+        if partition is None or partition.state:
+            return
+        for name, what in (
+            (files.HIGH_WATERMARKS, "high_watermark"),
+            (files.RECOVERY_POINTS, "recovery_point"),
+        ):
+            try:
+                offset = getattr(partition, what)
+            except KafkaSpecError:
+                continue  # of files that say nothing about records
+            if offset is not None:
+                yield offset, f"the {what.replace('_', ' ')} in {name} is {offset}"
+
+    def compacted(self, end: int) -> bool:
+        """Return whether compaction can have left a gap that ends at an offset."""
+        if self._partition is None or self._shows_compaction:
+            return self._partition is not None
+        try:
+            reached = self._partition.cleaner_offset
+        except KafkaSpecError:
+            return False
+        return reached is not None and reached >= end
+
+    @cached_property
+    def _shows_compaction(self) -> bool:
+        segments = self._partition.segments_from(None) if self._partition else ()
+        return any(_Extent(segment, None, None, ends_only=False).cleaned for segment in segments)
+
+
+def _around(log: Segment | Partition) -> _Around:
+    if isinstance(log, Partition):
+        return _Around(str(log.path), log)
+    name = log.name or ""
+    path = log.path
+    if log.base_offset is None or not isinstance(path, Path):
+        return _Around(name, None)
+    try:
+        beside = Partition(path.absolute().parent)
+    except KafkaSpecError:
+        return _Around(name, None)
+    listed = path.name in (item.name for item in beside.segment_paths)
+    return _Around(name, beside if listed else None)
+
+
+def _after(segment: Segment, extent: _Extent, around: _Around, inside: _Gaps) -> Missing | None:
+    """Return what is missing between the last batch of a segment and the next segment."""
+    end, tail, following = extent.end, segment.tail, around.next_base(segment.base_offset)
+    claims = [*_listed(segment, extent), *around.orphans(end, following)]
+    if following is None:
+        claims += around.checkpoints()
+    claims = [claim for claim in claims if claim[0] > end]
+    is_loss = bool(claims) or (tail is not None and tail.reason != "zeros")
+    upto = max((offset for offset, _ in claims), default=end)
+    proofs = ([str(tail)] if tail else []) + [text for _, text in claims]
+    if following is not None:
+        upto = max(following, end)
+        if following > end and not is_loss and around.compacted(following):
+            inside.add(end, following)
+            upto = end
+        elif following > end:
+            proofs += [] if is_loss else ["nothing shows that compaction removed them"]
+            proofs.append(f"the next segment begins at {following}")
+            is_loss = True
+    if not proofs:
+        return None
+    text = "; ".join(proofs)
+    if upto > end:
+        text = f"{offsets_text(end, upto - 1)} missing: {text}"
+    elif following is None:
+        text += "; the log ends there"
+    return Missing(
+        file=segment.name or "",
+        why=Why.TAIL if upto == end else Why.END if following is None else Why.CUT,
+        message=text,
+        is_loss=is_loss,
+        first_offset=end,
+        last_offset=upto - 1 if upto > end else None if following is None else end,
+        position=extent.stop,
+        size=tail.size if tail else 0,
+    )
+
+
+def offsets_text(first: int, last: int) -> str:
+    """Return a range of offsets as the subject of a sentence."""
+    return f"offset {first} is" if first == last else f"offsets {first} to {last} are"
+
+
+def _listed(segment: Segment, extent: _Extent) -> Iterator[tuple[int, str]]:
+    """Yield the offsets after the batches that the indexes of a segment list after its end."""
+    try:
+        index = segment.offset_index
+        entry = index.entry(len(index) - 1) if index else None
+        # One of both alone is a damaged index.
+        if entry is not None and entry.position >= extent.stop:
+            yield entry.offset + 1, f"its offset index goes to offset {entry.offset}"
+        times = segment.time_index
+        last = times.entry(len(times) - 1) if times else None
+        if last is not None:
+            yield last.offset + 1, f"its time index goes to offset {last.offset}"
+    except KafkaSpecError:
+        return  # of files that say nothing about records

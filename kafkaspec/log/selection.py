@@ -1,0 +1,174 @@
+"""Which records of a log to deliver: ranges, isolation, the log start, and damage.
+
+One set of options for all readers: ``records``, ``to_batches``, and the commands that print or
+export records. ``Partition.resolve`` turns what a partition decides (its log start offset, its
+transactions) into offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypedDict, TypeVar
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.entries import Entries
+from kafkaspec.log.headers import skip
+from kafkaspec.log.isolation import Aborted, is_aborted
+from kafkaspec.log.lookup import Isolation, start_position
+from kafkaspec.log.pieces import runs_of
+from kafkaspec.model import Record
+
+LogStart = Literal["checkpoint", "ignore"] | int
+"""First offset of a partition to deliver. ``checkpoint``: the log start offset in the checkpoint of
+its broker, as a broker does, since records below it were deleted. ``ignore``: whatever is there. A
+number: this offset."""
+
+OnError = Literal["fail"] | Callable[[KafkaSpecError], None]
+"""What happens with a batch that cannot be read. ``fail``: the error is raised. A function: it is
+called with the error, and the batch is left out."""
+
+
+class Options(TypedDict, total=False):
+    """The options of ``records``, next to the first offset and ``control``; see ``Selection``."""
+
+    end_offset: int | None
+    start_timestamp: int | None
+    end_timestamp: int | None
+    isolation: Isolation
+    log_start: LogStart
+    on_error: OnError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The records to deliver.
+
+    Attributes:
+        start_offset: smallest offset.
+        end_offset: first offset to leave out. Nothing is read after the batch that reaches it.
+        start_timestamp: smallest timestamp in ms since the Unix epoch.
+        end_timestamp: first timestamp to leave out. With a range of timestamps, records without a
+            timestamp are left out.
+        control: whether to include control records, which no consumer sees.
+        isolation: ``read_committed`` leaves out aborted transactions, and ends at the last stable
+            offset. For partitions only.
+        log_start: see ``LogStart``. For partitions only.
+        on_error: see ``OnError``.
+        aborted: transactions to leave out.
+    """
+
+    start_offset: int | None = None
+    end_offset: int | None = None
+    start_timestamp: int | None = None
+    end_timestamp: int | None = None
+    control: bool = False
+    isolation: Isolation = "read_uncommitted"
+    log_start: LogStart = "ignore"
+    on_error: OnError = "fail"
+    aborted: tuple[Aborted, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether at most the first offset is limited, and errors are raised."""
+        bounds = (self.end_offset, self.start_timestamp, self.end_timestamp)
+        return bounds == (None, None, None) and self.on_error == "fail" and not self.aborted
+
+    @property
+    def is_range(self) -> bool:
+        """Whether offsets or timestamps are limited."""
+        bounds = (self.start_offset, self.end_offset, self.start_timestamp, self.end_timestamp)
+        return bounds != (None, None, None, None)
+
+    def keeps(self, record: Record) -> bool:
+        """Return whether a record of a wanted batch is in the ranges."""
+        low, high = self.start_offset, self.end_offset
+        if (low is not None and record.offset < low) or (
+            high is not None and record.offset >= high
+        ):
+            return False
+        earliest, latest = self.start_timestamp, self.end_timestamp
+        if earliest is None and latest is None:
+            return True
+        time = record.timestamp
+        return (
+            time != NO_TIMESTAMP
+            and (earliest is None or time >= earliest)
+            and (latest is None or time < latest)
+        )
+
+
+W = TypeVar("W")
+"""A selection, or a request for columns, which has the same attributes."""
+
+
+def check_isolation(isolation: Isolation) -> None:
+    """Refuse what a segment alone cannot know.
+
+    Raises:
+        ValueError: ``read_committed`` is wanted.
+    """
+    if isolation == "read_committed":
+        raise ValueError("read_committed needs a partition, not a segment")
+
+
+def selected_batches(segment: Entries, wanted: Selection) -> Iterator[Batch]:
+    """Yield the batches of a segment that may hold wanted records.
+
+    Raises:
+        KafkaSpecError: an entry that cannot be parsed, if ``on_error`` is ``fail``.
+    """
+    position, low, high = 0, wanted.start_offset, wanted.end_offset
+    if low is not None:
+        position, _, _ = start_position(segment, low)
+        position, _ = skip(segment, position, low)
+    fails = wanted.on_error == "fail"
+    for item in segment.entries(position) if fails else segment.scan(position):
+        if isinstance(item, KafkaSpecError):
+            report(wanted.on_error, item)
+            continue
+        is_set = item.kind.has_record_sets
+        # The first offset of a wrapper needs decompression.
+        if high is not None and (is_set or not item.is_compressed) and item.base_offset >= high:
+            return
+        if (low is None or item.last_offset >= low) and _may_hold(item, wanted, is_set):
+            yield item
+        if high is not None and item.last_offset >= high - 1:
+            return
+
+
+def selected(segment: Entries, wanted: Selection) -> Iterator[tuple[Batch, Sequence[Record]]]:
+    """Yield the batches of a segment with wanted records, and these records.
+
+    A large batch comes more than once, with some of its records each time.
+
+    Raises:
+        KafkaSpecError: a batch cannot be read, if ``on_error`` is ``fail``.
+    """
+    for batch in selected_batches(segment, wanted):
+        try:
+            records = batch.records()
+        except KafkaSpecError as error:
+            report(wanted.on_error, error)
+            continue
+        for run in runs_of(records):
+            if wanted.is_range:
+                run = [record for record in run if wanted.keeps(record)]
+            yield batch, run
+
+
+def report(on_error: OnError, error: KafkaSpecError) -> None:
+    """Raise an error, or report it."""
+    if on_error == "fail":
+        raise error
+    on_error(error)
+
+
+def _may_hold(batch: Batch, wanted: Selection, is_set: bool) -> bool:
+    if batch.is_control:
+        return wanted.control
+    earliest = wanted.start_timestamp
+    if earliest is not None and is_set and batch.max_timestamp < earliest:
+        return False
+    return not wanted.aborted or not is_aborted(batch, wanted.aborted)

@@ -1,0 +1,149 @@
+"""Commands that deliver records say what is missing, and exit with 1."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.helpers import golden, lines, run
+
+DELIVERING = ("dump", "dump --batches", "export", "convert", "find")
+
+
+def deliver(command: str, path: Path, out: Path, *options: str) -> tuple[int, str]:
+    """Return the exit code, and what was said."""
+    more: list[str] = {
+        "export": ["--to", "jsonl", "-o", str(out / "out.jsonl"), "--force"],
+        "convert": ["-o", str(out / "out-0")],
+        "find": ["--offset", "13"],
+    }.get(command, [])
+    shutil.rmtree(out / "out-0", ignore_errors=True)
+    result = run(*command.split(), path, *more, *options)
+    said = result.output if command == "convert" else result.stderr
+    return result.exit_code, " ".join(said.split())
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    """A partition with segments of 0 to 11, 12 to 23, 24 to 35 and the rest."""
+    shutil.copytree(golden("4.3.1", "segments-0"), tmp_path / "segments-0")
+    return tmp_path / "segments-0"
+
+
+@pytest.mark.parametrize("command", DELIVERING)
+def test_a_segment_cut_in_the_middle_of_a_log(
+    partition: Path, command: str, tmp_path: Path
+) -> None:
+    assert deliver(command, partition, tmp_path)[0] == 0
+    path = partition / f"{12:020d}.log"
+    whole = path.read_bytes()
+    for size, text in ((0, "offsets 12 to 23 are missing"), (300, "the last 300 bytes are the")):
+        path.write_bytes(whole[:size])
+        code, said = deliver(command, partition, tmp_path)
+        assert (code, text in said, "offsets 12 to 23" in said) == (1, True, True), said
+        assert path.name in said
+        assert "verified" not in said
+
+
+@pytest.mark.parametrize("command", DELIVERING)
+def test_a_torn_end(partition: Path, command: str, tmp_path: Path) -> None:
+    path = sorted(partition.glob("*.log"))[-1]
+    os.truncate(path, path.stat().st_size - 5)
+    code, said = deliver(command, partition, tmp_path)
+    if command == "find":  # offset 13 lies before
+        assert (code, said) == (0, "")
+        assert run("find", "--offset", "44", partition).exit_code == 1
+    else:
+        assert code == 1
+        assert "the beginning of a batch that is cut off" in said
+        assert "verified" not in said
+
+
+@pytest.mark.parametrize("command", ["dump", "export", "convert"])
+def test_a_wrong_log_start_offset(partition: Path, command: str, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "log-start-offset-checkpoint"
+    checkpoint.write_text("0\n1\nsegments 0 1000\n")
+    code, said = deliver(command, partition, tmp_path, "--log-start", "checkpoint")
+    assert code == 1
+    assert "the log start offset 1000 is after the end of the log, 45: everything is left" in said
+    assert "verified" not in said
+    code, said = deliver(command, partition, tmp_path, "--log-start", "ignore")
+    assert (code, "everything" in said) == (0, False)
+    checkpoint.write_text("0\n1\nsegments 0 3\n")
+    for path in partition.glob(f"{0:020d}.*"):
+        path.unlink()
+    code, said = deliver(command, partition, tmp_path, "--log-start", "checkpoint")
+    assert code == 0
+    assert "the log start offset 3 is before the first segment, 12" in said
+    assert deliver(command, partition, tmp_path, "--log-start", "x")[0] == 2
+
+
+def test_convert_counts_what_it_leaves_out(partition: Path, tmp_path: Path) -> None:
+    """Batches hold three records each."""
+    for number, (option, value, records, batches) in enumerate(
+        (
+            ("--log-start", "13", "13 records", "4 whole batches"),
+            ("--from-offset", "12", "12 records", "4 whole batches"),
+            ("--until-offset", "44", "1 record", "0 whole batches"),
+        )
+    ):
+        result = run("convert", partition, "-o", tmp_path / f"{number}-0", option, value)
+        last = result.stdout.splitlines()[-1]
+        assert result.exit_code == 0
+        assert last.startswith(f"verified, left out: {records}, {batches}: 1 partition"), last
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nsegments 0 45\n")
+    result = run("convert", partition, "-o", tmp_path / "all-0", "--format", "json")
+    item, summary = lines(result)
+    assert result.exit_code == 0
+    assert item["missing"] == []
+    assert summary["losses"]["deleted"]["records"] == 45
+
+
+def test_a_limit_ends_what_is_looked_at(partition: Path) -> None:
+    os.truncate(partition / f"{12:020d}.log", 0)
+    for limit, code in ((12, 0), (14, 1)):
+        result = run("dump", "--format", "json", "--limit", str(limit), partition)
+        assert (len(result.stdout.splitlines()), result.exit_code) == (limit, code)
+
+
+def test_errors_end_a_dump_on_request_and_are_skipped_by_export(
+    partition: Path, tmp_path: Path
+) -> None:
+    path = partition / f"{12:020d}.log"
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    assert run("dump", "--on-error", "fail", partition).exit_code == 2
+    assert run("dump", partition).exit_code == 1
+    assert deliver("export", partition, tmp_path)[0] == 2
+    assert not (tmp_path / "out.jsonl").exists()
+    code, said = deliver("export", partition, tmp_path, "--on-error", "skip")
+    assert (code, f"{path} at byte" in said, "42 records to" in said) == (1, True, True)
+
+
+def test_find_and_explain_agree_after_damage(partition: Path) -> None:
+    """A broken batch is passed over unless it may hold the offset, with and without an index."""
+    path = partition / f"{12:020d}.log"
+    whole = path.read_bytes()
+    for index in (True, False):
+        if not index:
+            path.with_suffix(".index").unlink()
+        for position in (16, 8):  # of the second batch: its magic, its size
+            data = bytearray(whole)
+            data[399 + position] ^= 0x40
+            path.write_bytes(data)
+            for offset in (14, 16, 18, 21):
+                found = run("find", "--format", "json", "--offset", str(offset), path)
+                shown = run("explain", "--offset", str(offset), path)
+                there = [item["position"] for item in lines(found) if item["found"]]
+                if found.exit_code == 0:
+                    assert shown.stdout.startswith(f"entry at byte {there[0]},"), offset
+                else:
+                    assert shown.exit_code == 2, offset
+                    assert there == []
+                # After a wrong size, only an entry of the index leads on: that of offset 20.
+                reachable = offset // 3 != 5 if position == 16 else index and offset >= 20
+                assert bool(there) == (offset < 15 or reachable), (offset, position, index)

@@ -1,0 +1,155 @@
+"""What a log does not deliver, on logs of real brokers that are cut."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import kafkaspec as ks
+from kafkaspec.log.missing import Missing, Why, missing
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from tests.goldens import GOLDEN, VERSIONS
+from tests.log.forge import batch, record
+
+PLAIN = "segments-0"
+"""Several segments that no cleaner has seen."""
+
+
+def losses(path: Path, **options: object) -> list[Missing]:
+    with ks.open(path) as log:
+        return [item for item in missing(log, **options) if item.is_loss]  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A log directory with one partition, and with the checkpoints of its broker."""
+    source = GOLDEN / "4.3.1" / "logs"
+    (tmp_path / "logs").mkdir()
+    shutil.copytree(source / PLAIN, tmp_path / "logs" / PLAIN)
+    for path in source.glob("*-offset-checkpoint"):
+        shutil.copy(path, tmp_path / "logs")
+    return tmp_path / "logs"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_nothing_is_missing_in_the_logs_of_brokers(version: str) -> None:
+    """Compacted ones among them, whole directories and single files."""
+    directory = GOLDEN / version / "logs"
+    assert losses(directory, log_start="checkpoint") == []
+    assert [item for path in directory.rglob("*.log") for item in losses(path)] == []
+
+
+def test_every_cut_of_every_segment_is_seen(logs: Path) -> None:
+    """Wherever a segment is cut, offsets from the end of its last whole batch on are missing."""
+    partition = logs / PLAIN
+    for suffixes in ([], [".index", ".timeindex"]):
+        for path in [path for path in partition.iterdir() if path.suffix in suffixes]:
+            path.unlink()
+        paths = sorted(partition.glob("*.log"))
+        for path in paths:
+            data = path.read_bytes()
+            batches = list(Segment(path).batches())
+            ends = {0: int(path.stem)} | {item.end: item.last_offset + 1 for item in batches}
+            cuts = {end + more for end in ends for more in (-1, 0, 1, 40)}
+            for size in sorted(cuts & set(range(len(data)))):
+                os.truncate(path, size)
+                begin = max(end for end in ends if end <= size)
+                for where in (partition, path):
+                    (item,) = losses(where)
+                    assert (item.file, item.position, item.size) == (
+                        str(path), begin, size - begin
+                    ), (size, suffixes)  # fmt: skip
+                    # Also at the very end: the high watermark knows.
+                    assert (item.first_offset, item.last_offset) == (
+                        ends[begin], batches[-1].last_offset
+                    ), (size, suffixes)  # fmt: skip
+                    assert item.why is (Why.END if path == paths[-1] else Why.CUT)
+                path.write_bytes(data)
+    assert losses(partition) == []
+
+
+def test_only_what_is_wanted_is_missing(logs: Path) -> None:
+    path = sorted((logs / PLAIN).glob("*.log"))[1]  # offsets 12 to 23
+    os.truncate(path, 0)
+    for start, end, count in ((None, 12, 0), (None, 13, 1), (23, 24, 1), (24, None, 0)):
+        assert len(losses(logs / PLAIN, start_offset=start, end_offset=end)) == count
+
+
+def test_a_segment_that_is_gone_is_missing_unless_the_log_was_compacted(logs: Path) -> None:
+    partition = logs / PLAIN
+    for path in partition.glob("*12.*"):
+        path.unlink()
+    (item,) = losses(partition)
+    assert (item.why, item.first_offset, item.last_offset) == (Why.CUT, 12, 23)
+    for name, is_loss in (("segments 0 24", False), ("segments 0 23", True), ("other 0 99", True)):
+        (logs / "cleaner-offset-checkpoint").write_text(f"0\n1\n{name}\n")
+        assert bool(losses(partition)) == is_loss, name
+    (logs / "cleaner-offset-checkpoint").unlink()
+    # A gap inside a segment is what only compaction leaves.
+    path = sorted(partition.glob("*.log"))[0]
+    first, second = list(Segment(path).batches())[:2]
+    data = path.read_bytes()
+    path.write_bytes(data[: first.end] + data[second.end :])
+    assert losses(partition) == []
+    (note,) = missing(Partition(partition))
+    assert (note.why, note.first_offset, note.last_offset) == (Why.COMPACTED, 3, 23)
+
+
+def test_an_index_without_its_segment_is_seen_in_a_compacted_log(logs: Path) -> None:
+    partition = logs / PLAIN
+    (logs / "cleaner-offset-checkpoint").write_text("0\n1\nsegments 0 99\n")
+    (partition / f"{12:020d}.log").unlink()
+    assert losses(partition) == []  # cleaning can have left nothing between 11 and 24
+    (partition / f"{12:020d}.index").rename(partition / f"{13:020d}.index")
+    (item,) = losses(partition)
+    assert f"{13:020d}.index is there without its segment" in item.message
+
+
+def test_a_torn_end_is_a_loss_and_zeros_are_a_note(tmp_path: Path) -> None:
+    entries = batch(0, [record(0, b"a")]) + batch(1, [record(0, b"b")])
+    path = tmp_path / f"{0:020d}.log"
+    for tail, is_loss in ((entries[:30], True), (entries[:5], True), (bytes(4096), False)):
+        path.write_bytes(entries + tail)
+        (item,) = missing(Segment(path))
+        assert (item.is_loss, item.why, item.first_offset) == (is_loss, Why.TAIL, 2)
+        assert (item.position, item.size) == (len(entries), len(tail))
+        (same,) = missing(Segment(entries + tail, name=str(path)))  # a buffer
+        assert (same.is_loss, same.position, same.size) == (is_loss, item.position, item.size)
+
+
+def test_the_log_start_offset_is_counted_and_checked(logs: Path) -> None:
+    partition, checkpoint = logs / PLAIN, logs / "log-start-offset-checkpoint"
+
+    def found(**options: object) -> list[tuple[Why, bool]]:
+        items = missing(Partition(partition), **options)  # type: ignore[arg-type]
+        return [(item.why, item.is_loss) for item in items]
+
+    end = Partition(partition).log_end_offset
+    for listed, expected in (
+        (14, [(Why.DELETED, False)]),
+        (end, [(Why.DELETED, False)]),  # everything was deleted
+        (end + 1, [(Why.LOG_START, True), (Why.DELETED, False)]),
+    ):
+        checkpoint.write_text(f"0\n1\nsegments 0 {listed}\n")
+        assert found(log_start="checkpoint") == expected, listed
+        assert found(log_start="ignore") == []
+        assert found(log_start=listed) == expected, listed
+    checkpoint.write_text("0\n2\nsegments 0 14\n")  # cannot be read
+    assert found(log_start="checkpoint") == [(Why.LOG_START, True)]
+    checkpoint.write_text("0\n1\nsegments 0 3\n")
+    for path in partition.glob(f"{0:020d}.*"):
+        path.unlink()
+    assert found(log_start="checkpoint") == [(Why.LOG_START, False)]
+    (item,) = missing(Partition(partition), log_start="checkpoint")
+    assert (item.first_offset, item.last_offset) == (3, 11)
+
+
+def test_batches_below_the_log_start_are_counted(logs: Path) -> None:
+    batches = list(Partition(logs / PLAIN).batches())
+    for start in range(1, batches[-1].last_offset + 2):
+        (note,) = missing(Partition(logs / PLAIN), log_start=start)
+        assert note.batches == sum(item.base_offset < start for item in batches), start
