@@ -139,7 +139,10 @@ def _gone_back() -> Iterator[bytes]:
 
 
 def test_what_becomes_of_a_damaged_partition(version: Version, tmp_path: Path) -> None:
-    """Outcome, end of the log, sizes and producers, after a crash and after a clean stop."""
+    """Outcome, end of the log, sizes and producers, after a crash and after a clean stop.
+
+    ``verify`` follows 4.3; 4.4 refuses more versions in a transaction index (quirk Q22).
+    """
     corpus = list(loader_cases.generate())
     assert len(corpus) >= loader_cases.MINIMUM
     stops = [(case.files, case.clean) for case in corpus]
@@ -156,7 +159,8 @@ def test_what_becomes_of_a_damaged_partition(version: Version, tmp_path: Path) -
         count[theirs.outcome] += 1
         directory = loader_answers.write(case.files, tmp_path / "ours-0")
         mine = loader_answers.ours(directory, version.name, clean=case.clean)
-        if not case.clean and not loader_answers.verify_agrees(directory, case.files, theirs):
+        crashed = not case.clean and version.name == loader_answers.RECORDED_WITH
+        if crashed and not loader_answers.verify_agrees(directory, case.files, theirs):
             count["verify says something else"] += 1
             different.append(f"{case.name}: verify does not say {theirs}")
         if mine != theirs:
