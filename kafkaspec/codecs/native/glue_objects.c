@@ -289,6 +289,21 @@ static int append_records(maker *m, PyObject *list, const uint8_t *base)
     return 0;
 }
 
+/* All records that were decoded; the garbage collector would find nothing, again and again. */
+static PyObject *records_of(maker *m, const uint8_t *base)
+{
+    int enabled = 0;
+#ifndef Py_GIL_DISABLED /* what other threads want of the collector is theirs */
+    enabled = PyGC_Disable();
+#endif
+    PyObject *list = PyList_New(0);
+    if (list && append_records(m, list, base) < 0)
+        Py_CLEAR(list);
+    if (enabled)
+        PyGC_Enable();
+    return list;
+}
+
 void maker_reset(maker *m)
 {
     m->c.out.rows = 0;
@@ -332,8 +347,8 @@ PyObject *glue_entry_objects(PyObject *module, PyObject *args)
     if (glue_pins_open(&pins, 1) < 0)
         return NULL;
     ks_buffer source;
-    source.bytes = glue_pin(&pins, buffer, 0, &source.size);
-    if (maker_open(&m, type, plan, text) < 0 || !source.bytes)
+    if (maker_open(&m, type, plan, text) < 0 ||
+        !(source.bytes = glue_pin(&pins, buffer, 0, &source.size)))
         goto done;
     if (rows < 0 || rows > source.size) { /* an entry has more than one byte */
         PyErr_SetString(PyExc_ValueError, "rows out of range");
@@ -358,12 +373,7 @@ PyObject *glue_entry_objects(PyObject *module, PyObject *args)
         offsets[i] = (int64_t)((uint64_t)offsets[i] + (uint64_t)shift);
     for (int64_t i = 0; times && i < rows; i++)
         times[i] = time;
-    const int enabled = PyGC_Disable();
-    list = PyList_New(0);
-    if (list && append_records(&m, list, source.bytes) < 0)
-        Py_CLEAR(list);
-    if (enabled)
-        PyGC_Enable();
+    list = records_of(&m, source.bytes);
 done:
     maker_close(&m);
     glue_pins_close(&pins);
@@ -392,7 +402,7 @@ PyObject *glue_payload_objects(PyObject *module, PyObject *args)
         return NULL;
     ks_buffer payload;
     int64_t position = 0;
-    int status = KS_IRREGULAR, enabled = 0;
+    int status = KS_IRREGULAR;
     if (maker_open(&m, type, plan, text) < 0 ||
         !(payload.bytes = glue_pin(&pins, buffer, 0, &payload.size)))
         goto done;
@@ -413,14 +423,7 @@ PyObject *glue_payload_objects(PyObject *module, PyObject *args)
         Py_INCREF(list);
         goto done;
     }
-#ifndef Py_GIL_DISABLED /* what other threads want of the collector is theirs */
-    enabled = PyGC_Disable();
-#endif
-    list = PyList_New(0);
-    if (list && append_records(&m, list, payload.bytes) < 0)
-        Py_CLEAR(list);
-    if (enabled)
-        PyGC_Enable();
+    list = records_of(&m, payload.bytes);
 done:
     maker_close(&m);
     glue_pins_close(&pins);
