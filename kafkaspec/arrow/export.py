@@ -11,12 +11,13 @@ import os
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import IO, Any, Final, Literal, Protocol
+from typing import IO, Any, Final, Literal, Protocol, cast
 
 import pyarrow as pa
 
 from kafkaspec.arrow.reading import Log, default_columns, record_batches
 from kafkaspec.arrow.schema import Request, request_of
+from kafkaspec.model import Buffer
 from kafkaspec.writing.atomic import file_aside
 from kafkaspec.writing.places import check_output
 
@@ -35,7 +36,7 @@ class Writer(Protocol):
 
 def export(
     log: Log,
-    output: str | os.PathLike[str],
+    output: str | os.PathLike[str] | IO[bytes],
     to: Format,
     *,
     columns: Sequence[str] | None = None,
@@ -45,7 +46,7 @@ def export(
 ) -> int:
     """Write records to a file.
 
-    Nothing is lost: a value that the format cannot express is an error. A header key that is not
+    No value is changed: one that the format cannot express is an error. A header key that is not
     UTF-8 needs ``header_keys="binary"``, except in JSON lines, which take it in any case. Bytes are
     ``binary`` in Parquet and Arrow; timestamps are in milliseconds, UTC. In JSON lines, bytes are
     strings if they are UTF-8 and ``{"base64": "..."}`` otherwise, timestamps are numbers, and
@@ -53,7 +54,8 @@ def export(
 
     Args:
         log: the log to read.
-        output: path of the file to write.
+        output: path of the file to write; or an open file, which need not be seekable, and which
+            keeps what was written before an error.
         to: format of the file.
         columns: names of columns, as ``Columnar.to_batches`` takes them.
         replace_existing: whether to replace an existing file.
@@ -73,16 +75,44 @@ def export(
     options = {"header_keys": exact, "max_bytes": FILE_CHUNK} | options
     request = request_of(default_columns(log), columns, layout="binary", **options)
     request = replace(request, progress=progress)
-    check_output(output, log)
+    if isinstance(output, str | os.PathLike):
+        check_output(output, log)
+        with file_aside(output, replace=replace_existing) as file:
+            return _write(log, request, to, file)
+    return _write(log, request, to, cast(IO[bytes], _Stream(output)))
+
+
+class _Stream:
+    """A file that counts its bytes, since a pipe does not know its position."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._position = 0
+
+    def write(self, data: Buffer) -> int:
+        self._position += memoryview(data).nbytes
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self._position
+
+    def flush(self) -> None:
+        self._file.flush()
+
+
+def _write(log: Log, request: Request, to: Format, file: IO[bytes]) -> int:
+    """Write all record batches, and return the number of records."""
     rows = 0
-    with file_aside(output, replace=replace_existing) as file:
-        writer = writer_of(to, file, request)
-        try:
-            for batch in record_batches(log, request):
-                writer.write_batch(batch)
-                rows += batch.num_rows
-        finally:
-            writer.close()
+    writer = writer_of(to, file, request)
+    try:
+        for batch in record_batches(log, request):
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    finally:
+        writer.close()
+    file.flush()
     return rows
 
 

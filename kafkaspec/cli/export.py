@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +68,10 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     required=True,
     metavar="OUT",
-    help="File to write.",
+    help="File to write, or - for standard output.",
 )
 @click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in this order.")
 @selection_options(on_error="fail")
@@ -112,6 +113,7 @@ def export_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.arrow.export import export
+    to_stdout = str(output) == "-"
     inputs = Inputs([], codec, crc, selection)
     chosen = selection
     if selection["on_error"] == "skip":
@@ -125,7 +127,7 @@ def export_command(
         try:
             rows = export(
                 opened,
-                output,
+                sys.stdout.buffer if to_stdout else output,
                 to,  # type: ignore[arg-type]  # one of the choices
                 columns=columns,
                 replace_existing=force,
@@ -140,8 +142,8 @@ def export_command(
         except OSError as error:
             warn(f"{output}: {error.strerror or error}")
             ctx.exit(USAGE)
-    size = size_text(output.stat().st_size)
-    note(f"{count_text(rows, 'record')} to {output} ({size})")
+    size = "" if to_stdout else f" to {output} ({size_text(output.stat().st_size)})"
+    note(count_text(rows, "record") + size)
     if inputs.unreadable:
         ctx.exit(USAGE)
     if inputs.broken or inputs.lost:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from tests.cli.helpers import golden, lines, run
 
@@ -147,3 +150,27 @@ def test_find_and_explain_agree_after_damage(partition: Path) -> None:
                 # After a wrong size, only an entry of the index leads on: that of offset 20.
                 reachable = offset // 3 != 5 if position == 16 else index and offset >= 20
                 assert bool(there) == (offset < 15 or reachable), (offset, position, index)
+
+
+def parquet_table(data: bytes) -> pa.Table:
+    return parquet.read_table(pa.BufferReader(data))
+
+
+def arrow_table(data: bytes) -> pa.Table:
+    return pa.ipc.open_file(data).read_all()
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet", "arrow"])
+def test_export_writes_to_standard_output(partition: Path, form: str, tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    assert run("export", partition, "--to", form, "-o", file).exit_code == 0
+    result = run("export", partition, "--to", form, "-o", "-")
+    readers: dict[str, Callable[[bytes], object]] = {
+        "jsonl": bytes,
+        "parquet": parquet_table,
+        "arrow": arrow_table,
+    }
+    read = readers[form]
+    assert result.exit_code == 0
+    assert read(result.stdout_bytes) == read(file.read_bytes())
+    assert not (Path.cwd() / "-").exists()
