@@ -67,8 +67,8 @@ class Columnar:
         """Return the records as a stream of record batches, which are made one at a time.
 
         Memory is bounded: a record batch holds whole Kafka batches of ``max_bytes`` together, after
-        decompression; its columns come on top. Only a Kafka batch that is larger by itself makes a
-        larger one.
+        decompression; its columns come on top. A Kafka batch that is larger by itself comes in
+        pieces, of 2 MiB each or of one larger record.
 
         Args:
             columns: names in the wanted order; only these are built.

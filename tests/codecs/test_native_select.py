@@ -180,7 +180,12 @@ def test_kinds_that_do_not_exist(kind: int) -> None:
     values[names.index(KIND)] = kind
     room = array("q", bytes(8 * native.BATCH_FIELDS))
     roles = tuple(names.index(name) for name in ROLES)
-    assert native.select(values, 1, 0, 1, roles, (0, LOWEST, 0, 0, 0, 0), room) == (1, 1, 1, 0)
+    assert native.select(values, 1, 0, 1, roles, (0, LOWEST, 0, 0, 0, 0, HIGHEST), room) == (
+        1,
+        1,
+        1,
+        0,
+    )
 
 
 def test_tables_that_are_none_are_refused() -> None:
