@@ -32,7 +32,8 @@ def times(records: Iterable[Record]) -> list[int]:
 
 def by_arrow(partition: Partition, **options: Any) -> list[int]:
     options["include_control"] = options.pop("control", False)
-    return partition.to_arrow(["offset"], **options).column("offset").to_pylist()
+    offsets: list[int] = partition.to_arrow(["offset"], **options).column("offset").to_pylist()
+    return offsets
 
 
 def by_records(partition: Partition, **options: Any) -> list[int]:
