@@ -83,6 +83,7 @@ class Records(Generic[_T]):
         count: int,
         roles: tuple[int, ...],
         flags: int,
+        most: int,
         record: type[_T],
         plan: tuple[int, ...],
         text: int,
@@ -108,10 +109,9 @@ def encode(
 def encode_objects(
     kind: int,
     header: tuple[int, ...],
-    records: list[Any],
+    records: tuple[Any, ...],
     plan: tuple[int, ...],
     text: int,
-    wrap: bool,
     /,
 ) -> bytes | None: ...
 def count(values: Buffer, rows: int, value: int, /) -> int: ...
