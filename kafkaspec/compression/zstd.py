@@ -23,11 +23,12 @@ _DEFAULT_LEVEL: Final = 3
 _MIN_LEVEL, _MAX_LEVEL = -131072, 22
 
 # The densest input is a block of 4 bytes that repeats one byte 128 KiB times. The library returns
-# the whole output of its input, so what may come at once decides the size of the next input; the
-# smallest step lets a bomb exceed its limit by 8 MiB before it is detected.
+# the whole output of its input, so what may come at once decides the size of the next input. Small
+# inputs take longer: a bomb may exceed its limit by 48 MiB before it is detected.
 _MAX_BLOCK: Final = 128 * 1024
 _MAX_RATIO: Final = _MAX_BLOCK // 4
 _MIN_INPUT: Final = 256
+_BEYOND: Final = 48 << 20
 # The library copies the bytes after a frame: see the same sizes in the gzip module.
 _FIRST_INPUT: Final = 64 * 1024
 _NEXT_INPUT: Final = 1024
@@ -71,7 +72,7 @@ def pieces(data: memoryview, *, magic: int, max_output: int, most: int) -> Itera
                 if _is_overlooked(frame_start, len(data)):
                     return
                 raise corrupt("zstd", "the data ends inside a frame")
-            room = min(max_output - produced, most) // _MAX_RATIO
+            room = min(max_output - produced + _BEYOND, most) // _MAX_RATIO
             source = data[position : position + min(step, max(room, _MIN_INPUT))]
             step = min(step * 2, _FIRST_INPUT)
             try:
