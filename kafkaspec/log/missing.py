@@ -251,12 +251,16 @@ class _Extent:
         self.end = segment.base_offset or 0
         self.cleaned = False
         self.below = 0
-        self._inside = inside
+        # Between offsets that are positions lie the bytes of the messages.
+        are_positions = segment.format.offsets_are_positions
+        self._inside = None if are_positions else inside
         self._log_start = -1 if log_start is None else log_start
         position = start_position(segment, _LAST)[0] if ends_only else 0
         self._follows = segment.base_offset is not None and position == 0
         self._read(segment, position)
         self.stop = segment.size if segment.tail is None else segment.tail.position
+        if are_positions:
+            self.end, self.cleaned = (segment.base_offset or 0) + self.stop, False
 
     def _read(self, segment: Segment, position: int) -> None:
         for item in readable_headers(segment, position):

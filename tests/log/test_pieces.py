@@ -17,12 +17,16 @@ from tests.log import forge, grown
 
 MEBIBYTE = 1 << 20
 
-_COUNT = """
-import sys
-import kafkaspec as ks
+# The largest resident size of getrusage is that of the parent where it was larger.
+_HELD = """
 def held():
     lines = open("/proc/self/status").read().splitlines()
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
+"""
+_COUNT = f"""
+import sys
+import kafkaspec as ks
+{_HELD}
 def run(path):
     try:
         return eval(sys.argv[1])(path)
@@ -157,25 +161,25 @@ def test_records_are_a_sequence() -> None:
 
 
 @linux
-@pytest.mark.parametrize("form", ["json"])
-def test_dump_writes_a_large_batch_as_it_reads(tmp_path: Path, form: str) -> None:
+def test_dump_writes_a_large_batch_as_it_reads(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(grown.records(600_000))
     script = f"""
-import resource, sys
-sys.argv[1:] = ["dump", "--format", {form!r}, {str(path)!r}]
+import sys
+{_HELD}
+sys.argv[1:] = ["dump", "--format", "json", {str(path)!r}]
 sys.stdout = open("/dev/null", "w")
 from kafkaspec.cli.main import main
 try:
     main()
 finally:
-    sys.stderr.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10))
+    sys.stderr.write(str(held()))
 """
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=100
     )
     assert run.returncode == 0
-    assert int(run.stderr) < 224
+    assert int(run.stderr) < 224 * MEBIBYTE
 
 
 @linux

@@ -132,7 +132,8 @@ def test_options_out_of_range(tmp_path: Path, options: dict[str, Any]) -> None:
         ("3.9.1", "3.9.1"),
         ("4.0.0", "3.9.1"),
         ("4.1.0", "4.1.0"),
-        ("4.4", "4.1.0"),
+        ("4.3", "4.1.0"),
+        ("4.4", "4.4.0"),
     ],
 )
 def test_the_row_of_a_version(version: str, since: str) -> None:
