@@ -37,7 +37,7 @@ def shows_tombstone_keys(version: str) -> bool:
 def read(path: Path, codec: Codec) -> list[tuple[Batch, list[Record]]]:
     """All batches of a file with their records; the log must end where the file does."""
     segment = Segment(path, codec=codec)
-    batches = [(batch, batch.records()) for batch in segment.batches()]
+    batches = [(batch, list(batch.records())) for batch in segment.batches()]
     assert segment.tail is None
     return batches
 

@@ -26,7 +26,7 @@ Error = tuple[Any, ...] | None
 
 
 def by_records(segment: ks.Segment) -> tuple[list[ks.Record], Error]:
-    found = []
+    found: list[ks.Record] = []
     try:
         for batch in segment.batches():
             if not batch.is_control:

@@ -18,6 +18,7 @@ pytest.importorskip("pyarrow")
 COLUMNS = ["offset", "timestamp", "key", "value", "headers", "batch_position", "sequence"]
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize("layout", ["view", "binary"])
 def test_millions_of_rows_of_a_few_bytes(tmp_path: Path, layout: str) -> None:
@@ -27,6 +28,7 @@ def test_millions_of_rows_of_a_few_bytes(tmp_path: Path, layout: str) -> None:
     assert size < 192 * MEBIBYTE
 
 
+@pytest.mark.slow
 def test_rows_are_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches before and after a large one too, in both layouts and every codec."""
     small = [forge.record(0, b"small", headers=[(b"a", b"1")])]

@@ -60,6 +60,7 @@ def steps(action: Callable[[], object]) -> int:
     return done.total()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [directory, log_directory], ids=["files", "partitions"])
 def test_work_grows_with_the_number_of_files(
     tmp_path: Path, make: Callable[[Path, int, int], Path]

@@ -26,7 +26,7 @@ def _batches(golden: goldens.Golden) -> list[tuple[Any, tuple[Any, ...], list[in
     """Each batch, its buffers, its description for the core, and its records by Python."""
     found: list[tuple[Any, tuple[Any, ...], list[int], list[Any]]] = []
     for batch in Segment(golden.path, codec=PythonCodec()).batches():
-        expected = batch.records()
+        expected = list(batch.records())
         data = bytes(batch.data)
         flags = native.VERIFY
         if not batch.is_compressed:

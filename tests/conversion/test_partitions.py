@@ -227,7 +227,7 @@ def test_the_comparison_finds_a_record_that_is_not_the_same(
     assert same.records == len(records_of(golden("2.8.2", "headers-0")))
     for path in (tmp_path / "out-0").glob("*.log"):
         batch, *others = ks.Segment(path).batches()
-        records = batch.records()
+        records = list(batch.records())
         records[0] = records[0]._replace(**change)
         data = ks.encode(records) + b"".join(bytes(item.data) for item in others)
     path.write_bytes(data)

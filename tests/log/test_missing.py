@@ -43,6 +43,7 @@ def test_nothing_is_missing_in_the_logs_of_brokers(version: str) -> None:
     assert [item for path in directory.rglob("*.log") for item in losses(path)] == []
 
 
+@pytest.mark.slow
 def test_every_cut_of_every_segment_is_seen(logs: Path) -> None:
     """Wherever a segment is cut, offsets from the end of its last whole batch on are missing."""
     partition = logs / PLAIN

@@ -60,6 +60,7 @@ BATCHES = "lambda path: sum(1 for b in ks.open(path).batches() for _ in b.record
 linux = pytest.mark.skipif(sys.platform != "linux", reason="VmHWM in /proc/self/status")
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize("what", [RECORDS, BATCHES], ids=["segment", "batch"])
 def test_millions_of_records_of_a_few_bytes(tmp_path: Path, what: str) -> None:
@@ -69,6 +70,7 @@ def test_millions_of_records_of_a_few_bytes(tmp_path: Path, what: str) -> None:
     assert size < 128 * MEBIBYTE
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize("count", [5_000_000, 120_000_000])
 def test_millions_of_headers_are_an_error(tmp_path: Path, count: int) -> None:
@@ -160,6 +162,7 @@ def test_records_are_a_sequence() -> None:
         records[9]
 
 
+@pytest.mark.slow
 @linux
 def test_dump_writes_a_large_batch_as_it_reads(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"
@@ -182,6 +185,7 @@ finally:
     assert int(run.stderr) < 224 * MEBIBYTE
 
 
+@pytest.mark.slow
 @linux
 def test_millions_of_messages_in_a_wrapper(tmp_path: Path) -> None:
     """A payload of 34 MB, in memory as a whole; its messages were 3 GB of objects."""
@@ -193,6 +197,7 @@ def test_millions_of_messages_in_a_wrapper(tmp_path: Path) -> None:
     assert size < 128 * MEBIBYTE
 
 
+@pytest.mark.slow
 def test_wrappers_in_pieces_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every codec, with and without the fast path, reads the same records and errors."""
     inner = [forge.legacy(n, b"v" * (n % 9), key=b"k", timestamp=1000 + n) for n in range(90)]
@@ -222,6 +227,7 @@ def test_wrappers_in_pieces_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> No
 VERIFY = "lambda path: ks.verify(path).files[0].records"
 
 
+@pytest.mark.slow
 @linux
 def test_verify_reads_a_large_batch_in_pieces(tmp_path: Path) -> None:
     found, size = grown_by(tmp_path, VERIFY, grown.records(2_000_000))
