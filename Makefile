@@ -16,13 +16,13 @@ run:  ## Set up and verify segments of real Kafka (LOGS=/path/to/kafka-logs: you
 	@tools/setup/venv.sh $(VENV) construct
 	@$(BIN)/kafkaspec verify --codec all $(if $(filter tests/golden,$(LOGS)),tests/golden/*/logs,$(LOGS))
 
-quick:  ## Before each commit, in under a minute: ruff, mypy, quick tests; no Java
+quick:  ## Before each commit, in under a minute: ruff, mypy, quick tests; no Java (TESTS=tests/log)
 	@tools/setup/venv.sh $(VENV) construct,test
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/python tools/codegen.py --check-hash
 	@$(BIN)/mypy & types=$$!; \
-	  $(BIN)/python -m pytest --quick -n 2; tests=$$?; \
+	  $(BIN)/python -m pytest --quick -n 2 $(TESTS); tests=$$?; \
 	  wait $$types && exit $$tests
 
 test:  ## Set up and run all tests
