@@ -186,7 +186,8 @@ class Conversion:
             source, target, magic=self.magic, compression=self.compression,
             profile=version.name, segment_bytes=4000,
         )  # fmt: skip
-        assert report.clean
+        # Offsets are missing between segments, as in the log that a broker is given.
+        assert all(item.verified and not item.damaged for item in report.partitions)
         assert not report.left_out
         for path in target.iterdir():
             _set_time(path)
