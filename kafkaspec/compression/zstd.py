@@ -24,11 +24,11 @@ _MIN_LEVEL, _MAX_LEVEL = -131072, 22
 
 # The densest input is a block of 4 bytes that repeats one byte 128 KiB times. The library returns
 # the whole output of its input, so what may come at once decides the size of the next input. Small
-# inputs take longer: a bomb may exceed its limit by 48 MiB before it is detected.
+# inputs take longer: a bomb may exceed its limit by 16 MiB before it is detected.
 _MAX_BLOCK: Final = 128 * 1024
 _MAX_RATIO: Final = _MAX_BLOCK // 4
 _MIN_INPUT: Final = 256
-_BEYOND: Final = 48 << 20
+_BEYOND: Final = 16 << 20
 # The library copies the bytes after a frame: see the same sizes in the gzip module.
 _FIRST_INPUT: Final = 64 * 1024
 _NEXT_INPUT: Final = 1024

@@ -201,11 +201,17 @@ def serialize_entry(entry: ProducerEntry, codec: Codec) -> bytes:
     return codec.serialize(_PRODUCER_ENTRY, entry)
 
 
-def join_entries(entries: Sequence[bytes], codec: Codec) -> bytes:
-    """Return the bytes of a producer snapshot with entries that ``serialize_entry`` made."""
-    empty = bytearray(serialize_snapshot([], codec))
-    found, _ = codec.parse(SNAPSHOT, empty, complete=True)
+def join_entries(entries: Sequence[bytes], codec: Codec) -> bytes | None:
+    """Return the bytes of a producer snapshot with entries that ``serialize_entry`` made.
+
+    Returns None if something follows the entries: then they cannot be joined.
+    """
+    data = serialize_snapshot([], codec)
+    found, _ = codec.parse(SNAPSHOT, data, complete=True)
     layout = LAYOUTS[type_key_of(_structure_of(found))]
+    if field_position(layout, _ENTRIES) != len(data):
+        return None
+    empty = bytearray(data)
     count = next(field for field in layout.fields if field.derive_from == _ENTRIES)
     checksum = checksum_of(layout.key)
 

@@ -239,7 +239,11 @@ class ProducerState:
             entry = self._entries[producer_id]
             self._written[producer_id] = snapshots.serialize_entry(entry, codec)
         self._changed.clear()
-        return snapshots.join_entries([self._written[item] for item in self._order], codec)
+        joined = snapshots.join_entries([self._written[item] for item in self._order], codec)
+        if joined is None:
+            entries = [self._entries[item] for item in self._order]
+            return snapshots.serialize_snapshot(entries, codec)
+        return joined
 
 
 def transaction_index(aborted: Iterable[AbortedTransaction]) -> bytes:

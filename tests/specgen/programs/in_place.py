@@ -58,7 +58,7 @@ def command(*arguments: object, codes: tuple[int, ...] = (0,)) -> str:
     if done.exception and not isinstance(done.exception, SystemExit):
         traceback.print_exception(done.exception, file=sys.stdout)
     assert done.exit_code in codes, (arguments, done.exit_code, done.output)
-    return done.output
+    return done.stdout
 
 
 def written(root: Path) -> Path:

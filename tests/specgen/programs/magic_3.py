@@ -52,7 +52,7 @@ def command(*arguments: object, code: int | None = 0) -> str:
         traceback.print_exception(done.exception, file=sys.stdout)
         raise AssertionError(shown)
     assert code is None or done.exit_code == code, (arguments, done.exit_code, shown)
-    return done.output
+    return done.stdout
 
 
 def partition(root: Path, name: str = "t-0") -> Path:
