@@ -63,16 +63,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="the newest release and one for each magic, two codecs, nothing slow (make quick)",
     )
-    parser.addoption(
-        "--few-versions",
-        action="store_true",
-        help="golden segments of the newest release and one for each magic",
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     extent.quick = config.getoption("quick")
-    extent.few_versions = extent.quick or config.getoption("few_versions")
     if extent.quick:
         settings.load_profile("quick")
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 quick = False
 """Whether ``--quick`` was given; set before any test module is imported."""
 
-few_versions = False
-"""Whether golden segments of a few versions are enough: ``--quick`` or ``--few-versions``."""
-
 
 def examples(count: int) -> int:
     """Return how many examples a property test tries: ``count``, or a tenth under ``--quick``."""

@@ -25,7 +25,7 @@ VERSIONS = sorted(
     (path.parent.name for path in GOLDEN.glob("*/logs")),
     key=lambda name: tuple(int(part) for part in name.split(".")),  # as release() below
 )
-if extent.few_versions:  # the last one of each magic, so that the newest is among them
+if extent.quick:  # the last one of each magic, so that the newest is among them
     VERSIONS = list({by_name(version).native_magic: version for version in VERSIONS}.values())
 
 

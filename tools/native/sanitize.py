@@ -11,7 +11,7 @@ without it.
 
 The whole suite takes some 25 minutes of a core under the sanitizers, most of it in tests of the
 other codecs, and all of tests/arrow and tests/log more than the five that CI has for it, so CI
-runs those of the native codec and of columns, on segments of the newest release for each magic.
+runs those of the native codec and of columns.
 
 The sanitized extension lies in a copy of the package in a temporary directory; nothing that is
 installed changes. Needs gcc with libasan and libtsan (Linux).
@@ -33,7 +33,6 @@ from tools.native.build import NAME, build
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = (
-    "--few-versions",  # how memory is used does not depend on which release wrote a segment
     "tests/codecs/test_native_codec.py",
     "tests/codecs/test_native_columns.py",
     "tests/codecs/test_native_differential.py",
