@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
-from kafkaspec.columns.reader import Wanted
+from kafkaspec.columns.reader import HIGHEST, LOWEST, Wanted
 from kafkaspec.layout import Kind, names
 from kafkaspec.layout.kinds import KINDS, header_fields, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE
@@ -109,9 +109,6 @@ class Place:
     topics: tuple[str, ...] = ()
 
 
-_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
-
-
 @dataclass(frozen=True)
 class Request:
     """Request for columns and rows; see ``Columnar.to_batches``.
@@ -146,12 +143,12 @@ class Request:
         """Clamp bounds to 64 bits: a start above them selects nothing, an end is no bound."""
         for what in ("offset", "timestamp"):
             low, high = getattr(self, f"start_{what}"), getattr(self, f"end_{what}")
-            if high is not None and high > _HIGHEST:
+            if high is not None and high > HIGHEST:
                 high = None
                 if low is None and what == "timestamp":
-                    low = _LOWEST  # any bound excludes records without a timestamp
-            if low is not None and low > _HIGHEST:
-                high = _LOWEST
+                    low = LOWEST  # any bound excludes records without a timestamp
+            if low is not None and low > HIGHEST:
+                high = LOWEST
             object.__setattr__(self, f"start_{what}", _clamped(low))
             object.__setattr__(self, f"end_{what}", _clamped(high))
 
@@ -224,7 +221,7 @@ def request_of(default: Sequence[str], columns: Sequence[str] | None, **options:
 
 
 def _clamped(bound: int | None) -> int | None:
-    return None if bound is None else min(max(bound, _LOWEST), _HIGHEST)
+    return None if bound is None else min(max(bound, LOWEST), HIGHEST)
 
 
 MAX_CHUNK: Final = 1 << 30

@@ -34,7 +34,7 @@ from kafkaspec.columns.records import RecordColumns, fact
 from kafkaspec.columns.wrappers import Shift, apply_shifts, open_wrapper, shift_of
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.window import LEAST_AHEAD
-from kafkaspec.layout.framing import ENTRY
+from kafkaspec.layout.framing import ENTRY, LARGEST_OFFSET
 from kafkaspec.layout.kinds import new_entry
 from kafkaspec.layout.names import MAGIC
 from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
@@ -62,7 +62,8 @@ _IN_ENTRY: Final = -1
 """Marks a payload that is not compressed; a compressed one has -1 - codec."""
 _ARENA: Final = 1
 """Number of the buffer for decompressed payloads; 0 is the input."""
-_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
+LOWEST, HIGHEST = -LARGEST_OFFSET - 1, LARGEST_OFFSET
+"""Bounds of 64 bits, between which every offset and every timestamp lies."""
 _IN_C: Final = sys.byteorder == "little"
 """Whether the core can fill Arrow's columns: their views and offsets are little-endian."""
 
@@ -238,7 +239,7 @@ class Reader:
         if wanted.end_offset is not None:
             options |= module.BOUNDED
         limits = (wanted.start_offset, wanted.end_offset, wanted.start_timestamp)
-        bounds = (_LOWEST if bound is None else bound for bound in limits)
+        bounds = (LOWEST if bound is None else bound for bound in limits)
         flags = module.VERIFY if self._segment.crc == "error" else 0
         return (UNTIMED, *bounds, options, flags, self._most)
 
@@ -498,7 +499,7 @@ def described(core: Core, table: EntryTable, count: int) -> array[int]:
     """
     room = array("q", bytes(8 * core.module.BATCH_FIELDS * count))
     module = core.module
-    rules = (UNTIMED, _LOWEST, 0, _LOWEST, module.CONTROL, module.VERIFY, _HIGHEST)
+    rules = (UNTIMED, LOWEST, 0, LOWEST, module.CONTROL, module.VERIFY, HIGHEST)
     _, number, _, _ = core.module.select(
         table.values, table.capacity, 0, count, core.roles, rules, room
     )

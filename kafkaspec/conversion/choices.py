@@ -9,10 +9,10 @@ from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.compression import NAMES, compress
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import CURRENT, require_kind
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.selection import LogStart
-from kafkaspec.writing.editing import LARGEST_OFFSET
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
 from kafkaspec.writing.settings import LARGEST_EPOCH, SEGMENT_BYTES
 

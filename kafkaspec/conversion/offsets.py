@@ -9,9 +9,9 @@ from typing import Final
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import names
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import Batch
 from kafkaspec.model import Record
-from kafkaspec.writing.editing import LARGEST_OFFSET
 
 _OFFSET: Final = itemgetter(Record._fields.index(names.OFFSET))
 """Gets the offset of a record, faster than by name."""

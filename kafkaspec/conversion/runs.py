@@ -16,9 +16,10 @@ from kafkaspec.conversion.fields import carried, header_values
 from kafkaspec.conversion.losses import Loss, Losses
 from kafkaspec.conversion.offsets import Offsets
 from kafkaspec.layout import EntryKind
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.legacy import LegacyBatch
-from kafkaspec.writing.editing import LARGEST_OFFSET, put_offset
+from kafkaspec.writing.editing import put_offset
 from kafkaspec.writing.settings import BATCH_BYTES
 
 RUN_BYTES: Final = 1 << 20

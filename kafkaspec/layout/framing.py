@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Final
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.layout import Checksum, FieldLayout, Kind, TypeLayout
+from kafkaspec.layout import Checksum, FieldLayout, Kind, TypeLayout, names
 from kafkaspec.model import Buffer
 
 ENTRY: Final = "recordbatch.entry"
@@ -106,6 +106,9 @@ class Framing:
 
 LOG_FRAMING: Final = Framing.of(ENTRY)
 """The framing of magic 0 and later."""
+
+LARGEST_OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET).largest
+"""Largest offset of an entry."""
 
 BODY: Final = LAYOUTS[ENTRY].fields[-1].id
 """Id of the field of an entry that holds its message."""

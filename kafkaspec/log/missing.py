@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
 from kafkaspec.codecs import HeaderTable
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.layout import names
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.directory import LogDirectory
@@ -37,8 +37,6 @@ from kafkaspec.log.lookup import start_position
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
-
-_LAST: Final = (1 << 63) - 1
 
 
 class Why(StrEnum):
@@ -133,7 +131,7 @@ def missing(
                 )
         return
     low = -1 if start_offset is None else start_offset
-    high = _LAST if end_offset is None else end_offset
+    high = LARGEST_OFFSET if end_offset is None else end_offset
     start = None
     if isinstance(log, Partition):
         start, problem = _log_start(log, log_start)
@@ -255,7 +253,7 @@ class _Extent:
         are_positions = segment.format.offsets_are_positions
         self._inside = None if are_positions else inside
         self._log_start = -1 if log_start is None else log_start
-        position = start_position(segment, _LAST)[0] if ends_only else 0
+        position = start_position(segment, LARGEST_OFFSET)[0] if ends_only else 0
         self._follows = segment.base_offset is not None and position == 0
         self._read(segment, position)
         self.stop = segment.size if segment.tail is None else segment.tail.position

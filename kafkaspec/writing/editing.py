@@ -24,8 +24,6 @@ OFFSET: Final = (
     field_of(ENTRY, names.BASE_OFFSET).size,
 )
 """Position of the offset in an entry, and its size in bytes."""
-LARGEST_OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET).largest
-"""Largest offset of an entry."""
 
 
 @cache

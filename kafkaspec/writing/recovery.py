@@ -23,6 +23,7 @@ from kafkaspec.layout.framing import (
     ENTRY,
     FRAMING,
     HEADER_UP_TO_MAGIC,
+    LARGEST_OFFSET,
     MESSAGE,
     MINIMUM_MESSAGE,
     field_of,
@@ -35,7 +36,6 @@ from kafkaspec.log.control import decode_control
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer, Record
-from kafkaspec.writing.editing import LARGEST_OFFSET
 from kafkaspec.writing.headers import UNKNOWN, Headers, of_batches, of_table, read_headers
 from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.producer_state import Marker, marker_of, read_marker

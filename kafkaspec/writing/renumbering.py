@@ -11,11 +11,12 @@ import os
 from pathlib import Path
 
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.atomic import writing
-from kafkaspec.writing.editing import LARGEST_OFFSET, OFFSET
+from kafkaspec.writing.editing import OFFSET
 from kafkaspec.writing.headers import read_headers
 
 

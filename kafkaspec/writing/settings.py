@@ -6,10 +6,9 @@ from typing import Final
 
 from kafkaspec.files.indexes import TimeIndex
 from kafkaspec.layout import names
-from kafkaspec.layout.framing import field_of, fixed_size
+from kafkaspec.layout.framing import LARGEST_OFFSET, field_of, fixed_size
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.writing.acceptance import LARGEST_SEGMENT
-from kafkaspec.writing.editing import LARGEST_OFFSET
 
 SEGMENT_BYTES: Final = 1 << 30
 """Kafka's default of ``segment.bytes``."""
