@@ -20,7 +20,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
-from kafkaspec.writing.loading import Load, LoadedSegment, Loader, read_snapshots
+from kafkaspec.writing.loading import Load, LoadedSegment, Loader, find_snapshots
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.writing.rebuild_run import Settings
 from kafkaspec.writing.rebuilt import Recovery
@@ -71,7 +71,7 @@ class BrokerStart:
         epochs = LeaderEpochs(profile.epoch_file, None, segments[0][0])
         directory = segments[0][1].parent
         try:
-            snapshots = read_snapshots(sorted(directory.glob(f"*{names.PRODUCER_SNAPSHOT}")))
+            snapshots = find_snapshots(sorted(directory.glob(f"*{names.PRODUCER_SNAPSHOT}")))
             return Loader(segments, snapshots, settings, epochs, clean=clean).load()
         except (KafkaSpecError, OSError):
             return None

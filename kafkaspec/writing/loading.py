@@ -32,12 +32,16 @@ _WARM: Final = 8192 // fixed_size(OffsetIndex.type_key)
 """Entries at the end of an index that a look-up searches first (``AbstractIndex.warmEntries``)."""
 
 
+_KEPT: Final = 2
+"""Snapshots that a loader keeps of those that it took."""
+
 PRODUCER_EXPIRATION_MS: Final = 86_400_000
 """Kafka's default of ``producer.id.expiration.ms``."""
 
 
-Snapshots = Mapping[int, Sequence[ProducerEntry] | None]
-"""Producer snapshots by offset; None for one that cannot be read."""
+Snapshots = Mapping[int, Path]
+"""Paths of producer snapshots by offset. Each is read when it is needed: all of them together list
+every producer once for each segment."""
 
 
 @dataclass(slots=True)
@@ -169,7 +173,7 @@ class Loader:
 
     Args:
         segments: base offsets and paths of the segments, in order.
-        snapshots: the producer snapshots by offset; None for one that cannot be read.
+        snapshots: the producer snapshots beside the segments.
         settings: profile and interval.
         clean: whether the broker was stopped cleanly.
         epochs: leader epochs; recovery updates them.
@@ -195,7 +199,8 @@ class Loader:
         self._clean = clean
         self._indexed = indexed
         self._epochs = epochs
-        self._snapshots: dict[int, Sequence[ProducerEntry] | None] = dict(snapshots)
+        self._snapshots: dict[int, Path | Sequence[ProducerEntry]] = dict(snapshots)
+        self._taken: list[int] = []
         self._now = now
         by_first = settings.profile.first_offset_lookups
         self._all = [
@@ -205,8 +210,9 @@ class Loader:
 
     def load(self) -> Load:
         """Return the result for the whole partition."""
-        for _ in self.recovered():
-            pass
+        for loaded in self.recovered():
+            if loaded.run is not None:
+                loaded.run.release()
         return self.result
 
     def recovered(self) -> Iterator[LoadedSegment]:
@@ -294,7 +300,7 @@ class Loader:
         """
         # Without a snapshot at its base a transaction can have begun in what is no longer there.
         known = segment is not self._all[0] or not segment.base_offset
-        known = known or self._snapshots.get(segment.base_offset) is not None
+        known = known or self._entries(segment.base_offset) is not None
         producers = self._producers_at(segment.base_offset, before, 0)
         run = SegmentRun(self._settings, segment.open(), producers.state, known, self._epochs)
         segment.run = run
@@ -381,12 +387,17 @@ class Loader:
         profile = self._settings.profile
         while self._snapshots:
             newest = max(self._snapshots)
-            entries = self._snapshots[newest]
+            entries = self._entries(newest)
             if entries is not None:
                 kept = [entry for entry in entries if not self._is_expired(entry)]
                 return _Producers(ProducerState(profile, kept), newest, newest)
             del self._snapshots[newest]
         return _Producers(ProducerState(profile), start, start)
+
+    def _entries(self, offset: int) -> Sequence[ProducerEntry] | None:
+        """Return the entries of the snapshot at an offset; None for one that cannot be read."""
+        found = self._snapshots.get(offset)
+        return read_snapshot(found) if isinstance(found, Path) else found
 
     def _is_expired(self, entry: ProducerEntry) -> bool:
         if self._now is None or entry.current_txn_first_offset >= 0:
@@ -408,9 +419,19 @@ class Loader:
                 raise refused_entry(headers, *producers.state.refused)
 
     def _take_snapshot(self, producers: _Producers) -> None:
+        """Keep the state of producers, as a broker does in a file.
+
+        Only the last two are kept. The next segment begins with the newest one. If that one lies
+        after a segment that ends before the next one begins, the broker removes it as stray, and
+        reads the one before it, at the base of the segment.
+        """
         if producers.end > producers.snapshot:
             producers.snapshot = producers.end
             self._snapshots[producers.end] = producers.state.entries
+            self._taken = [item for item in self._taken if item != producers.end] + [producers.end]
+            for offset in self._taken[:-_KEPT]:
+                self._snapshots.pop(offset, None)
+            del self._taken[:-_KEPT]
 
 
 class _EndedError(Exception):
@@ -420,16 +441,16 @@ class _EndedError(Exception):
 _ENDS: Final = (Recovery.CUTS, Recovery.EMPTIES)
 
 
-def read_snapshots(paths: Sequence[Path]) -> Snapshots:
-    """Return the entries of producer snapshots by offset; None for one that cannot be read."""
-    found: dict[int, list[ProducerEntry] | None] = {}
-    for path in paths:
-        name = names.parse_segment(path.name)
-        if name is None or name.state:
-            continue
-        try:
-            snapshot = ProducerSnapshot(path)
-            found[name.base_offset] = snapshot.entries if snapshot.crc_valid else None
-        except KafkaSpecError:
-            found[name.base_offset] = None
-    return found
+def find_snapshots(paths: Sequence[Path]) -> Snapshots:
+    """Return the producer snapshots among some files."""
+    named = ((names.parse_segment(path.name), path) for path in paths)
+    return {name.base_offset: path for name, path in named if name is not None and not name.state}
+
+
+def read_snapshot(path: Path) -> Sequence[ProducerEntry] | None:
+    """Return the entries of a producer snapshot; None if it cannot be read."""
+    try:
+        snapshot = ProducerSnapshot(path)
+        return snapshot.entries if snapshot.crc_valid else None
+    except KafkaSpecError:
+        return None

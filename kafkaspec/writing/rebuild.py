@@ -22,7 +22,13 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
-from kafkaspec.writing.loading import LoadedSegment, Loader, Snapshots, read_snapshots
+from kafkaspec.writing.loading import (
+    LoadedSegment,
+    Loader,
+    Snapshots,
+    find_snapshots,
+    read_snapshot,
+)
 from kafkaspec.writing.places import check_output
 from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
@@ -111,7 +117,7 @@ class _Work:
         if isinstance(opened, Segment):
             base, path = _checked(opened)
             snapshot = path.with_name(names.SegmentName(base, "").sibling(names.PRODUCER_SNAPSHOT))
-            snapshots = read_snapshots([snapshot] if snapshot.exists() else [])
+            snapshots = find_snapshots([snapshot] if snapshot.exists() else [])
             epochs = self._epochs(opened)
             yield from self._segments([(base, path)], snapshots, "", put, epochs, opened.codec)
             return
@@ -133,7 +139,7 @@ class _Work:
         if first is None:
             return
         _checked(first)
-        snapshots = read_snapshots(partition.snapshot_paths)
+        snapshots = find_snapshots(partition.snapshot_paths)
         segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
         done = list(self._segments(segments, snapshots, prefix, put, epochs, first.codec))
         if not done or any(one.recovery in _STATE_UNKNOWN for one in done):
@@ -200,7 +206,7 @@ class _Work:
         for base, path in segments:
             known = True
             if state is None:
-                entries = snapshots.get(base)
+                entries = read_snapshot(snapshots[base]) if base in snapshots else None
                 known = not base or entries is not None
                 state = ProducerState(self.settings.profile, entries or ())
             loaded = LoadedSegment(path, base, 0, codec=codec)

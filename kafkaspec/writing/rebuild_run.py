@@ -139,6 +139,11 @@ class SegmentRun:
         """Offsets and positions of the entries of the offset index."""
         return self._indexes.entries
 
+    def release(self) -> None:
+        """Free what only ``result`` needs: the producers, and the bytes of the segment."""
+        self._state = ProducerState(self._settings.profile)
+        self._segment.close()
+
     def refuse(self, error: KafkaSpecError) -> None:
         """Note that the broker fails after it has recovered the segment."""
         self._end(Recovery.REFUSES, error)

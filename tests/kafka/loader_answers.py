@@ -12,7 +12,7 @@ from kafkaspec.analysis import Area, BrokerAction, verify
 from kafkaspec.log.partition import Partition
 from kafkaspec.writing.index_rules import Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
-from kafkaspec.writing.loading import Loader, read_snapshots
+from kafkaspec.writing.loading import Loader, find_snapshots
 from kafkaspec.writing.profiles import get_profile
 from kafkaspec.writing.rebuild_run import Settings
 from kafkaspec.writing.rebuilt import Recovery
@@ -98,7 +98,7 @@ def ours(directory: Path, version: str, *, clean: bool) -> Answer:
     segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
     settings = Settings(Rule.RECOVERY, profile, INDEX_INTERVAL_BYTES, lambda _bytes, _name: None)
     epochs = LeaderEpochs(profile.epoch_file, None, partition.first_base_offset or 0)
-    snapshots = read_snapshots(partition.snapshot_paths)
+    snapshots = find_snapshots(partition.snapshot_paths)
     load = Loader(segments, snapshots, settings, epochs, clean=clean, now=0).load()
     if load.error is not None:
         return Answer("refuses")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +18,7 @@ from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import snapshots
 from kafkaspec.writing.headers import read_headers
+from kafkaspec.writing.index_rules import Rule
 from kafkaspec.writing.producer_state import ProducerState, transaction_index
 from kafkaspec.writing.profiles import get_profile
 
@@ -215,3 +220,40 @@ def test_a_transaction_index_is_what_codecs_write(codec: str) -> None:
     one = get_codec(codec)
     expected = b"".join(one.serialize(snapshots.ABORTED_TRANSACTION, item) for item in items)
     assert transaction_index(items) == expected
+
+
+def written(directory: Path, segments: int, producers: int) -> Path:
+    """A partition with all producers in its first segment, and one in each of the others."""
+    with ks.SegmentWriter(directory, segment_ms=10, sync=False) as writer:
+        for number in range(producers + segments - 1):
+            later = max(0, number - producers + 1)
+            record = ks.Record(number, 1000 * later, b"k", b"v")
+            producer_id = 0 if later else number
+            batch = ks.encode(
+                [record], producer_id=producer_id, producer_epoch=0, base_sequence=later
+            )
+            writer.append(batch)
+    return directory
+
+
+def peak_of(run: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_producers_times_segments(tmp_path: Path) -> None:
+    """Each segment has a snapshot, and each snapshot lists every producer."""
+    peaks = []
+    for name, segments in (("first", 2), ("few", 2), ("many", 18)):
+        path = written(tmp_path / name, segments, producers=150)
+        runs = [partial(ks.rebuild_indexes, path, rule=rule) for rule in Rule]
+        found = [peak_of(run) for run in runs]
+        *_, last = sorted(path.glob("*.log"))
+        last.write_bytes(last.read_bytes()[:-1])  # verify predicts what a broker does about it
+        peaks.append([*found, peak_of(partial(ks.verify, path))])
+    _, few, many = peaks  # what is imported and cached counts in the first runs
+    assert all(more < 2 * less for less, more in zip(few, many, strict=True)), peaks
