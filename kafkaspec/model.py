@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from typing import Final, NamedTuple
 
 Buffer = bytes | bytearray | memoryview
 """An object that holds bytes to read."""
@@ -10,6 +11,17 @@ Buffer = bytes | bytearray | memoryview
 Headers = tuple[tuple[str, bytes | None], ...]
 """Headers in order, each a key and a value. A key that is not UTF-8 keeps its bytes as
 surrogate escapes (PEP 383), so that nothing is lost."""
+
+_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+
+
+def java_text(key: bytes) -> str:
+    """Return the key of a header as a Java consumer shows it.
+
+    Each malformed sequence is one U+FFFD, and so is an encoded surrogate, of which Python makes
+    three.
+    """
+    return _SURROGATE.sub(b"\xff", key).decode("utf-8", "replace")
 
 
 class Record(NamedTuple):

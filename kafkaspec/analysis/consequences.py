@@ -143,7 +143,7 @@ _TABLE: dict[Area, _Rows] = {
     Area.WRAPPER: {
         (): _WRAPPER,
         (R.RECORD_OFFSET_ORDER, R.RECORD_OFFSET_RANGE, R.MAX_TIMESTAMP): _ACCEPTED,
-        (R.TRAILING_BYTES,): _ACCEPTED,
+        (R.TRAILING_BYTES, R.INNER_MAGIC): _ACCEPTED,
         (R.CHECKSUM_MISMATCH,): Consequence(
             "Consumers check the inner messages only; a follower refuses the batch.",
             _CUT,

@@ -55,6 +55,8 @@ class FindingReason(StrEnum):
     """The header has another first timestamp than the records."""
     HEADER_KEY_ENCODING = "header_key_encoding"
     """The key of a header is not UTF-8."""
+    INNER_MAGIC = "inner_magic"
+    """A message in a wrapper has a magic that does not exist; readers take it for 1."""
     IGNORED_PAYLOAD = "ignored_payload"
     """A batch without records has bytes after its header."""
     CONTROL_RECORD = "control_record"

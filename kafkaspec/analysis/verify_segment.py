@@ -14,7 +14,7 @@ from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.check_batch import check_control, check_header, check_records, content_area
 from kafkaspec.analysis.check_index import EntryCheck
 from kafkaspec.analysis.check_order import LogOrder
-from kafkaspec.analysis.check_wrapper import check_slack, check_surplus
+from kafkaspec.analysis.check_wrapper import check_slack, check_wrapper
 from kafkaspec.analysis.compare import CodecComparison, Content, content_of
 from kafkaspec.analysis.compare_sidecars import compare_sidecar
 from kafkaspec.analysis.findings import Area, BrokerAction, Finding, Place, Severity
@@ -263,7 +263,7 @@ class SegmentVerifier:
                 first_offset = records[0].offset
                 yield from check_slack(batch, self._file)
                 if batch.is_compressed:
-                    yield from check_surplus(batch, self._file)
+                    yield from check_wrapper(batch, self._file)
             elif not records and batch.payload is not None and len(batch.payload):
                 yield Place(self._file, Area.RECORDS).warning(
                     R.IGNORED_PAYLOAD,

@@ -13,7 +13,7 @@ from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.control import decode_control
-from kafkaspec.model import Record
+from kafkaspec.model import Record, java_text
 
 
 def timestamps(integers: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -63,7 +63,7 @@ def header_keys(keys: pa.Array, request: Request, where: str | None) -> pa.Array
         pass
     if request.header_keys == "strict":
         raise _not_text(keys, where)
-    return pa.array([key.decode("utf-8", "replace") for key in keys.to_pylist()], kind)
+    return pa.array(list(map(java_text, keys.to_pylist())), kind)
 
 
 def _not_text(keys: pa.Array, where: str | None) -> KafkaSpecError:

@@ -37,7 +37,6 @@ from kafkaspec.conversion.runs import Runs
 from kafkaspec.conversion.transactions import Outcome, Transactions
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.kinds import magic_of
 from kafkaspec.layout.sequences import sequence_after
 from kafkaspec.log.batch import (
     CREATE_TIME,
@@ -257,7 +256,7 @@ class EntryConverter:
         found = None if core is None else is_mixed(core, batch.decompressed(limit), batch.magic)
         if found is None:
             inner = batch.inner_messages(limit)
-            found = any(magic_of(item.message) != batch.magic for item in inner)
+            found = any(item.magic != batch.magic for item in inner)
         return found
 
     def _message(self, batch: Batch) -> Buffer | None:

@@ -84,8 +84,14 @@ class InnerMessage(NamedTuple):
 
     @property
     def kind(self) -> EntryKind:
-        """Properties of its format."""
+        """Properties of the format as which it is read."""
         return self.batch.kinds[magic_of(self.message)]
+
+    @property
+    def magic(self) -> int:
+        """The stored magic, which may be none that exists (quirk Q21)."""
+        end = self.batch.framing.up_to_magic
+        return int.from_bytes(self.data[end - 1 : end], "big", signed=True)
 
     @property
     def crc(self) -> int:

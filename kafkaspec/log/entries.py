@@ -96,7 +96,8 @@ class Entries(SegmentFiles):
             crc: ``error``, reading records of a batch with a wrong CRC fails; ``flag``, it does
                 not, and ``Batch.crc_valid`` says it; ``ignore``, the same, and nothing is
                     computed unless needed. ``batches`` never checks a CRC.
-            tail: ``stop``, as Kafka's reader; ``error``, what is no entry at the end is an error.
+            tail: ``stop``, as Kafka's reader, but zeros end a log too (quirk Q43); ``error``, what
+                is no entry at the end is an error.
             max_output: maximum number of bytes that the payload of one batch may decompress to.
             base_offset: base offset that replaces the one in the file name.
             name: name of a buffer, for errors.

@@ -7,8 +7,9 @@ The rules are those of Kafka's own iterator (``AbstractLegacyRecordBatch.DeepRec
   are relative, and the wrapper has the absolute offset of the last one; a wrapper with offset 0
   leaves them as they are, since old librdkafka wrote absolute ones there.
 * The layout and the timestamp follow the magic of each inner message, which need not be that of
-  the wrapper (KAFKA-4298, quirk Q21). With LogAppendTime the time of the wrapper is that of every
-  inner message that has one; inner attributes do not matter for the time.
+  the wrapper (KAFKA-4298, quirk Q21). Any magic but 0 has the layout of 1. With LogAppendTime the
+  time of the wrapper is that of every inner message of magic 1; inner attributes do not matter for
+  the time.
 * An inner entry that is cut or reaches beyond the end is dropped silently, and the one before it
   becomes the last one (quirk Q13).
 """
@@ -19,20 +20,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import Entry, LegacyMessage
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs import Buffer
-from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError
 from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.framing import (
-    ENTRY,
-    FRAMING,
-    MESSAGE_PATH,
-    field_of,
-    field_position,
-)
-from kafkaspec.layout.kinds import KINDS, compression_of, magic_of
+from kafkaspec.layout.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, message_size
+from kafkaspec.layout.kinds import KINDS, compression_of
 from kafkaspec.log.batch import (
     LOG_APPEND_TIME,
     NO_TIMESTAMP,
@@ -45,6 +39,9 @@ from kafkaspec.log.pieces import PIECE_BYTES, Records
 from kafkaspec.model import Record
 
 _AT_ONCE: Final = 1 << 14
+_MAGICS: Final = [magic for magic, kind in KINDS.items() if not kind.has_record_sets]
+_MAGIC: Final = HEADER_UP_TO_MAGIC - 1
+"""Position of the magic, one byte, in an entry."""
 
 
 def has_relative_offsets(kind: EntryKind) -> bool:
@@ -199,7 +196,7 @@ class LegacyBatch(Batch):
         timestamp = message.timestamp
         if timestamp is None:
             timestamp = NO_TIMESTAMP
-        elif self.timestamp_type == LOG_APPEND_TIME:
+        elif self.timestamp_type == LOG_APPEND_TIME and inner.magic in _MAGICS:
             timestamp = self.max_timestamp
         return Record(signed64(inner.offset + shift), timestamp, message.key, message.value)
 
@@ -233,19 +230,21 @@ class LegacyBatch(Batch):
 
     def _messages(self, payload: memoryview) -> Iterator[InnerMessage]:
         """Yield the messages inside a wrapper with their offsets as stored."""
+        parse, whole = self._context.codec.parse, self._origin
         position = 0
         while position < len(payload):
+            data, start, origin = payload, position, whole
+            if len(payload) - position > _MAGIC and payload[position + _MAGIC] not in _MAGICS:
+                data, start, origin = _as_newest(payload, position), 0, whole.after(position)
             entry: Entry
             try:
-                entry, after = self._context.codec.parse(
-                    ENTRY, payload, position, origin=self._origin
-                )
+                entry, end = parse(ENTRY, data, start, origin=origin)
             except TruncatedError:  # dropped silently, as Kafka does (Q13)
                 break
-            if KINDS[magic_of(entry.message)].has_record_sets:
-                raise self._foreign_magic(magic_of(entry.message), position)
-            data = payload[position:after]
-            yield InnerMessage(entry.base_offset, entry.message, position, data, self)
+            after = position + end - start
+            yield InnerMessage(
+                entry.base_offset, entry.message, position, payload[position:after], self
+            )
             position = after
 
     def _shift(self, last_inner: int) -> int:
@@ -259,13 +258,10 @@ class LegacyBatch(Batch):
             )
         return self.last_offset - last_inner
 
-    def _foreign_magic(self, magic: int, position: int) -> KafkaSpecError:
-        return make_error(
-            Reason.INVALID_VALUE,
-            f"a message of magic {magic} inside a wrapper of magic {self.magic}",
-            file=self.file,
-            offset=self.payload_position,
-            inner_offset=position + FRAMING + field_position(LAYOUTS[self.kind.key], names.MAGIC),
-            path=f"{self.payload_path}{MESSAGE_PATH}/{names.MAGIC}",
-            spec=field_of(self.kind.key, names.MAGIC).location,
-        )
+
+def _as_newest(payload: memoryview, position: int) -> memoryview:
+    """Return a message of an unknown magic with that of the newest messages (quirk Q21)."""
+    end = position + max(FRAMING + message_size(payload, position), HEADER_UP_TO_MAGIC)
+    data = bytearray(payload[position:end])
+    data[_MAGIC] = _MAGICS[-1]
+    return memoryview(data)

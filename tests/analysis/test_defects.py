@@ -119,6 +119,14 @@ CASES = [
         "nothing",
     ),
     (
+        "inner magic",
+        wrapper(0, [legacy(0, b"x", magic=3, timestamp=2000)]),
+        "warning",
+        "wrapper",
+        "inner_magic",
+        "nothing",
+    ),
+    (
         "count 0 with payload",
         batch(0, b"garbage", count=0, last_offset_delta=0),
         "warning",

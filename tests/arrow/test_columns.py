@@ -215,6 +215,18 @@ def test_header_keys_that_are_not_utf_8(codec: str, layout: Layout) -> None:
         b"a\xff\x80b",
         "gr\u00fc\u00dfe".encode(),
     ]
+    # As new String(key, UTF_8) of Java: an encoded surrogate is one, whole or cut.
+    for key, text in {
+        b"a\xed\xa0\x80b": "a\ufffdb",
+        b"\xed\xb0\x80\xed\xa0": "\ufffd\ufffd",
+        b"\xed\xa0a\xe0\x80\x80": "\ufffda\ufffd\ufffd\ufffd",
+        b"\xf4\x90\x80\x80": "\ufffd\ufffd\ufffd\ufffd",
+    }.items():
+        one = forge.records(1)[0]._replace(
+            headers=((key.decode("utf-8", "surrogateescape"), None),)
+        )
+        found = ks.Segment(ks.encode([one]), codec=codec).to_arrow(["headers"], layout=layout)
+        assert found["headers"].to_pylist()[0][0]["key"] == text
     with pytest.raises(ks.KafkaSpecError, match="is not UTF-8") as caught:
         segment.to_arrow(["headers"], layout=layout, header_keys="strict")
     assert caught.value.file == "the file"

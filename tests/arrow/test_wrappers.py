@@ -114,6 +114,11 @@ REGULAR = {
 }
 ODD = {
     "cut": forge.wrapper(116, inner(9), cut=3),
+    "any other magic": forge.wrapper(116, inner(4) + inner(2, 8, magic=3) + inner(3, 12)),
+    "any other magic, appended": forge.wrapper(
+        116, inner(4, magic=2) + inner(5, 8), attributes=APPENDED
+    ),
+    "any other magic in magic 0": forge.wrapper(116, inner(9, magic=-1), magic=0),
     "junk at the end": forge.wrapper(116, inner(9), surplus=b"\0\0\0\1"),
     "appended, both inside": forge.wrapper(
         116, inner(4, magic=0) + inner(5, 8), attributes=APPENDED
@@ -163,7 +168,7 @@ messages = st.builds(
     forge.legacy,
     offsets,
     st.one_of(st.none(), st.binary(max_size=20)),
-    magic=st.sampled_from([0, 1, 1]),
+    magic=st.sampled_from([0, 1, 1, 2, -1]),
     key=st.one_of(st.none(), st.binary(max_size=3)),
     attributes=st.sampled_from([0, 0, 0, 0, APPENDED]),
     timestamp=st.integers(-1, 8),

@@ -126,6 +126,15 @@ def special() -> Iterator[tuple[str, bytes]]:
     one = ks.encode([ks.Record(0, 1000, b"k", b"v" * 99)], compression="zstd")
     for surplus in (b"\0" * 4, b"garbage", b"\xff" * 40):
         yield f"zstd and {len(surplus)}", signed(sized(one + surplus), 2)
+    for size in (18, 5000):
+        yield f"{size} zeros", forge.batch(0, [forge.record(0, b"v")]) + bytes(size)
+    for key in (
+        b"a\xed\xa0\x80b",
+        b"\xed\xb0\x80\xed\xa0",
+        b"\xed\xa0\xe0\x80\x80",
+        b"\xf4\x90\x80\x80",
+    ):
+        yield f"header key {key!r}", forge.batch(0, [forge.record(0, b"v", headers=[(key, b"")])])
 
 
 def odd_records(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
@@ -182,7 +191,8 @@ def wrappers(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
             inner.append(
                 forge.legacy(
                     chance.choice((at, at, at, 0, -1, 900)), b"v" * at,
-                    magic=chance.choice((magic,) * 9 + (1 - magic,)), attributes=attributes,
+                    magic=chance.choice((magic,) * 9 + (1 - magic, 2, 127, -1)),
+                    attributes=attributes,
                     crc=crc, slack=b"s" * chance.choice((0,) * 9 + (3,)),
                 )
             )  # fmt: skip

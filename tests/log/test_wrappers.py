@@ -191,10 +191,39 @@ def test_magic_1_in_a_magic_0_wrapper_has_absolute_offsets_and_its_timestamp(onl
     ]
 
 
+def test_any_other_magic_is_read_as_1_but_has_its_own_timestamp(only: Open) -> None:
+    """Kafka: ``DeepRecordsIterator`` compares with 0 and 1, ``LegacyRecord`` only with 0 (Q21)."""
+    for magic in (2, 3, 127, -1):
+        inner = [
+            legacy(0, b"x", timestamp=10),
+            legacy(1, b"y", key=b"k", magic=magic, timestamp=20),
+            legacy(2, b"z", timestamp=30),
+        ]
+        assert shown(only(wrapper(12, inner))) == [(10, 10, b"x"), (11, 20, b"y"), (12, 30, b"z")]
+        appended = only(wrapper(12, inner, attributes=LOG_APPEND_TIME, timestamp=77))
+        assert shown(appended) == [(10, 77, b"x"), (11, 20, b"y"), (12, 77, b"z")], magic
+        cut = wrapper(12, inner[:2], cut=3)
+        assert shown(only(cut)) == [(12, 10, b"x")], magic
+        small = bytearray(inner[1])
+        small[8:12] = struct.pack(">i", 3)
+        assert failure(only(wrapper(12, [small]))).path.endswith("/len_message"), magic
+        older = wrapper(12, [legacy(5, b"x", magic=magic, timestamp=3)], magic=0)
+        assert shown(only(older)) == [(5, 3, b"x")], magic
+
+
+def test_the_checksum_of_another_magic_is_that_of_its_bytes(only: Open) -> None:
+    inner = [legacy(0, b"x"), legacy(1, b"y", magic=3, crc=7)]
+    error = failure(only(wrapper(9, inner)))
+    assert error.reason is Reason.CHECKSUM_MISMATCH
+    assert error.inner_offset == len(inner[0]) + 12
+
+
 def test_a_batch_of_magic_2_in_a_wrapper_is_an_error(only: Open) -> None:
-    error = failure(only(wrapper(9, [forge.batch(0, [forge.record(0, b"")])])))
-    assert error.reason is Reason.INVALID_VALUE
-    assert error.inner_offset == 16
+    """It is read as a message, whose attributes are in the checksum: here they say compressed."""
+    first = legacy(0, b"x")
+    error = failure(only(wrapper(9, [first, forge.batch(0, [forge.record(0, b"")], crc=1 << 24)])))
+    assert error.reason is Reason.NESTED_COMPRESSION
+    assert error.inner_offset == len(first)
 
 
 # -- what a wrapper may hold ---------------------------------------------------------------------

@@ -92,7 +92,7 @@ SAME: dict[str, frozenset[Kind]] = {
     Reason.UNSUPPORTED_COMPRESSION: frozenset({Kind.COMPRESSION_ID}),
     Reason.EMPTY_WRAPPER: frozenset({Kind.WRAPPER}),
     Reason.NULL_WRAPPER_VALUE: frozenset({Kind.WRAPPER}),
-    Reason.NESTED_COMPRESSION: frozenset({Kind.WRAPPER}),
+    Reason.NESTED_COMPRESSION: frozenset({Kind.WRAPPER, Kind.COMPRESSION_ID}),  # of any id
     Reason.WRAPPER_OFFSET: frozenset({Kind.WRAPPER}),
     Reason.INVALID_VALUE: frozenset({Kind.STRUCTURE, Kind.SIZE, Kind.MAGIC}),
     Reason.OVERRUN: frozenset({Kind.STRUCTURE, Kind.SIZE}),
@@ -143,6 +143,14 @@ QUIRKS: tuple[Quirk, ...] = (
             ours.error == Reason.INVALID_VALUE
             and "/message/magic" in ours.message
             and theirs.batches > ours.batches
+        ),
+        readers=(Reader.FILE,),
+    ),
+    Quirk(
+        43,
+        "zeros at the end are an error",
+        lambda ours, kind, theirs: (
+            ours.accepted and kind is Kind.SIZE and _same_content(ours, theirs)
         ),
         readers=(Reader.FILE,),
     ),

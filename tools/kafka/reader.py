@@ -11,7 +11,7 @@ from pathlib import Path
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.segment import Segment
-from kafkaspec.model import Record
+from kafkaspec.model import Record, java_text
 from tools.brokers.programs import Program
 from tools.brokers.versions import Version
 
@@ -93,8 +93,7 @@ def _add(chain: hashlib._Hash, records: Iterable[Record]) -> None:
         chain.update(_sized(record.key) + _sized(record.value))
         chain.update(struct.pack(">i", len(record.headers)))
         for key, value in record.headers:
-            # Java shows each malformed sequence of a key as U+FFFD.
-            shown = key.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            shown = java_text(key.encode("utf-8", "surrogateescape"))
             chain.update(_sized(shown.encode("utf-8")) + _sized(value))
 
 
