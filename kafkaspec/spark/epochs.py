@@ -1,7 +1,8 @@
-"""Tell by leader epochs whether a log is still the one that was read.
+"""Tell by leader epochs and topic ids whether a log is still the one that was read.
 
 A log that a broker cut back has later records of a higher leader epoch; one that was created again
-begins with lower ones. Kafka: KIP-101, KIP-320, ``LeaderEpochFileCache.endOffsetFor``.
+begins with lower ones, and its topic has another id. Kafka: KIP-101, KIP-320,
+``LeaderEpochFileCache.endOffsetFor``; KIP-516.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ class Reached(NamedTuple):
     Attributes:
         offset: the next one.
         epoch: leader epoch of the batch before it, -1 if it is unknown.
+        topic_id: of the topic, as Kafka shows it; None if it is unknown.
     """
 
     offset: int
     epoch: int = NONE
+    topic_id: str | None = None
 
 
 class Epochs:
@@ -32,18 +35,22 @@ class Epochs:
 
     def __init__(self) -> None:
         """Start with none."""
-        self._known: dict[str, tuple[int, Reached]] = {}
+        self._known: dict[str, tuple[tuple[int, int], int]] = {}
 
     def reached(self, log: Log, offset: int) -> Reached:
-        """Return an offset with the epoch of the batch before it."""
+        """Return an offset with the epoch of the batch before it, and the id of the topic."""
+        return Reached(offset, self._epoch(log, offset), log.topic_id)
+
+    def _epoch(self, log: Log, offset: int) -> int:
         item = next((item for item in reversed(log.segments) if _base(item) < offset), None)
         if item is None:
-            return Reached(offset)
-        size, known = self._known.get(str(item.path), (-1, Reached(-1)))
-        if size != item.size or known.offset != offset:
-            known = Reached(offset, _epoch_before(item, offset))
-            self._known[str(item.path)] = item.size, known
-        return known
+            return NONE
+        file = item.size, offset
+        known, epoch = self._known.get(str(item.path), (None, NONE))
+        if known != file:
+            epoch = _epoch_before(item, offset)
+            self._known[str(item.path)] = file, epoch
+        return epoch
 
     def kept(self, log: Log, before: Reached, end: int) -> int:
         """Return the offset up to which a log is still what was read.
@@ -57,7 +64,7 @@ class Epochs:
             KafkaSpecError: ``unreadable``.
         """
         top = min(before.offset, end)
-        now = self.reached(log, top).epoch
+        now = self._epoch(log, top)
         if NONE in (before.epoch, now) or now == before.epoch:
             return top
         if now > before.epoch:

@@ -13,6 +13,7 @@ from typing import Final
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
+from kafkaspec.files.checkpoints import kafka_uuid, partition_metadata
 from kafkaspec.files.checkpoints.log_directory import Checkpoints, Offsets
 from kafkaspec.io.remote import as_path
 from kafkaspec.log.directory import LogDirectory
@@ -86,6 +87,15 @@ class Log:
         opened = Partition(self.directory, mapped=False)
         opened.log_start_offset = self.first_offset
         return opened
+
+    @cached_property
+    def topic_id(self) -> str | None:
+        """The id of its topic as Kafka shows it; None without a sound ``partition.metadata``."""
+        try:
+            path = self.directory / names.PARTITION_METADATA
+            return kafka_uuid.to_text(partition_metadata.read(path).topic_id)
+        except KafkaSpecError:
+            return None
 
     @property
     def first_offset(self) -> int:

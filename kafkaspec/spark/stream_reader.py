@@ -31,14 +31,16 @@ Offsets = dict[TopicPartition, int]
 
 OFFSET: Final = "offset"
 LEADER_EPOCH: Final = "leaderEpoch"
+TOPIC_ID: Final = "topicId"
 """Names in the checkpoint."""
 
 
 class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads segments as a stream.
 
-    The checkpoint holds the next offset of each partition, ``{"topic":{"0":23}}``, and the leader
-    epoch before it where batches have one: ``{"topic":{"0":{"offset":23,"leaderEpoch":5}}}``.
+    The checkpoint holds the next offset of each partition, ``{"topic":{"0":23}}``; as far as they
+    are known, also the leader epoch before it and the id of the topic:
+    ``{"topic":{"0":{"offset":23,"leaderEpoch":5,"topicId":"..."}}}``.
     """
 
     def __init__(self, options: ReadOptions, output: Output) -> None:
@@ -99,7 +101,8 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
             end[place] = max(offset, end.get(place, offset))
         if isinstance(limit, ReadMaxRows):
             end = _limited(begin, end, limit.max_rows)
-        return self._json(end, logs, given)
+        same = {place: read for place, read in given.items() if begin[place] == read.offset}
+        return self._json(end, logs, same)
 
     def _still(
         self, place: TopicPartition, read: Reached, logs: Mapping[TopicPartition, Log]
@@ -114,6 +117,12 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
             self._report(f"{name} is gone; its next offset was {read.offset}")
             return read.offset
         end = self._tails.log_end(log)
+        if end != read.offset and not _same_topic(log, read):
+            self._report(
+                f"{name} was created again: its topic id is {log.topic_id}; it was {read.topic_id}"
+                f" when the next offset was {read.offset}"
+            )
+            return log.first_offset
         kept = self._epochs.kept(log, read, end)
         if end < read.offset:
             self._report(f"{name} ends at {end}; its next offset was {read.offset}")
@@ -170,7 +179,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
             return {}
         return {
             f"{topic}-{number}": max(0, offset - before.get((topic, number), Reached(0)).offset)
-            for (topic, number), (offset, _) in after.items()
+            for (topic, number), (offset, *_) in after.items()
         }
 
     # -- tasks ------------------------------------------------------------------------------
@@ -186,8 +195,8 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         begin, stop = _parsed(start), _parsed(end)
         logs = self._tails.logs()
         spans: list[tuple[Log, Span]] = []
-        for place, (to, epoch) in sorted(stop.items()):
-            log = logs.get(place)
+        for place, reached in sorted(stop.items()):
+            to, log = reached.offset, logs.get(place)
             first = log.first_offset if log is not None else 0
             low = self._still(place, begin.get(place, Reached(min(first, to))), logs)
             if log is None or not log.segments:
@@ -197,7 +206,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
                 text = f"offsets {low}..{gone} of {log} are gone: the log begins at {first}"
                 report_loss(text, self._options)
             if max(low, first) < to:
-                self._still(place, Reached(to, epoch), logs)
+                self._still(place, reached, logs)
                 spans.append((log, Span(max(low, first), to)))
         return list(plan_spans(spans, replace(self._options, start=Bound(), end=Bound())))
 
@@ -235,6 +244,11 @@ class RefusedStream(DataSourceStreamReader):
         raise self._error
 
 
+def _same_topic(log: Log, read: Reached) -> bool:
+    """Return whether nothing shows that the topic was created again."""
+    return read.topic_id is None or log.topic_id in (None, read.topic_id)
+
+
 def _given(bound: Bound, place: TopicPartition) -> int | None:
     return bound.offsets.get(place) if isinstance(bound.offsets, dict) else bound.offsets
 
@@ -242,16 +256,19 @@ def _given(bound: Bound, place: TopicPartition) -> int | None:
 def _text(reached: Mapping[TopicPartition, Reached]) -> dict[str, Any]:
     """Return offsets in a fixed order, since Spark compares them as text."""
     made: dict[str, Any] = {}
-    for (topic, partition), (offset, epoch) in sorted(reached.items()):
-        value = offset if epoch == NONE else {OFFSET: offset, LEADER_EPOCH: epoch}
-        made.setdefault(topic, {})[str(partition)] = value
+    for (topic, partition), (offset, epoch, topic_id) in sorted(reached.items()):
+        more: dict[str, Any] = {} if epoch == NONE else {LEADER_EPOCH: epoch}
+        more |= {} if topic_id is None else {TOPIC_ID: topic_id}
+        made.setdefault(topic, {})[str(partition)] = {OFFSET: offset, **more} if more else offset
     return made
 
 
 def _parsed(offsets: dict[str, Any]) -> dict[TopicPartition, Reached]:
     """Return offsets, also those of earlier versions, which are numbers alone."""
     return {
-        (topic, int(partition)): Reached(value[OFFSET], value[LEADER_EPOCH])
+        (topic, int(partition)): Reached(
+            value[OFFSET], value.get(LEADER_EPOCH, NONE), value.get(TOPIC_ID)
+        )
         if isinstance(value, dict)
         else Reached(int(value))
         for topic, numbers in offsets.items()

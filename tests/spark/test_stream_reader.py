@@ -266,6 +266,59 @@ def test_a_log_that_was_cut_and_grew_past_the_end(
     assert offsets(lenient, READ, lenient.latestOffset(READ, ALL)) == left
 
 
+def topic_id(directory: Path, text: str) -> str:
+    """``partition.metadata`` as brokers of 2.8 and newer write it."""
+    (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {text}")
+    return text
+
+
+@pytest.mark.parametrize("epoch", [0, -1])
+@pytest.mark.parametrize("end", [40, 100])
+def test_a_topic_that_was_created_again(tmp_path: Path, end: int, epoch: int) -> None:
+    """KIP-516: the offsets and epochs of the new topic look like those of the old one."""
+    orders = tmp_path / "orders-0"
+    path = segment(orders, 0, epochs((0, 60, epoch)))
+    old = topic_id(orders, "cB2o1dUOQV6WQZ7NBn4xQQ")
+    found = reader(tmp_path)
+    read = found.latestOffset(found.initialOffset(), ALL)
+    known = {} if epoch < 0 else {"leaderEpoch": epoch}
+    assert read == {"orders": {"0": {"offset": 60, **known, "topicId": old}}}
+    assert offsets(found, {"orders": {"0": 0}}, read) == list(range(60))
+    path.write_bytes(epochs((0, end, epoch)))
+    new = topic_id(orders, "Xl5mVkqkSJ2Ax0qzpOqXbg")
+    for again in (found, reader(tmp_path)):
+        with pytest.raises(ValueError, match=f"created again: its topic id is {new}; it was {old}"):
+            again.latestOffset(read, ALL)
+        with pytest.raises(ValueError, match="created again"):
+            again.partitions({"orders": {"0": 0}}, read)
+    for most in (7, 60, 1000):  # 60: a micro-batch that ends at the old offset
+        lenient = reader(tmp_path, failOnDataLoss="false")
+        seen, position = [], read
+        while position != (to := lenient.latestOffset(position, ReadMaxRows(most))):
+            seen += offsets(lenient, position, to)
+            position = to
+        assert seen == list(range(end))
+
+
+def test_checkpoints_and_logs_without_a_topic_id(tmp_path: Path) -> None:
+    """As earlier versions of this source wrote them, and brokers before 2.8."""
+    orders = tmp_path / "orders-0"
+    path = segment(orders, 0, epochs((0, 60, 0)))
+    before = {"orders": {"0": {"offset": 20, "leaderEpoch": 0}}}
+    found = reader(tmp_path)
+    end = found.latestOffset(before, ALL)
+    assert end == {"orders": {"0": {"offset": 60, "leaderEpoch": 0}}}
+    topic_id(orders, "Xl5mVkqkSJ2Ax0qzpOqXbg")  # after an upgrade
+    assert found.latestOffset(end, ALL) == end
+    append(path, epochs((60, 70, 0)))
+    newer = found.latestOffset(end, ALL)
+    assert newer["orders"]["0"]["topicId"] == "Xl5mVkqkSJ2Ax0qzpOqXbg"
+    assert offsets(found, before, newer) == list(range(20, 70))
+    (orders / "partition.metadata").write_bytes(b"damaged")
+    append(path, epochs((70, 80, 0)))
+    assert offsets(found, newer, found.latestOffset(newer, ALL)) == list(range(70, 80))
+
+
 def test_growth_and_new_leaders_are_no_loss(tmp_path: Path) -> None:
     path = segment(tmp_path / "orders-0", 0, epochs((0, 100, 2), (100, 340, 4)))
     found = reader(tmp_path)
@@ -308,7 +361,9 @@ def test_read_committed_ends_at_the_first_open_transaction() -> None:
     found = reader(path, isolation_level="read_committed")
     start = found.initialOffset()
     end = found.latestOffset(start, ALL)
-    assert end == {"transactions-open": {"0": {"offset": opened, "leaderEpoch": 0}}}
+    known = (path / "partition.metadata").read_text().split()[-1]
+    reached = {"offset": opened, "leaderEpoch": 0, "topicId": known}
+    assert end == {"transactions-open": {"0": reached}}
     expected = [
         record["offset"]
         for record in records
