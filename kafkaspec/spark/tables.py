@@ -18,8 +18,12 @@ from pyspark.sql.types import StructField, StructType
 
 from kafkaspec.spark.parsing import lowered
 
-METADATA: Final = "kafkasegment"
-"""Key in the metadata of columns."""
+METADATA: Final = "__file_source_generated_metadata_col"
+"""Key in the metadata of columns: one that Spark removes from the columns of a query's result.
+
+A table that is made of such a result would otherwise read where the table of the query reads.
+Spark: ``INTERNAL_METADATA_KEYS``; the value means nothing to it, as these are no metadata columns.
+"""
 _TABLE: Final = "provider"
 """A property of every table, and an option of nothing else."""
 _OPTION: Final = "option."

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 @pytest.fixture(name="sql")
 def _sql(spark: SparkSession) -> Iterator[Callable[[str], list[Any]]]:
     yield lambda text: spark.sql(text).collect()
-    for name in ("logs", "others", "own"):
+    for name in ("logs", "others", "own", "saved"):
         spark.sql(f"DROP TABLE IF EXISTS {name}")
+    spark.sql("DROP VIEW IF EXISTS place")
 
 
 def test_tables(sql: Callable[[str], list[Any]], tmp_path: Path) -> None:
@@ -50,6 +51,28 @@ def test_tables(sql: Callable[[str], list[Any]], tmp_path: Path) -> None:
     assert sql(f"SELECT count(*) FROM own WITH (path = '{old}')")[0][0] == 20
     with pytest.raises(Exception, match="there is no option nonsense for reading"):
         sql(f"CREATE TABLE no USING kafkasegment OPTIONS (path '{old}', nonsense '1')")
+
+
+def test_tables_that_are_made_of_a_query(
+    spark: SparkSession, sql: Callable[[str], list[Any]], tmp_path: Path
+) -> None:
+    """A table must not read where the table of its query reads."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    logs.make(old / "orders-0", 4)
+    sql(f"CREATE TABLE logs USING kafkasegment OPTIONS (path '{old}')")
+    for place in (f"LOCATION '{new}'", f"OPTIONS (path '{new}')"):
+        with pytest.raises(Exception, match=r"INSERT INTO name WITH \(path = '...'\)"):
+            sql(f"CREATE TABLE others USING kafkasegment {place} AS SELECT * FROM logs")
+        assert not new.exists()
+        assert not spark.catalog.tableExists("others")
+    writer = spark.table("logs").where("offset < 7").write.format("kafkasegment")
+    writer.option("path", str(new)).mode("append").saveAsTable("saved")
+    with pytest.raises(Exception, match="give a path"):
+        sql("SELECT * FROM saved")
+    assert sql(f"SELECT count(*) FROM saved WITH (path = '{new}')")[0][0] == 7
+    sql(f"CREATE TEMPORARY VIEW place USING kafkasegment OPTIONS (path '{new}')")
+    sql("INSERT INTO place SELECT * FROM logs WHERE offset >= 7")
+    assert sql("SELECT count(*), max(offset) FROM place")[0][:] == (20, 19)
 
 
 def test_properties_of_tables_are_no_options(tmp_path: Path) -> None:
