@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Final
+
+_NAMED: Final = 5
+"""Number of names in a message."""
 
 _QUERY = re.compile(r"(://[^\s?#'\"<>]*[?#])[^\s'\"<>]+")
 _USER = re.compile(r"(://)[^\s/?#'\"<>]*@")
@@ -24,3 +29,9 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Return the first few names of a list, and how many more there are."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -39,11 +39,6 @@ from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 ALL_CODECS = "all"
 """Instead of the name of a codec: all installed codecs, compared with each other."""
 
-_MOVED = {
-    "-delete": "a partition that is being deleted",
-    "-future": "a copy that a broker is moving here from another log directory",
-    "-stray": "a partition that the cluster did not know",
-}
 _INDEX_KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
 _NOWHERE = "the link leads nowhere"
 _NOT_READ = (R.UNREADABLE, R.CHANGED)
@@ -186,7 +181,7 @@ def _directories(path: Path, options: Options) -> Iterator[Event | Settled]:
         log = log_state(directory.path)
         logs.append(log)
         if log.state:
-            text = f"{_MOVED[log.state]}; its records are no longer, or not yet, of the partition"
+            text = names.copy_text(log.state)
             yield Place(os.fspath(directory.path), Area.FILES).info(R.MOVED_PARTITION, text)
         for event in _partition(directory, options, log):
             if isinstance(event, FileResult) and event.kind is FileKind.PARTITION_METADATA:

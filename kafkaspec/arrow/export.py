@@ -61,7 +61,8 @@ def export(
         replace_existing: whether to replace an existing file.
         progress: called with the name of a file and the number of bytes just read from it.
         options: ranges, ``include_control``, ``isolation``, ``log_start``, ``on_error`` and
-            ``header_keys`` of ``Columnar.to_batches``.
+            ``header_keys`` of ``Columnar.to_batches``. ``on_unreadable`` says, as ``on_error``
+            does, what happens with a partition or segment that cannot be read at all.
 
     Returns:
         Number of records.

@@ -20,7 +20,7 @@ from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import check_isolation, report
+from kafkaspec.log.selection import OnError, check_isolation, report
 
 __all__ = ["encode_columns", "read", "read_headers", "record_batches", "schema_of"]
 
@@ -51,13 +51,20 @@ def record_batches(log: Log, request: Request) -> Iterator[pa.RecordBatch]:
         check_isolation(request.isolation)
         yield from _segment(log, request, place_of(log))
         return
-    partitions = [log] if isinstance(log, Partition) else list(partitions_of(log))
+    partitions = partitions_of(log, request.on_unreadable)
     topics = tuple(sorted({item.topic for item in partitions if item.topic is not None}))
     for partition in partitions:
         place = Place(partition.topic, partition.partition, topics)
-        resolved = partition.resolve(request)
-        for segment in partition.segments_from(resolved.start_offset, resolved.end_offset):
-            yield from _segment(segment, resolved, place)
+        try:
+            resolved = partition.resolve(request)
+        except KafkaSpecError as error:
+            _go_on(request, error)
+            continue
+        for path in partition.paths_from(resolved.start_offset, resolved.end_offset):
+            try:
+                yield from _segment(partition.open_segment(path), resolved, place)
+            except KafkaSpecError as error:
+                _go_on(request, error)
 
 
 def read_headers(log: Log) -> pa.Table:
@@ -65,18 +72,29 @@ def read_headers(log: Log) -> pa.Table:
     if isinstance(log, Segment):
         return read_segment_headers(log)
     tables = [pa.schema([*PLACE_FIELDS, *SCHEMA]).empty_table()]
-    for partition in [log] if isinstance(log, Partition) else partitions_of(log):
+    for partition in partitions_of(log):
         place = Place(partition.topic, partition.partition)
         for segment in partition.segments_from(None):
             tables.append(with_place(read_segment_headers(segment), place, segment.name))
     return pa.concat_tables(tables)
 
 
-def partitions_of(directory: LogDirectory) -> Iterator[Partition]:
-    """Yield the partitions of a directory, except those being deleted or moved, and strays."""
-    for partition in directory.partitions:
-        if not partition.state:
-            yield partition
+def partitions_of(
+    log: Partition | LogDirectory, on_unreadable: OnError = "fail"
+) -> list[Partition]:
+    """Return the partitions to read; of a directory, the current ones."""
+    if isinstance(log, Partition):
+        return [log]
+    for error in log.unreadable.values():
+        report(on_unreadable, error)
+    return log.current
+
+
+def _go_on(request: Request, error: KafkaSpecError) -> None:
+    """Report the error of a whole file, after which others can be read; raise any other."""
+    if error.reason not in ALWAYS_RAISED:
+        raise error
+    report(request.on_unreadable, error)
 
 
 def place_of(segment: Segment) -> Place:

@@ -120,6 +120,7 @@ class Request:
 
     ``start_position`` is the byte position of the first entry to read, for callers that read a
     segment in parts. ``aborted`` are transactions to leave out; see ``Partition.resolve``.
+    ``on_unreadable`` says what happens with a partition or segment that cannot be read at all.
     """
 
     columns: tuple[str, ...]
@@ -136,6 +137,7 @@ class Request:
     isolation: Isolation = "read_uncommitted"
     log_start: LogStart = "ignore"
     on_error: OnError = "fail"
+    on_unreadable: OnError = "fail"
     aborted: tuple[Aborted, ...] = ()
     progress: Callable[[str, int], None] | None = None
 

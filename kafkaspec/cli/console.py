@@ -70,9 +70,8 @@ def note(line: str) -> None:
     click.echo(printable(line), err=True)
 
 
-def write_lines(lines: Iterable[str]) -> None:
+def write_lines(lines: Iterable[str], out: IO[bytes]) -> None:
     """Write lines as UTF-8, many at a time: JSON, or text that is printable already."""
-    out = sys.stdout.buffer
     waiting = iter(lines)
     while chunk := "".join(islice(waiting, _LINES_AT_ONCE)):
         out.write(chunk.encode("utf-8", "backslashreplace"))

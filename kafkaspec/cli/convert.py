@@ -96,7 +96,7 @@ cannot be read or written.
 )
 @from_offset_option
 @until_offset_option
-@log_start_option("checkpoint")
+@log_start_option
 @click.option(
     "--aborted",
     type=click.Choice(["keep", "drop"]),

@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from kafkaspec.cli.console import write_lines
+from kafkaspec.cli.console import note, size_text, write_lines
 from kafkaspec.cli.dump_json import WRITERS, batch_line, decode_controls, record_lines
 from kafkaspec.cli.dump_text import TextDump
-from kafkaspec.cli.exits import FINDINGS, USAGE
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
@@ -22,6 +21,13 @@ from kafkaspec.cli.options import (
     no_mmap_option,
     paths_or_urls_argument,
     selection_options,
+)
+from kafkaspec.cli.outputs import (
+    OUTPUT_EPILOG,
+    file_option,
+    force_option,
+    is_file,
+    opened_output,
 )
 from kafkaspec.cli.text_files import dump_lines, refuse_options
 from kafkaspec.codecs import get_codec
@@ -61,10 +67,11 @@ Output of --format json, one object for each record:
 With --batches, one object for each batch: its header as stored, and whether its
 checksum is right.
 
+{OUTPUT_EPILOG}
 {MISSING_EPILOG}
 \b
-Exit codes: 0 all was read, 1 something is missing or could not be decoded
-(stderr says what, and the rest is printed), 2 wrong usage or unreadable.
+Exit codes: 0 all was read, 1 something is missing or cannot be read (stderr says
+what, and the rest is printed), 2 wrong usage, or nothing of a PATH can be read.
 """
 
 _RECORDS_AT_ONCE = 1 << 13
@@ -89,6 +96,8 @@ _Content = tuple[
 @click.option(
     "--limit", type=click.IntRange(min=0), metavar="N", help="Maximum number of records or batches."
 )
+@file_option(required=False)
+@force_option
 @crc_option("Report and skip batches with a wrong checksum, or do not check.")
 @codec_option()
 @no_mmap_option
@@ -100,6 +109,8 @@ def dump_command(
     batches: bool,
     bytes_form: str,
     limit: int | None,
+    output: Path | None,
+    force: bool,
     crc: CrcPolicy,
     codec: str,
     output_format: str,
@@ -137,12 +148,14 @@ def dump_command(
     if text_paths:
         refuse_options(batches=batches, from_offset=selection["start_offset"] is not None)
         lines = chain(dump_lines(text_paths, output_format, inputs), lines)
-    write_lines(islice(lines, limit))
-    inputs.finish()
-    if inputs.unreadable:
-        ctx.exit(USAGE)
-    if inputs.broken or inputs.lost:
-        ctx.exit(FINDINGS)
+    with opened_output(output, *paths, replace=force) as out:
+        write_lines(islice(lines, limit), out)
+        inputs.finish()
+        if inputs.failed:
+            ctx.exit(inputs.exit_code)
+    if output is not None and is_file(output):
+        note(f"{size_text(output.stat().st_size)} to {output}")
+    ctx.exit(inputs.exit_code)
 
 
 def _contents(inputs: Inputs, codec: str, *, with_others: bool) -> Iterator[_Content]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 CLEAN = 0
-"""Everything was read, and nothing is wrong."""
+"""All was done, and nothing is wrong."""
 FINDINGS = 1
-"""Everything was read, and something is wrong or was not found."""
+"""Something is wrong or missing, was not found, or is among other files and cannot be read."""
 USAGE = 2
-"""Wrong usage, or something could not be read at all. Takes precedence over ``FINDINGS``."""
+"""Not done: wrong usage, a PATH of which nothing can be read, or no output. The highest counts."""

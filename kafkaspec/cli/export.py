@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, note, progress_bar, size_text, warn
-from kafkaspec.cli.exits import FINDINGS, USAGE
+from kafkaspec.cli.console import count_text, note, progress_bar, size_text
+from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs, log_bytes
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
@@ -19,6 +18,13 @@ from kafkaspec.cli.options import (
     no_mmap_option,
     selection_options,
     wrong_usage,
+)
+from kafkaspec.cli.outputs import (
+    OUTPUT_EPILOG,
+    file_option,
+    force_option,
+    is_file,
+    opened_output,
 )
 from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.opening import open_log
@@ -38,16 +44,14 @@ A timestamp is in UTC, null for none. In JSON lines it is milliseconds since
 they are not, and headers are pairs [key, value].
 
 \b
-The file is written under another name and renamed when it is complete. It must
-not be, or lie in, PATH.
-
 """
+    + OUTPUT_EPILOG
     + MISSING_EPILOG
     + """
 \b
-Exit codes: 0 all was written, 1 all but what is missing, or was skipped with
---on-error skip (stderr says what), 2 something cannot be read or written, and
-there is no file.
+Exit codes: 0 all was written, 1 all but what is missing, cannot be read, or was
+skipped with --on-error skip (stderr says what), 2 not done, and there is no
+file.
 """
 )
 
@@ -65,14 +69,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     required=True,
     help="Format: Parquet, Arrow IPC, or one JSON object a line.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    required=True,
-    metavar="OUT",
-    help="File to write, or - for standard output.",
-)
+@file_option(required=True)
 @click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in this order.")
 @selection_options(on_error="fail")
 @click.option("--include-control", is_flag=True, help="Export control records too.")
@@ -83,7 +80,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     show_default=True,
     help="Type of header keys. A key that is not UTF-8 needs binary.",
 )
-@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@force_option
 @crc_option("Treat a batch with a wrong checksum as an error, or do not check.")
 @codec_option()
 @no_mmap_option
@@ -113,38 +110,36 @@ def export_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.arrow.export import export
-    to_stdout = str(output) == "-"
     inputs = Inputs([], codec, crc, selection)
-    chosen = selection
+    chosen: dict[str, Any] = selection | {"on_unreadable": inputs.cannot_read}
     if selection["on_error"] == "skip":
-        chosen = selection | {"on_error": inputs.cannot_decode}
-    exact = {} if to == "jsonl" or header_keys == "string" else {"header_keys": "binary"}
+        chosen["on_error"] = inputs.cannot_decode
+    if to != "jsonl" and header_keys == "binary":
+        chosen["header_keys"] = header_keys
     with (
         open_log(path, codec=codec, crc=crc) as opened,
+        opened_output(output, path, replace=force) as file,
         progress_bar("export", log_bytes(opened)) as bar,
         wrong_usage(ValueError),
     ):
-        try:
-            rows = export(
-                opened,
-                sys.stdout.buffer if to_stdout else output,
-                to,  # type: ignore[arg-type]  # one of the choices
-                columns=columns,
-                replace_existing=force,
-                progress=lambda name, done: bar(done, name),
-                include_control=include_control,
-                **exact,
-                **chosen,
-            )
-            inputs.report_missing(opened)
-        except FileExistsError:
-            raise click.UsageError(f"{output} exists already; --force replaces it") from None
-        except OSError as error:
-            warn(f"{output}: {error.strerror or error}")
+        read = set[str]()
+
+        def advance(name: str, done: int) -> None:
+            read.add(name)
+            bar(done, name)
+
+        rows = export(
+            opened,
+            file,
+            to,  # type: ignore[arg-type]  # one of the choices
+            columns=columns,
+            progress=advance,
+            include_control=include_control,
+            **chosen,
+        )
+        inputs.report_missing(opened)
+        if inputs.unreadable and not read:
             ctx.exit(USAGE)
-    size = "" if to_stdout else f" to {output} ({size_text(output.stat().st_size)})"
+    size = f" to {output} ({size_text(output.stat().st_size)})" if is_file(output) else ""
     note(count_text(rows, "record") + size)
-    if inputs.unreadable:
-        ctx.exit(USAGE)
-    if inputs.broken or inputs.lost:
-        ctx.exit(FINDINGS)
+    ctx.exit(inputs.exit_code)

@@ -12,7 +12,7 @@ import click
 from kafkaspec.cli.console import count_text, print_object, say
 from kafkaspec.cli.dump_json import decode_controls, record_lines, text_or_base64
 from kafkaspec.cli.dump_text import bytes_text, headers_text
-from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
+from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     Timestamp,
@@ -23,7 +23,8 @@ from kafkaspec.cli.options import (
     no_mmap_option,
     paths_or_urls_argument,
 )
-from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
@@ -55,7 +56,7 @@ the ends of segments, as "dump --help" says.
 
 \b
 Exit codes: 0 found, 1 not found, or something on the way is missing or cannot
-be decoded, 2 wrong usage or unreadable.
+be read, 2 wrong usage, or nothing of a PATH can be read.
 """
 
 
@@ -76,7 +77,7 @@ be decoded, 2 wrong usage or unreadable.
     show_default=True,
     help="By timestamp: whether to accept answers at or after the last stable offset.",
 )
-@log_start_option(None, " By default checkpoint by time, and ignore by offset.")
+@log_start_option
 @click.option(
     "--plain", is_flag=True, help="By timestamp: find the first data record at or after it."
 )
@@ -91,7 +92,7 @@ def find_command(
     timestamp: int | None,
     max_timestamp: bool,
     isolation: str,
-    log_start: LogStart | None,
+    log_start: LogStart,
     plain: bool,
     codec: str,
     output_format: str,
@@ -110,9 +111,8 @@ def find_command(
     first segment with the greatest decides; the answer is often a transaction marker.
 
     --isolation read_committed hides an answer at or after the last stable offset: the first
-    offset of a transaction that is still open. A search by time ignores records below the log
-    start offset in the log directory's checkpoint; --offset finds them as long as they exist
-    (--log-start).
+    offset of a transaction that is still open. Records below the log start offset in the log
+    directory's checkpoint do not count; --log-start ignore finds them as long as they exist.
     """
     if (offset is not None) + (timestamp is not None) + max_timestamp != 1:
         raise click.UsageError("give one of --offset, --timestamp and --max-timestamp")
@@ -130,7 +130,6 @@ def find_command(
     if committed:
         target["isolation"] = isolation
     inputs = Inputs(paths, codec)
-    start = log_start or ("checkpoint" if timestamp is not None else "ignore")
     missed = False
     for name, log in inputs.logs():
         if isinstance(log, Segment) and committed:
@@ -141,17 +140,18 @@ def find_command(
             else:
                 found = log.find(log_start=log_start, **target)
         except KafkaSpecError as error:
-            if error.reason is Reason.UNREADABLE:
+            if error.reason in ALWAYS_RAISED:
                 inputs.cannot_read(error)
             else:
                 inputs.cannot_decode(error)
             continue
+        inputs.read += 1
         missed |= found.batch is None
         inputs.report_missing(
             log,
             None if found.batch is None else found.batch.last_offset + 1,
             start_offset=offset,
-            log_start=start,
+            log_start=log_start,
             ends_only=True,
         )
         if output_format == "json":
@@ -159,9 +159,7 @@ def find_command(
             continue
         for line in _text(name, found):
             say(line)
-    if inputs.unreadable:
-        ctx.exit(USAGE)
-    ctx.exit(FINDINGS if missed or inputs.broken or inputs.lost else CLEAN)
+    ctx.exit(max(inputs.exit_code, FINDINGS if missed else CLEAN))
 
 
 def _json(name: str, found: Found, codec: str) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from kafkaspec.cli.console import warn
+from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import wrong_usage
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import Batch, CrcPolicy
+from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.log.missing import missing
+from kafkaspec.log.missing import Missing, missing, passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -23,7 +25,9 @@ class Inputs:
     """The inputs of a command; counts and reports what cannot be read and what is missing.
 
     Attributes:
-        unreadable: number of files and directories that could not be read at all.
+        read: number of segments, or of logs, that the command read of the current path.
+        failed: number of paths of which nothing could be read.
+        unreadable: number of files and directories that could not be read.
         broken: number of entries that could not be decoded.
         lost: number of places where something is missing.
     """
@@ -52,9 +56,18 @@ class Inputs:
         self._wanted = Selection(control=True, **options)
         self._current: Segment | Partition | None = None
         self._last: int | None = None
+        self.read = 0
+        self.failed = 0
         self.unreadable = 0
         self.broken = 0
         self.lost = 0
+
+    @property
+    def exit_code(self) -> int:
+        """What the counts say."""
+        if self.failed:
+            return USAGE
+        return FINDINGS if self.unreadable or self.broken or self.lost else CLEAN
 
     def batches(self) -> Iterator[tuple[Batch, str, Selection]]:
         """Yield each batch that may hold wanted records, the path of its file, and the selection.
@@ -63,14 +76,15 @@ class Inputs:
         """
         for _, log in self.logs():
             self._current, self._last = log, None
-            unreadable = self.unreadable
             for segment, wanted in self._segments(log):
-                for batch in selected_batches(segment, wanted):
-                    self._last = batch.last_offset
-                    yield batch, segment.name or "", wanted
+                try:
+                    for batch in selected_batches(segment, wanted):
+                        self._last = batch.last_offset
+                        yield batch, segment.name or "", wanted
+                except KafkaSpecError as error:
+                    self.go_on(error)
             self._current = None
-            if unreadable == self.unreadable:  # that is an error already
-                self.report_missing(log)
+            self.report_missing(log)
 
     def finish(self) -> None:
         """Report what is missing up to the last batch that was yielded, if reading ended there."""
@@ -92,46 +106,60 @@ class Inputs:
         given = {"start_offset": wanted.start_offset, "log_start": wanted.log_start} | options
         try:
             for item in missing(log, end_offset=min(bounds, default=None), **given):
-                self.lost += item.is_loss
-                warn(str(item) if item.is_loss else f"note: {item}")
+                self._show(item)
         except KafkaSpecError as error:
             self.cannot_read(error)
+
+    def _show(self, item: Missing) -> None:
+        self.lost += item.is_loss
+        warn(str(item) if item.is_loss else f"note: {item}")
 
     def _segments(self, log: Segment | Partition) -> Iterator[tuple[Segment, Selection]]:
         """Yield each segment and KRaft snapshot, closed when the next one is asked for."""
         if isinstance(log, Segment):
             with wrong_usage(ValueError):
                 check_isolation(self._wanted.isolation)
+            self.read += 1
             yield log, self._wanted
             return
-        wanted = log.resolve(self._wanted)
+        try:
+            wanted = log.resolve(self._wanted)
+        except KafkaSpecError as error:
+            self.go_on(error)
+            return
         paths = log.paths_from(wanted.start_offset, wanted.end_offset)
         for path in (*paths, *log.checkpoint_paths):
             try:
-                segment = Segment(path, codec=self._codec, crc=self._crc)
+                segment = log.open_segment(path)
             except KafkaSpecError as error:
                 self.cannot_read(error)
                 continue
+            self.read += 1
             with segment:
                 yield segment, self._wanted if path in log.checkpoint_paths else wanted
 
     def logs(self) -> Iterator[tuple[str, Segment | Partition]]:
-        """Yield the name of each segment and partition, and itself, closed as ``segments`` does."""
+        """Yield each segment and partition with its name, closed when the next one is asked for."""
         for path in self._paths:
+            unreadable, self.read = self.unreadable, 0
             try:
                 with open_log(path, codec=self._codec, crc=self._crc) as opened:
-                    if not isinstance(opened, LogDirectory):
+                    if isinstance(opened, LogDirectory):
+                        yield from self._partitions(opened)
+                    else:
                         yield str(path), opened
-                        continue
-                    partitions = self._readable(opened)
-                for partition in partitions:
-                    with partition:
-                        yield str(partition.path), partition
             except KafkaSpecError as error:
                 self.cannot_read(error)
+            self.failed += self.unreadable > unreadable and not self.read
+
+    def go_on(self, error: KafkaSpecError) -> None:
+        """Report an error about a whole file, after which others can be read; raise any other."""
+        if error.reason not in ALWAYS_RAISED:
+            raise error
+        self.cannot_read(error)
 
     def cannot_read(self, error: KafkaSpecError) -> None:
-        """Report an input that could not be opened."""
+        """Report a file or directory that cannot be read."""
         self.unreadable += 1
         warn(str(error))
 
@@ -140,11 +168,15 @@ class Inputs:
         self.broken += 1
         warn(str(error))
 
-    def _readable(self, directory: LogDirectory) -> list[Partition]:
-        """Return the partitions of a log directory, and report those that cannot be listed."""
+    def _partitions(self, directory: LogDirectory) -> Iterator[tuple[str, Partition]]:
+        """Yield the current partitions of a log directory, and report what else there is."""
+        for item in passed_over(directory):
+            self._show(item)
         for error in directory.unreadable.values():
             self.cannot_read(error)
-        return directory.readable
+        for partition in directory.current:
+            with partition:
+                yield str(partition.path), partition
 
 
 def log_bytes(opened: object) -> int:
@@ -165,4 +197,4 @@ def log_files(opened: object) -> list[Path]:
     if isinstance(opened, Partition):
         return [*opened.segment_paths, *opened.checkpoint_paths]
     assert isinstance(opened, LogDirectory)
-    return [file for partition in opened.readable for file in log_files(partition)]
+    return [file for partition in opened.current for file in log_files(partition)]

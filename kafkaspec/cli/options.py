@@ -80,20 +80,14 @@ class LogStartChoice(_LogStart):
             self.fail(f"{value!r} is neither checkpoint, ignore nor an offset", param, ctx)
 
 
-def log_start_option(
-    default: str | None = "ignore", note: str = ""
-) -> Callable[[Command], Command]:
-    """Add ``--log-start``."""
-    return click.option(
-        "--log-start",
-        type=LogStartChoice(),
-        default=default,
-        show_default=default is not None,
-        help="First offset of a partition: the log start offset in the broker's checkpoint, any "
-        f"that is there, or this one.{note}",
-    )
-
-
+log_start_option: Final = click.option(
+    "--log-start",
+    type=LogStartChoice(),
+    default="checkpoint",
+    show_default=True,
+    help="First offset of a partition: the log start offset in the broker's checkpoint, any that "
+    "is there, or this one.",
+)
 isolation_option: Final = click.option(
     "--isolation",
     type=click.Choice(["read_uncommitted", "read_committed"]),
@@ -142,7 +136,7 @@ def selection_options(*, on_error: str) -> Callable[[Command], Command]:
             "--until-time", type=Timestamp(), metavar="T", help="First timestamp to leave out."
         ),
         isolation_option,
-        log_start_option(),
+        log_start_option,
         on_error_option(on_error),
     )
 

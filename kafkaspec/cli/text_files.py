@@ -77,6 +77,7 @@ def dump_lines(paths: Iterable[Path], output_format: str, inputs: Inputs) -> Ite
         try:
             text = Text.load(path)
         except KafkaSpecError as error:
+            inputs.failed += 1
             inputs.cannot_read(error)
             continue
         try:

@@ -72,7 +72,9 @@ _REMOTE_INDEX = re.compile(
     r"([0-9]{1,19})_([A-Za-z0-9_-]{22})(\.index|\.timeindex|\.txnindex)(\.deleted|\.tmp)?"
 )
 _CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.deleted)?")
-_LARGEST_PARTITION = (1 << 31) - 1
+# A broker parses these numbers with Long.parseLong and Integer.parseInt, which have limits.
+_LARGEST_OFFSET = (1 << 63) - 1
+_LARGEST_INT = (1 << 31) - 1
 _MOVED = re.compile(r"\S+-\S+\.\S+(-delete|-future|-stray)")
 _UNMOVED = re.compile(r".*(-delete|-future|-stray)", re.DOTALL)
 _PARTITION = re.compile(r"(.+)-\+?(\d+)", re.DOTALL)
@@ -113,6 +115,14 @@ class CheckpointName(NamedTuple):
     state: str = ""
 
 
+_COPIES: Final = {
+    "-delete": "a partition that is being deleted",
+    "-future": "a copy that a broker is moving here from another log directory",
+    "-stray": "a partition that the cluster did not know",
+}
+"""What the directory of a partition in a state is."""
+
+
 class PartitionName(NamedTuple):
     """Name of a partition's directory; ``state``: ``-delete``, ``-future``, ``-stray`` or ""."""
 
@@ -127,18 +137,30 @@ def parse_segment(name: str) -> SegmentName | None:
     Also ``42_UgmvfPfTRLK0dtb2gyKmkg.index``, a copy of the index of a segment in remote storage.
     """
     match = _SEGMENT.fullmatch(name)
-    if match:
+    if match and int(match[1]) <= _LARGEST_OFFSET:
         return SegmentName(int(match[1]), match[2], match[3] or "")
     match = _REMOTE_INDEX.fullmatch(name)
-    if match and int(match[1]) < 1 << 63:
+    if match and int(match[1]) <= _LARGEST_OFFSET:
         return SegmentName(int(match[1]), match[3], match[4] or "", match[2])
     return None
+
+
+def is_beyond_offsets(name: str) -> bool:
+    """Return whether a name is that of a segment or its files, but for a number that is no offset.
+
+    A broker does not start with such a file in a partition: ``LogFileUtils.offsetFromFileName``
+    throws ``NumberFormatException``, which nothing handles.
+    """
+    match = _SEGMENT.fullmatch(name)
+    return match is not None and int(match[1]) > _LARGEST_OFFSET
 
 
 def parse_checkpoint(name: str) -> CheckpointName | None:
     """Parse a name like ``00000000000000000042-0000000003.checkpoint``; return None for others."""
     match = _CHECKPOINT.fullmatch(name)
-    return CheckpointName(int(match[1]), int(match[2]), match[3] or "") if match else None
+    if match is None or int(match[1]) > _LARGEST_OFFSET or int(match[2]) > _LARGEST_INT:
+        return None
+    return CheckpointName(int(match[1]), int(match[2]), match[3] or "")
 
 
 def parse_partition(name: str) -> PartitionName | None:
@@ -152,9 +174,14 @@ def parse_partition(name: str) -> PartitionName | None:
     if moved is None and _UNMOVED.fullmatch(name):
         return None
     match = _PARTITION.fullmatch(name.rpartition(".")[0] if moved else name)
-    if match is None or int(match[2]) > _LARGEST_PARTITION:
+    if match is None or int(match[2]) > _LARGEST_INT:
         return None
     return PartitionName(match[1], int(match[2]), moved[1] if moved else "")
+
+
+def copy_text(state: str) -> str:
+    """Return what a directory with this state of ``PartitionName`` is, for people."""
+    return f"{_COPIES[state]}; its records are no longer, or not yet, of the partition"
 
 
 def is_log(name: str) -> bool:

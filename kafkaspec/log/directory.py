@@ -25,6 +25,7 @@ class LogDirectory(Log):
 
     Attributes:
         path: of the directory.
+        folders: paths of folders in it that are neither partitions nor Kafka's.
     """
 
     def __init__(self, path: str | PathLike[str], **options: Any) -> None:
@@ -41,18 +42,24 @@ class LogDirectory(Log):
         self._options = options
         self._errors: dict[str, KafkaSpecError] = {}
         try:
-            self._names = sorted(
+            found = sorted(self.path.iterdir())
+            # No file, but perhaps a link that leads nowhere: it shows when it is opened.
+            self._names = [
+                item for item in found if names.parse_partition(item.name) and not item.is_file()
+            ]
+            self.folders = [
                 item
-                for item in self.path.iterdir()
-                # No file, but perhaps a link that leads nowhere: it shows when it is opened.
-                if names.parse_partition(item.name) and not item.is_file()
-            )
+                for item in found
+                if names.parse_partition(item.name) is None
+                and item.name != names.REMOTE_INDEX_CACHE
+                and item.is_dir()
+            ]
         except OSError as error:
             raise unreadable(str(path), error) from None
 
     @cached_property
     def partitions(self) -> list[Partition]:
-        """The partitions by topic and number, also those that are being deleted or moved.
+        """The partitions by topic and number, also those that are being deleted, moved, or stray.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -73,6 +80,14 @@ class LogDirectory(Log):
         return sorted(found, key=lambda item: (item.topic or "", item.partition or 0, item.state))
 
     @property
+    def current(self) -> list[Partition]:
+        """The readable partitions that a broker delivers: not those being deleted, moved, or stray.
+
+        They are what ``batches``, ``records``, ``find`` and ``to_batches`` read.
+        """
+        return [partition for partition in self.readable if not partition.state]
+
+    @property
     def unreadable(self) -> dict[str, KafkaSpecError]:
         """Why other partitions cannot be listed, by path."""
         assert self.readable is not None  # which fills it
@@ -84,7 +99,7 @@ class LogDirectory(Log):
         return Checkpoints(self.path)
 
     def batches(self, *, start_offset: int | None = None) -> Iterator[Batch]:
-        """Yield the batches of all partitions, one partition after the other.
+        """Yield the batches of the current partitions, one partition after the other.
 
         Args:
             start_offset: skip batches of each partition that end below this offset.
@@ -92,18 +107,18 @@ class LogDirectory(Log):
         Raises:
             KafkaSpecError: an entry cannot be parsed.
         """
-        for partition in self.partitions:
+        for partition in self._delivered():
             yield from partition.batches(start_offset=start_offset)
 
     def records(
         self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
     ) -> Iterator[Record]:
-        """Yield the records of all partitions, one partition after the other.
+        """Yield the records of the current partitions, one partition after the other.
 
-        Partitions come by topic and number, those that are being deleted or moved too; within one
-        the order is that of its log. One segment is open at a time, and one batch decompressed. A
-        record does not say where it comes from: for that, go through ``partitions``, or ask
-        ``to_batches`` for the columns ``topic`` and ``partition``.
+        Partitions come by topic and number; within one the order is that of its log. One segment
+        is open at a time, and one batch decompressed. A record does not say where it comes from:
+        for that, go through ``partitions``, or ask ``to_batches`` for the columns ``topic`` and
+        ``partition``.
 
         Args:
             start_offset: smallest wanted offset of each partition.
@@ -113,7 +128,7 @@ class LogDirectory(Log):
         Raises:
             KafkaSpecError: a batch cannot be read.
         """
-        for partition in self.partitions:
+        for partition in self._delivered():
             yield from partition.records(start_offset, control=control, **options)
 
     def find(
@@ -126,7 +141,7 @@ class LogDirectory(Log):
         isolation: lookup.Isolation = "read_uncommitted",
         use_index: bool = True,
     ) -> lookup.Found:
-        """Return the earliest answer of any partition, or the latest for ``max_timestamp``.
+        """Return the earliest answer of any current partition, or the latest for ``max_timestamp``.
 
         ``find_each`` gives the answer of each partition, as a broker has it.
 
@@ -154,7 +169,7 @@ class LogDirectory(Log):
                 isolation=isolation,
                 use_index=use_index,
             )
-            for partition in self.partitions
+            for partition in self._delivered()
         ]
         how: lookup.How = "max_timestamp" if max_timestamp else "plain" if plain else "broker"
         none = lookup.Found(how, NO_TIMESTAMP if timestamp is None else timestamp, None)
@@ -166,9 +181,13 @@ class LogDirectory(Log):
         return replace(best, scanned_batches=sum(found.scanned_batches for found in answers))
 
     def find_each(self, **target: Any) -> Iterator[tuple[Partition, lookup.Found]]:
-        """Yield each partition and its answer; takes what ``Partition.find`` takes."""
-        for partition in self.partitions:
+        """Yield each current partition and its answer; takes what ``Partition.find`` takes."""
+        for partition in self._delivered():
             yield partition, partition.find(**target)
+
+    def _delivered(self) -> list[Partition]:
+        """Return the current partitions, if all can be listed."""
+        return self.current if self.partitions else []
 
     def close(self) -> None:
         """Close the segments that were opened."""

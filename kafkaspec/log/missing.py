@@ -18,7 +18,7 @@ preallocated files have them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -31,12 +31,14 @@ from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch
+from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
+from kafkaspec.shown import some_of
 
 
 class Why(StrEnum):
@@ -54,6 +56,14 @@ class Why(StrEnum):
     """Batches below the log start offset, which no broker delivers, are left out."""
     COMPACTED = "compacted"
     """Gaps as compaction leaves them."""
+    COPY = "copy"
+    """A directory of a partition that is being deleted, moved, or unknown to its cluster."""
+    FOLDER = "folder"
+    """Folders in a log directory or partition that are not Kafka's."""
+    NAME = "name"
+    """A segment, index or snapshot whose number is no offset. Brokers do not start with it."""
+    LEFTOVER = "leftover"
+    """Segments that a broker was about to delete, or to put in place of others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,31 +114,27 @@ def missing(
 ) -> Iterator[Missing]:
     """Yield what a log does not deliver between two offsets. Only headers of batches are read.
 
-    Batches that cannot be read are not listed: reading them raises the error.
+    Segments and batches that cannot be read are not listed: reading them raises the error.
 
     Args:
-        log: the log; of a directory, partitions that are being deleted or moved are left out. Of a
-            segment in a partition directory, the files beside it count too.
+        log: the log. Of a segment in a partition directory, the files beside it count too.
         start_offset: smallest offset to deliver.
         end_offset: first offset not to deliver.
         log_start: see ``LogStart``. For partitions.
         ends_only: whether to read only the end of each segment, from the last entry of its offset
             index on. Gaps inside of segments are then not seen. Of a remote log, nothing else is
             read.
-
-    Raises:
-        KafkaSpecError: a segment cannot be read.
     """
+    yield from passed_over(log)
     if isinstance(log, LogDirectory):
-        for partition in log.readable:
-            if not partition.state:
-                yield from missing(
-                    partition,
-                    start_offset=start_offset,
-                    end_offset=end_offset,
-                    log_start=log_start,
-                    ends_only=ends_only,
-                )
+        for partition in log.current:
+            yield from missing(
+                partition,
+                start_offset=start_offset,
+                end_offset=end_offset,
+                log_start=log_start,
+                ends_only=ends_only,
+            )
         return
     low = -1 if start_offset is None else start_offset
     high = LARGEST_OFFSET if end_offset is None else end_offset
@@ -140,30 +146,23 @@ def missing(
     wanted = low if start is None else max(low, start)
     around = _around(log)
     inside = _Gaps(wanted, high)
+    ends_only |= not isinstance(log.path, Path | None)
     below = end = 0
-    for segment in [log] if isinstance(log, Segment) else log.segments_from(low):
-        if segment.base_offset is not None and segment.base_offset >= high:
-            break
-        is_remote = not isinstance(segment.path, Path | None)
-        extent = _Extent(segment, inside, start, ends_only or is_remote)
+    whole = True
+    for segment in [log] if isinstance(log, Segment) else _segments(log, low, high):
+        extent = None if segment is None else _extent_of(segment, inside, start, ends_only)
+        if segment is None or extent is None:
+            whole = False  # whoever reads it reports it
+            continue
         below, end = below + extent.below, extent.end
         found = _after(segment, extent, around, inside)
         if found is not None and _concerns(found, wanted, high):
             yield found
-    else:
-        if isinstance(log, Partition) and start is not None and start > end:
+    if isinstance(log, Partition) and start is not None:
+        if whole and start > end and (log.last_base_offset or 0) < high:
             text = f"the log start offset {start} is after the end of the log, {end}: everything is"
             yield Missing(file=str(log.path), why=Why.LOG_START, message=f"{text} left out")
-    if below:
-        what = "1 batch" if below == 1 else f"{below} batches"
-        yield Missing(
-            file=around.name,
-            why=Why.DELETED,
-            message=f"{what}, in whole or in part, below the log start offset {start} left out",
-            is_loss=False,
-            last_offset=wanted - 1,
-            batches=below,
-        )
+        yield from _deleted(log, low, start, None if ends_only else below)
     if inside.gaps:
         yield Missing(
             file=around.name,
@@ -174,6 +173,55 @@ def missing(
             first_offset=inside.first,
             last_offset=inside.last,
         )
+
+
+def passed_over(log: Segment | Partition | LogDirectory) -> Iterator[Missing]:
+    """Yield what is beside the logs of a directory and not read, and whether a log is a copy."""
+    place = str(log.path)
+    if isinstance(log, LogDirectory):
+        for partition in log.readable:
+            if partition.state:
+                text = f"left out: {files.copy_text(partition.state)}"
+                yield _note(str(partition.path), Why.COPY, text)
+    elif log.path is not None:
+        holder = log.path if isinstance(log, Partition) else log.path.absolute().parent
+        name = files.parse_partition(holder.absolute().name)
+        if name is not None and name.state:
+            yield _note(place, Why.COPY, files.copy_text(name.state))
+    if isinstance(log, Segment):
+        return
+    if log.folders:
+        text = _not_read(log.folders, "folder")
+        if isinstance(log, LogDirectory):
+            text += "; no partition is named like this"
+        yield _note(place, Why.FOLDER, text)
+    if isinstance(log, LogDirectory):
+        return
+    for path in log.files:
+        if files.is_beyond_offsets(path.name):
+            text = (
+                "not read: the number in its name is no offset. No broker starts with such a file"
+            )
+            is_loss = path.suffix in files.SEGMENTS
+            yield Missing(file=str(path), why=Why.NAME, message=text, is_loss=is_loss)
+    left = [path for path in log.files if _is_leftover(path.name)]
+    if left:
+        text = f"{_not_read(left, 'segment')}; a broker was about to delete or rename it"
+        yield _note(place, Why.LEFTOVER, text)
+
+
+def _is_leftover(name: str) -> bool:
+    parsed = files.parse_segment(name)
+    return parsed is not None and parsed.kind in files.SEGMENTS and bool(parsed.state)
+
+
+def _not_read(paths: Sequence[Path], what: str) -> str:
+    number = f"1 {what} was" if len(paths) == 1 else f"{len(paths):,} {what}s were"
+    return f"{number} not read: {some_of([path.name for path in paths])}"
+
+
+def _note(file: str, why: Why, message: str) -> Missing:
+    return Missing(file=file, why=why, message=message, is_loss=False)
 
 
 def _log_start(partition: Partition, choice: LogStart) -> tuple[int | None, Missing | None]:
@@ -202,10 +250,36 @@ def _log_start(partition: Partition, choice: LogStart) -> tuple[int | None, Miss
     )
 
 
+def _deleted(log: Partition, low: int, start: int, below: int | None) -> Iterator[Missing]:
+    """Yield a note on the batches below a log start offset; ``below`` is their number, if known."""
+    first = log.first_base_offset
+    if below is None and (first is None or max(first, low) >= start):
+        return
+    what = "batches" if below is None else "1 batch" if below == 1 else f"{below:,} batches"
+    if below != 0:
+        yield Missing(
+            file=str(log.path),
+            why=Why.DELETED,
+            message=f"{what}, in whole or in part, below the log start offset {start} left out",
+            is_loss=False,
+            last_offset=max(low, start) - 1,
+            batches=below or 0,
+        )
+
+
 def _concerns(found: Missing, low: int, high: int) -> bool:
     """Return whether it is about offsets that are wanted."""
     last = found.last_offset
     return (found.first_offset or 0) < high and (last is None or last >= low)
+
+
+def _segments(log: Partition, low: int, high: int) -> Iterator[Segment | None]:
+    """Yield each segment with offsets in a range, None for one that cannot be opened."""
+    for path in log.paths_from(low, high):
+        try:
+            yield log.open_segment(path)
+        except KafkaSpecError:
+            yield None
 
 
 # -- what a segment holds ---------------------------------------------------------------------
@@ -319,6 +393,18 @@ class _Extent:
         self.below += (last if first is None else first) < self._log_start
 
 
+def _extent_of(
+    segment: Segment, inside: _Gaps | None, log_start: int | None, ends_only: bool
+) -> _Extent | None:
+    """Return what the headers of a segment say; None if the file cannot be read."""
+    try:
+        return _Extent(segment, inside, log_start, ends_only)
+    except KafkaSpecError as error:
+        if error.reason not in ALWAYS_RAISED:
+            raise
+        return None
+
+
 # -- what the files around it say -------------------------------------------------------------
 
 
@@ -389,8 +475,9 @@ class _Around:
 
     @cached_property
     def _shows_compaction(self) -> bool:
-        segments = self._partition.segments_from(None) if self._partition else ()
-        return any(_Extent(segment, None, None, ends_only=False).cleaned for segment in segments)
+        segments = _segments(self._partition, -1, _LAST) if self._partition else ()
+        extents = (_extent_of(item, None, None, False) for item in segments if item is not None)
+        return any(extent is not None and extent.cleaned for extent in extents)
 
 
 def _around(log: Segment | Partition) -> _Around:

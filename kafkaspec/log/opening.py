@@ -13,9 +13,7 @@ from kafkaspec.io.remote import as_path, remote_path
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-
-_NAMED = 5
-"""Number of folders that an error names."""
+from kafkaspec.shown import some_of
 
 _SIDECARS = {
     names.OFFSET_INDEX: "an offset index",
@@ -84,8 +82,7 @@ def logs_below(place: Path) -> str:
             continue
     if not found:
         return ""
-    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-    return f", but folders in it do: {', '.join(found[:_NAMED])}{more}. Name them one by one"
+    return f", but folders in it do: {some_of(found)}. Name them one by one"
 
 
 def _file(place: Path, text: str, options: dict[str, Any]) -> Segment:

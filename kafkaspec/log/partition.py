@@ -34,6 +34,8 @@ class Partition(Log):
         topic: from its name, None if that is not one of a partition.
         partition: number from its name, or None.
         state: ``-delete``, ``-future``, ``-stray`` or "".
+        files: paths of its files, in the order of their names.
+        folders: paths of folders in it, which have nothing of the partition.
     """
 
     def __init__(self, path: str | PathLike[str], **options: Any) -> None:
@@ -52,9 +54,12 @@ class Partition(Log):
         self.topic = parsed.topic if parsed else None
         self.partition = parsed.partition if parsed else None
         self.state = parsed.state if parsed else ""
+        self.files: list[Path] = []
+        self.folders: list[Path] = []
         try:
-            # Not a directory: a broken link must show when it is opened.
-            self.files = sorted(item for item in self.path.iterdir() if not item.is_dir())
+            for item in sorted(self.path.iterdir()):
+                # A broken link is a file: it must show when it is opened.
+                (self.folders if item.is_dir() else self.files).append(item)
         except OSError as error:
             raise unreadable(str(path), error) from None
 
@@ -80,7 +85,7 @@ class Partition(Log):
         Raises:
             KafkaSpecError: ``unreadable``.
         """
-        return [Segment(path, **self._options) for path in self.segment_paths]
+        return [self.open_segment(path) for path in self.segment_paths]
 
     @cached_property
     def checkpoint_paths(self) -> list[Path]:
@@ -123,7 +128,8 @@ class Partition(Log):
     def log_start_of(self, choice: LogStart) -> int | None:
         """Return the first offset to deliver by a choice, None for any that is there."""
         if choice == "checkpoint":
-            return self.log_start_offset
+            start = self.log_start_offset
+            return None if start == self.first_base_offset else start
         return None if choice == "ignore" else choice
 
     @property
@@ -443,7 +449,15 @@ class Partition(Log):
         Nothing here keeps a segment: its mapping goes with its last batch.
         """
         for path in self.paths_from(offset, end):
-            yield Segment(path, **self._options)
+            yield self.open_segment(path)
+
+    def open_segment(self, path: Path) -> Segment:
+        """Return a segment or KRaft snapshot of this partition, with the options given for all.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        return Segment(path, **self._options)
 
     def paths_from(self, offset: int | None, end: int | None = None) -> list[Path]:
         """Return each segment, from the last one whose name is not above ``offset`` on.

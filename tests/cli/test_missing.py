@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import kafkaspec as ks
 from tests.cli.helpers import golden, lines, run
 
 DELIVERING = ("dump", "dump --batches", "export", "convert", "find")
@@ -82,6 +83,25 @@ def test_a_wrong_log_start_offset(partition: Path, command: str, tmp_path: Path)
     assert code == 0
     assert "the log start offset 3 is before the first segment, 12" in said
     assert deliver(command, partition, tmp_path, "--log-start", "x")[0] == 2
+
+
+def test_all_commands_begin_where_a_broker_does(tmp_path: Path) -> None:
+    """The log start offset is 25, and the batch with it begins at 24."""
+    path = golden("4.3.1", "deleted-records-0")
+    cases: list[tuple[list[str], int]] = [([], 25), (["--log-start", "ignore"], 24)]
+    for number, (options, first) in enumerate(cases):
+        export = ("export", path, "--to", "jsonl", "-o", "-", *options)
+        assert lines(run("dump", path, "--format", "json", *options))[0]["offset"] == first
+        assert lines(run(*export))[0]["offset"] == first
+        found = run("find", path, "--offset", "24", "--format", "json", *options)
+        assert lines(found)[0]["record"]["offset"] == first
+        out = tmp_path / f"out{number}-0"
+        assert run("convert", path, "-o", out, *options).exit_code == 0
+        assert next(iter(ks.open(out).records())).offset == first
+        for command in ("dump", "export", "find"):
+            code, said = deliver(command, path, tmp_path, *options)
+            left = "below the log start offset 25 left out"
+            assert (code, left in said) == (0, first == 25), command
 
 
 def test_convert_counts_what_it_leaves_out(partition: Path, tmp_path: Path) -> None:
@@ -174,3 +194,23 @@ def test_export_writes_to_standard_output(partition: Path, form: str, tmp_path: 
     assert result.exit_code == 0
     assert read(result.stdout_bytes) == read(file.read_bytes())
     assert not (Path.cwd() / "-").exists()
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_dump_writes_a_file_as_a_whole(partition: Path, form: str, tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    command = ("dump", "--format", form, partition)
+    printed = run(*command).stdout_bytes
+    assert run(*command, "-o", "-").stdout_bytes == printed
+    result = run(*command, "-o", file)
+    assert (result.exit_code, result.stdout, file.read_bytes()) == (0, "", printed)
+    assert run(*command, "-o", file).exit_code == 2  # it exists
+    path = partition / f"{12:020d}.log"
+    path.write_bytes(path.read_bytes()[:500])
+    assert run(*command, "-o", file, "--force").exit_code == 1  # something is missing
+    assert file.read_bytes() == run(*command).stdout_bytes != printed
+    before = file.read_bytes()
+    path.write_bytes(b"\0" * 30 + b"\2" * 300)
+    assert run(*command, "-o", file, "--force", "--on-error", "fail").exit_code == 2
+    assert file.read_bytes() == before
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["out", "segments-0"]

@@ -63,3 +63,56 @@ def test_a_folder_above_log_directories_names_them(tmp_path: Path, command: list
     said = " ".join(result.stderr.split())
     assert "folders in it do: disk0, disk1, disk2, disk3, disk4 and 2 more." in said
     assert not out.exists()
+
+
+DELIVERING = {
+    "dump": ["--format", "json"],
+    "find": ["--offset", "0", "--format", "json"],
+    "export": ["--to", "jsonl", "-o", "-"],
+}
+COPIES = {
+    f"orders-0.{'a' * 32}-delete": "a partition that is being deleted",
+    f"orders-0.{'b' * 32}-future": "a copy that a broker is moving here",
+    f"orders-0.{'c' * 32}-stray": "a partition that the cluster did not know",
+}
+
+
+@pytest.mark.parametrize("command", DELIVERING)
+def test_copies_of_a_partition_are_left_out_and_named(tmp_path: Path, command: str) -> None:
+    """Named by themselves they are read, and said to be copies."""
+    for name in ("orders-0", *COPIES):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / LOG).write_bytes(data())
+    result = run(command, *DELIVERING[command], tmp_path)
+    assert (result.exit_code, len(result.stdout.splitlines())) == (0, 1)
+    for name, text in COPIES.items():
+        assert f"note: {tmp_path / name}: left out: {text}" in result.stderr
+        for place in (tmp_path / name, tmp_path / name / LOG):
+            alone = run(command, *DELIVERING[command], place)
+            assert (alone.exit_code, len(alone.stdout.splitlines())) == (0, 1)
+            assert f"note: {place}: {text}" in alone.stderr
+    with ks.open(tmp_path) as opened:
+        assert len(list(opened.records())) == len(list(opened.batches())) == 1
+
+
+@pytest.mark.parametrize("command", DELIVERING)
+def test_what_is_passed_over_is_named(tmp_path: Path, command: str) -> None:
+    """Folders that are no partitions, files with numbers that are no offsets, and leftovers."""
+    orders = tmp_path / "orders-0"
+    for place in (orders, orders / "old", *(tmp_path / f"x{number}" for number in range(7))):
+        place.mkdir()
+    (tmp_path / "remote-log-index-cache").mkdir()
+    for name in (LOG, f"{1:020d}.log.swap", f"{1:020d}.index.swap"):
+        (orders / name).write_bytes(data())
+    result = run(command, *DELIVERING[command], tmp_path)
+    said = result.stderr
+    assert (result.exit_code, len(result.stdout.splitlines())) == (0, 1)
+    assert f"note: {tmp_path}: 7 folders were not read: x0, x1, x2, x3, x4 and 2 more" in said
+    assert f"note: {orders}: 1 folder was not read: old" in said
+    assert f"note: {orders}: 1 segment was not read: {1:020d}.log.swap" in said
+    assert len(said.splitlines()) == 3 + (command == "export")
+    beyond = orders / f"{2**63:020d}.log"
+    beyond.write_bytes(data())
+    result = run(command, *DELIVERING[command], tmp_path)
+    assert (result.exit_code, len(result.stdout.splitlines())) == (1, 1)
+    assert f"{beyond}: not read: the number in its name is no offset" in result.stderr

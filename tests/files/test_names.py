@@ -40,6 +40,8 @@ REMOTE = base64.urlsafe_b64encode(bytes(range(200, 216))).decode().rstrip("=")
         (f"7_{REMOTE}.timeindex.tmp", SegmentName(7, ".timeindex", ".tmp", REMOTE)),
         (f"{2**63 - 1}_{REMOTE}.index", SegmentName(2**63 - 1, ".index", "", REMOTE)),
         (f"{2**63}_{REMOTE}.index", None),
+        (f"{2**63:020d}.log", None),
+        (f"{'9' * 20}.snapshot", None),
         (f"-1_{REMOTE}.index", None),
         (f"7_{REMOTE}.log", None),
         (f"7_{REMOTE[:-1]}.index", None),
@@ -61,6 +63,8 @@ def test_segment_names(name: str, expected: SegmentName | None) -> None:
         ("00000000000000000321-0000000004.checkpoint", CheckpointName(321, 4)),
         ("00000000000000000321-0000000004.checkpoint.deleted", CheckpointName(321, 4, ".deleted")),
         ("bootstrap.checkpoint", None),
+        (f"{2**63:020d}-0000000004.checkpoint", None),
+        (f"{ZERO}-{2**31:010d}.checkpoint", None),
         ("00000000000000000321-0000000004-123.checkpoint.part", None),
     ],
 )
