@@ -1,4 +1,4 @@
-"""What a broker does with the segments of a partition when it starts: the loader decides.
+"""Say what a broker that starts does about a finding in a partition: its loader decides.
 
 The table of consequences says what a finding can lead to; whether it does depends on the rest of
 the log. ``kafkaspec.writing.loading`` predicts that, for ``rebuild_indexes`` too.
@@ -6,18 +6,24 @@ the log. ``kafkaspec.writing.loading`` predicts that, for ``rebuild_indexes`` to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
-from kafkaspec.analysis.consequences import PREDICTED, STUCK, consequence_of
+from kafkaspec.analysis.consequences import (
+    PREDICTED,
+    STUCK,
+    consequence_of,
+    refused_when_clean,
+)
 from kafkaspec.analysis.findings import Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
+from kafkaspec.log.partition import Partition
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
 from kafkaspec.writing.loading import Load, LoadedSegment, Loader, find_snapshots
@@ -26,6 +32,7 @@ from kafkaspec.writing.rebuild_run import Settings
 from kafkaspec.writing.rebuilt import Recovery
 
 _LOG_AREAS: Final = (Area.BATCH, Area.RECORDS, Area.WRAPPER)
+_INDEX_AREAS: Final = (Area.OFFSET_INDEX, Area.TIME_INDEX, Area.TRANSACTION_INDEX)
 _DECIDED: Final = {
     Recovery.CUTS: BrokerAction.CUTS_LOG,
     Recovery.EMPTIES: BrokerAction.EMPTIES_SEGMENT,
@@ -37,52 +44,48 @@ _DECIDED: Final = {
 
 
 class BrokerStart:
-    """The start of a broker on the segments of a log, predicted when a finding asks for it.
+    """The start of a broker on a partition, predicted when a finding asks for it.
 
     Args:
-        segments: paths of the segments in order.
+        directory: path of the partition directory. A segment that was copied alone is taken for
+            the whole log.
         interval: ``index.interval.bytes``.
     """
 
-    def __init__(self, segments: Sequence[Path], interval: int = INDEX_INTERVAL_BYTES) -> None:
-        self._segments = segments
+    def __init__(self, directory: Path, interval: int = INDEX_INTERVAL_BYTES) -> None:
+        self._directory = directory
         self._interval = interval
 
     @cached_property
-    def _crash(self) -> Load:
-        return self._load(clean=False) or Load()
+    def _after_crash(self) -> Load:
+        return self._load(clean=False)
 
     @cached_property
-    def _after_crash(self) -> dict[Path, LoadedSegment]:
-        return {segment.path: segment for segment in self._crash.segments}
-
-    @cached_property
-    def _after_clean_stop(self) -> Load | None:
+    def _after_clean_stop(self) -> Load:
         return self._load(clean=True)
 
-    def _load(self, *, clean: bool) -> Load | None:
-        """Return the prediction; None for what is no log of a broker, or cannot be read."""
-        named = [(names.parse_segment(path.name), path) for path in self._segments]
-        segments = [(name.base_offset, path) for name, path in named if name is not None]
-        if not segments or any(not path.name.endswith(names.LOG) for _, path in segments):
-            return None
+    def _load(self, *, clean: bool) -> Load:
+        """Return the prediction; an empty one for what is no log of a broker, or is unreadable."""
         profile = get_profile(DEFAULT_PROFILE)
         settings = Settings(Rule.RECOVERY, profile, self._interval, lambda _bytes, _name: None)
-        epochs = LeaderEpochs(profile.epoch_file, None, segments[0][0])
-        directory = segments[0][1].parent
         try:
-            snapshots = find_snapshots(sorted(directory.glob(f"*{names.PRODUCER_SNAPSHOT}")))
+            log = Partition(self._directory)
+            if not all(path.name.endswith(names.LOG) for path in log.segment_paths):
+                return Load()
+            segments = list(zip(log.base_offsets, log.segment_paths, strict=True))
+            epochs = LeaderEpochs(profile.epoch_file, None, log.first_base_offset or 0)
+            snapshots = find_snapshots(log.snapshot_paths)
             return Loader(segments, snapshots, settings, epochs, clean=clean).load()
         except (KafkaSpecError, OSError):
-            return None
+            return Load()
 
     def judged(self, finding: Finding, segment: Path) -> Finding:
         """Return a finding about a segment with what a broker does about it."""
         if finding.severity is Severity.INFO:
             return finding
         found = consequence_of(finding.area, finding.reason)
-        if finding.area is Area.OFFSET_INDEX:
-            broker = self._by_index(segment)
+        if finding.area in _INDEX_AREAS:
+            broker = self._by_index(finding, segment)
         elif finding.area in _LOG_AREAS:
             # An outer checksum cuts the log; consumers check the inner ones.
             stuck = found.reader == STUCK or finding.reason is R.CHECKSUM_MISMATCH
@@ -91,18 +94,30 @@ class BrokerStart:
             broker = self._by_recovery(segment, 0, found.action)
         else:
             return finding
-        if broker is None or broker is found.action:
-            return finding
-        reader = STUCK if broker is BrokerAction.KEEPS_UNREADABLE else found.reader
-        return replace(finding, predicted=Consequence(reader, PREDICTED[broker], broker))
+        predicted = found
+        if broker is not None and broker is not found.action:
+            reader = STUCK if broker is BrokerAction.KEEPS_UNREADABLE else found.reader
+            predicted = Consequence(reader, PREDICTED[broker], broker)
+        if finding.area in _LOG_AREAS and self._after_clean_stop.fails_in(segment):
+            predicted = refused_when_clean(predicted)
+        return finding if predicted is found else replace(finding, predicted=predicted)
 
     def _by_recovery(
         self, segment: Path, position: int, found: BrokerAction, *, stuck: bool = False
     ) -> BrokerAction | None:
-        loaded = self._after_crash.get(segment)
+        """Return the action of recovery at a position; None if there is no prediction.
+
+        Args:
+            segment: path of the segment.
+            position: byte offset in it.
+            found: action of the table.
+            stuck: whether a consumer that gets there fails.
+        """
+        load = self._after_crash
+        loaded = load.of(segment)
         if loaded is None:
             return None
-        error = self._crash.error
+        error = load.error
         if error is not None and error.file == str(segment) and position >= (error.offset or 0):
             return BrokerAction.REFUSES_LOG
         action = _DECIDED.get(loaded.recovery or Recovery.KEEPS)
@@ -112,18 +127,29 @@ class BrokerStart:
             return found
         return BrokerAction.KEEPS_UNREADABLE if stuck else BrokerAction.NOTHING
 
-    def _by_index(self, segment: Path) -> BrokerAction | None:
+    def _by_index(self, finding: Finding, segment: Path) -> BrokerAction | None:
+        """Return the action at a wrong index after a clean stop; None for that of the table."""
         load = self._after_clean_stop
-        if load is None:
-            return None
-        if load.deletes:
+        loaded = load.of(segment)
+        leads = finding.area is Area.OFFSET_INDEX  # the loader follows it to the end of the log
+        if load.deletes and leads:
             return BrokerAction.DELETES_LOG
-        failed = load.failed is not None and load.failed.path == segment
-        return BrokerAction.REFUSES_LOG if failed else None
+        if loaded is None:
+            return None
+        if load.error is not None and (finding.file == load.error.file or leads):
+            return BrokerAction.REFUSES_LOG if load.fails_in(segment) else None
+        return None if loaded.recovery is None else BrokerAction.REBUILDS_INDEX
 
     def unexplained(self, segment: Path, actions: set[BrokerAction]) -> Iterator[Finding]:
-        """Yield what stops recovery in a segment, if no finding about it has led to that."""
-        loaded = self.__dict__.get("_after_crash", {}).get(segment)
+        """Yield what stops recovery in a segment, if no finding about it has led to that.
+
+        Args:
+            segment: path of the segment.
+            actions: actions of the findings about it.
+        """
+        if "_after_crash" not in self.__dict__:
+            return  # no finding asked for a prediction: nothing is wrong with the log so far
+        loaded = self._after_crash.of(segment)
         if loaded is None or loaded.recovery is None or loaded.run is None:
             return
         action = _DECIDED.get(loaded.recovery)

@@ -21,9 +21,10 @@ from kafkaspec.analysis.reasons import FindingReason as R
 STUCK = "A consumer fails at this batch and does not get past it by itself."
 _FINE = "Reads on and does not notice."
 _NO_READER = "Does not read this file."
+_CLEAN = "A clean start"
 _CUT = (
     "Recovery cuts the log here: every intact batch after it, and every later segment, is lost. "
-    "A clean start does not look."
+    f"{_CLEAN} does not look."
 )
 _UNSEEN = "Nothing: recovery does not compare it."
 _REFUSED = "Refuses to open the log when it recovers this segment."
@@ -39,6 +40,9 @@ PREDICTED: dict[BrokerAction, str] = {
     BrokerAction.EMPTIES_SEGMENT: "Recovery empties the whole segment, and deletes later ones.",
     BrokerAction.SPLITS_SEGMENT: (
         "Recovery splits the segment, since its offsets do not fit into one, and goes on."
+    ),
+    BrokerAction.REBUILDS_INDEX: (
+        "Recovers the segment, after a clean stop too, which rebuilds its indexes."
     ),
     BrokerAction.DELETES_LOG: (
         "A clean start finds that the log ends before its start, and deletes all segments."
@@ -108,7 +112,7 @@ _TABLE: dict[Area, _Rows] = {
         ),
         (R.ZERO_TAIL,): Consequence(
             "Fails there with a corrupt record, unless the broker knows where the log ends.",
-            "Recovery cuts the zeros off. A clean start keeps them, as of a preallocated file.",
+            f"Recovery cuts the zeros off. {_CLEAN} keeps them, as of a preallocated file.",
             BrokerAction.CUTS_LOG,
         ),
         (R.OFFSET_BELOW_BASE, R.OFFSET_ABOVE_RANGE): Consequence(
@@ -369,3 +373,10 @@ CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
 def consequence_of(area: Area, reason: R) -> Consequence:
     """Return what Kafka does with broken data of an area for a reason."""
     return CONSEQUENCES.get((area, reason)) or _TABLE[area][()]
+
+
+def refused_when_clean(consequence: Consequence) -> Consequence:
+    """Return a consequence of a log that a broker refuses after a clean stop."""
+    recovery = consequence.broker.partition(_CLEAN)[0].rstrip()
+    text = f"{recovery} {_CLEAN} fails in this segment too, and does not open the log."
+    return consequence._replace(broker=text)

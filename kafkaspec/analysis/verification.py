@@ -210,7 +210,7 @@ def _partition(
     segments = directory.of(FileKind.SEGMENT)
     seen: set[Path] = set()
     whole = True
-    start = BrokerStart(segments, options.interval)
+    start = BrokerStart(directory.path, options.interval)
     for number, path in enumerate(segments):
         before = order.last_offset
         yield from (start.judged(finding, path) for finding in _overlap(path, before))

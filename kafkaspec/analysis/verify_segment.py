@@ -27,7 +27,6 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord, decode_control
-from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
@@ -97,7 +96,7 @@ class SegmentVerifier:
             before: survey of the earlier parts of the segment, None for the first one.
             start: start of a broker on the partition; by default one that reads the directory.
         """
-        self._start = BrokerStart(_segments(path, partition)) if start is None else start
+        self._start = BrokerStart(path.parent, options.interval) if start is None else start
         self._span = span
         self._before = before
         self._path = path
@@ -351,11 +350,6 @@ class SegmentVerifier:
         text = str(tail) if self._is_last else f"{tail}, and later segments follow"
         severity = Severity.WARNING if self._is_last else Severity.ERROR
         yield self._place.found(severity, reason, text, tail.position)
-
-
-def _segments(path: Path, partition: str) -> list[Path]:
-    """Return the segments of a partition; those of a file on its own are itself."""
-    return Partition(partition).segment_paths if partition else [path]
 
 
 _TAILS = {"torn": R.TORN_TAIL, "zeros": R.ZERO_TAIL, "short": R.SHORT_TAIL}

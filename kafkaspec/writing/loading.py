@@ -156,6 +156,14 @@ class Load:
     producers: dict[int, int] = field(default_factory=dict)
     deletes: bool = False
 
+    def of(self, path: Path) -> LoadedSegment | None:
+        """Return what becomes of a segment; None if that is not predicted."""
+        return next((segment for segment in self.segments if segment.path == path), None)
+
+    def fails_in(self, path: Path) -> bool:
+        """Return whether the broker does not load the log because of this segment."""
+        return self.failed is not None and self.failed.path == path
+
 
 @dataclass(slots=True)
 class _Producers:

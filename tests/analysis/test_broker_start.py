@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kafkaspec.analysis import BrokerAction, verify
+from tests.analysis.forge import write_segment
 from tests.kafka import loader_answers, loader_cases
 from tests.kafka.loader_answers import Answer
 from tests.kafka.loader_cases import Case
+from tests.log.forge import batch, record
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +45,44 @@ def test_verify_says_what_the_loader_does_after_a_crash(
             continue
         directory = loader_answers.write(case.files, tmp_path / "ours-0")
         assert loader_answers.verify_agrees(directory, case.files, theirs), case.name
+
+
+def test_a_file_has_the_outcome_that_it_has_in_its_partition(tmp_path: Path) -> None:
+    value = [record(0, b"v")]
+    write_segment(tmp_path / "t-0", batch(0, value) + batch(1, value, crc=7))
+    unreadable = batch(2, value) + batch(3, value, count=9)
+    second = write_segment(tmp_path / "t-0", unreadable, base=2)
+    of_partition = [item for item in verify(tmp_path / "t-0").findings if item.file == str(second)]
+    assert [item.action for item in of_partition] == [BrokerAction.CUTS_LOG]
+    assert verify(second).findings == of_partition
+    (tmp_path / "alone").mkdir()
+    alone = second.rename(tmp_path / "alone" / second.name)
+    (tmp_path / "alone" / second.with_suffix(".index").name).touch()
+    assert [item.action for item in verify(alone).findings] == [BrokerAction.KEEPS_UNREADABLE]
+
+
+def test_indexes_of_a_segment_that_a_clean_start_recovers_are_rebuilt(tmp_path: Path) -> None:
+    log = batch(5, [record(0, b"v")])
+    for number, (index, aborted, action) in enumerate(
+        (
+            (b"", (7, 1, 2, 3), BrokerAction.REBUILDS_INDEX),  # its marker is below the segment
+            (None, (7, 5, 6, 7), BrokerAction.REBUILDS_INDEX),
+            (b"", (7, 5, 6, 7), BrokerAction.HIDES_RECORDS),
+        )
+    ):
+        directory = tmp_path / f"t-{number}"
+        timeindex = [(9_000, 0)]
+        write_segment(directory, log, base=5, index=index, timeindex=timeindex, txnindex=[aborted])
+        found = verify(directory).findings
+        actions = {item.action for item in found if item.counts}
+        assert actions == {action}, [item.as_dict() for item in found]
+
+
+def test_zeros_that_a_clean_start_fails_at(tmp_path: Path) -> None:
+    log = batch(0, [record(0, b"v")]) + bytes(300)
+    segment = write_segment(tmp_path / "t-0", log, index=[(0, 0)])
+    (finding,) = verify(segment.parent).findings
+    assert finding.action is BrokerAction.CUTS_LOG
+    assert finding.broker.endswith(
+        "A clean start fails in this segment too, and does not open the log."
+    )
