@@ -475,7 +475,7 @@ class _Around:
 
     @cached_property
     def _shows_compaction(self) -> bool:
-        segments = _segments(self._partition, -1, _LAST) if self._partition else ()
+        segments = _segments(self._partition, -1, LARGEST_OFFSET) if self._partition else ()
         extents = (_extent_of(item, None, None, False) for item in segments if item is not None)
         return any(extent is not None and extent.cleaned for extent in extents)
 
