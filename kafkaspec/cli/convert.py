@@ -15,14 +15,11 @@ from kafkaspec.cli.options import (
     LogPath,
     codec_option,
     format_option,
-    from_offset_option,
-    log_start_option,
     max_output_option,
     no_mmap_option,
-    on_error_option,
     output_option,
     profile_option,
-    until_offset_option,
+    selection_options,
     wrong_usage,
 )
 from kafkaspec.compression import NAMES
@@ -37,29 +34,34 @@ delete horizons, control records, empty batches, and any other field by name.
 Records of aborted transactions stay, as in a broker's down-conversion, and
 every consumer of magic 0 or 1 sees them; --aborted drop leaves them out.
 Records below the log start offset were deleted and are left out; --log-start
-ignore keeps them.
+ignore keeps them. A range of times applies to data; control records stay, since
+transactions would have no end without them. --isolation read_committed implies
+--aborted drop.
 
 \b
 Indexes, snapshots and checkpoints of partitions are rebuilt by the rules of
 the profile; a topic id is kept. Files of the log directory itself, KRaft
 snapshots and partitions that are being deleted or moved are not converted.
-OUT appears as a whole at the end; after an error there is none.
+An error of one partition of a log directory stays with it: it is named, and the
+others are in OUT. With --on-error skip, what can be read of it is in OUT too.
+OUT appears as a whole at the end, or not at all.
 
 \b
 Output of --format json, one object per line, with its "type":
   partition  source, target, clean, verified, segments, written_segments, size,
              written_size, batches, taken, losses (batches and records by
-             kind, and of other fields by name), damaged, damages, tails,
-             missing, comparison, findings
-  summary    the last line: sums, and what was left out
+             kind, and of other fields by name), damaged, damages, unread,
+             tails, missing, comparison, findings
+  summary    the last line: sums, left_out, and failed: partitions that could
+             not be converted
 
 """
     + MISSING_EPILOG
     + """
 \b
-Exit codes: 0 all was converted and verified, 1 something is missing, was left
-out as damaged, or the result is not right, 2 wrong usage, or PATH or OUT
-cannot be read or written.
+Exit codes: 0 all was converted and verified, 1 something is missing, cannot be
+read, was left out as damaged, or the result is not right, 2 wrong usage, or
+nothing can be read, or OUT cannot be written: there is no OUT.
 """
 )
 
@@ -94,9 +96,7 @@ cannot be read or written.
 @click.option(
     "--batch-bytes", type=int, metavar="N", help="Put records into new batches of about this size."
 )
-@from_offset_option
-@until_offset_option
-@log_start_option
+@selection_options(on_error="fail")
 @click.option(
     "--aborted",
     type=click.Choice(["keep", "drop"]),
@@ -104,7 +104,6 @@ cannot be read or written.
     show_default=True,
     help="Whether to keep the records of aborted transactions.",
 )
-@on_error_option("fail")
 @max_output_option
 @click.option("--no-check", is_flag=True, help="Do not read the result back.")
 @codec_option()
@@ -117,12 +116,11 @@ def convert_command(
     path: Path,
     output: Path,
     magic: str | None,
-    from_offset: int | None,
-    until_offset: int | None,
     segment_bytes: int | None,
     no_check: bool,
     codec: str,
     output_format: str,
+    selection: dict[str, Any],
     **choices: Any,
 ) -> None:
     """Rewrite the logs under PATH into OUT, and check the result against PATH.
@@ -145,8 +143,7 @@ def convert_command(
             check=not no_check,
             progress=lambda name, done: advance(done, name),
             magic=None if magic is None else int(magic),
-            start_offset=from_offset,
-            end_offset=until_offset,
+            **selection,
             **choices,
         )
     if output_format == "json":

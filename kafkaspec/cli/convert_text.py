@@ -7,9 +7,10 @@ import os
 from rich.console import Console
 from rich.text import Text
 
-from kafkaspec.cli.console import count_text, new_table, size_text
+from kafkaspec.cli.console import count_text, limited, new_table, size_text
 from kafkaspec.conversion.losses import Count, Loss
 from kafkaspec.conversion.report import ConversionReport, PartitionResult
+from kafkaspec.log.damage import ALWAYS_RAISED
 
 _TEXTS = {
     Loss.HEADERS: "headers lost: the format has none",
@@ -26,7 +27,7 @@ _TEXTS = {
     Loss.ABORTED_DROPPED: "of aborted transactions left out",
     Loss.OPEN_KEPT: "of transactions without an end kept: every consumer will see them",
     Loss.DELETED: "below the log start offset left out: they were deleted",
-    Loss.OUT_OF_RANGE: "outside the wanted offsets left out",
+    Loss.OUT_OF_RANGE: "outside the wanted offsets and times left out",
     Loss.DAMAGED: "damaged and left out",
     Loss.UNUSED_BYTES: "bytes after the value, which nobody reads, left out",
 }
@@ -39,15 +40,21 @@ def print_conversion(report: ConversionReport, console: Console) -> None:
         console.print(_table(report.partitions))
     _print_losses(report, console)
     for path, why in report.left_out:
-        console.print(f"not converted: {path}: {why}")
+        console.print(f"note: {path}: {why}")
     for result in report.partitions:
         _print_troubles(result, console)
+    for path, error in report.failed.items():
+        inside = error.file is not None and error.file.startswith(path)
+        console.print(f"not converted: {error if inside else f'{path}: {error}'}")
     console.print(_last_line(report))
+    if any(error.reason not in ALWAYS_RAISED for error in report.failed.values()):
+        console.print("next: --on-error skip converts the rest of a damaged partition")
 
 
 def _table(results: list[PartitionResult]) -> object:
     table = new_table("partition", ">segments", ">batches", ">records", ">size", "result")
-    for result in results:
+    shown, rest = limited(results, lambda result: not result.clean)
+    for result in shown:
         compared = result.comparison
         table.add_row(
             Text(os.path.basename(os.path.abspath(result.source))),
@@ -57,6 +64,8 @@ def _table(results: list[PartitionResult]) -> object:
             f"{size_text(result.size)} -> {size_text(result.written_size)}",
             _state([result]),
         )
+    if rest:
+        table.add_row(f"... {len(rest):,} more", "", "", "", "", _state(rest))
     return table
 
 
@@ -67,6 +76,8 @@ def _state(results: list[PartitionResult]) -> Text:
     troubles = []
     if damaged := sum(item.damaged for item in results):
         troubles.append(count_text(damaged, "batch", "batches") + " left out")
+    if unread := sum(len(item.unread) for item in results):
+        troubles.append(count_text(unread, "file") + " not read")
     if offsets := sum(item.missing_offsets for item in results):
         troubles.append(count_text(offsets, "offset") + " missing")
     elif lost := sum(item.lost for item in results):
@@ -101,9 +112,10 @@ def _print_losses(report: ConversionReport, console: Console) -> None:
 def _print_troubles(result: PartitionResult, console: Console) -> None:
     for item in result.missing:
         console.print(f"{'missing' if item.is_loss else 'note'}: {item}")
-    for damage in result.damages:
-        place = "" if damage.position is None else f" at byte {damage.position}"
-        console.print(f"left out: {damage.file}{place}: {damage.message} [{damage.reason}]")
+    for what, damages in (("left out", result.damages), ("not read", result.unread)):
+        for damage in damages:
+            place = "" if damage.position is None else f" at byte {damage.position}"
+            console.print(f"{what}: {damage.file}{place}: {damage.message} [{damage.reason}]")
     if result.damaged > len(result.damages):
         more = result.damaged - len(result.damages)
         console.print(f"left out: {count_text(more, 'batch', 'batches')} more in {result.source}")
@@ -122,6 +134,8 @@ def _print_troubles(result: PartitionResult, console: Console) -> None:
 def _last_line(report: ConversionReport) -> str:
     total = report.as_dict()
     state = _state(report.partitions).plain
+    if report.failed:
+        state = f"{count_text(len(report.failed), 'partition')} not converted; others {state}"
     parts = [
         count_text(total["partitions"], "partition"),
         count_text(total["segments"], "segment") + f" to {total['written_segments']:,}",

@@ -11,8 +11,10 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import CURRENT, require_kind
-from kafkaspec.log.batch import NONE
-from kafkaspec.log.selection import LogStart
+from kafkaspec.log.batch import LOG_APPEND_TIME, NONE, Batch
+from kafkaspec.log.lookup import Isolation
+from kafkaspec.log.selection import LogStart, is_timely
+from kafkaspec.model import Record
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
 from kafkaspec.writing.settings import LARGEST_EPOCH, SEGMENT_BYTES
 
@@ -50,6 +52,13 @@ class Choices:
         profile: Kafka version that determines the files beside the segments.
         start_offset: smallest offset to convert.
         end_offset: first offset not to convert.
+        start_timestamp: smallest timestamp to convert, in ms since the Unix epoch. With a range of
+            timestamps, records without one are left out. Control records stay whatever their
+            timestamps, since without them transactions would have no end.
+        end_timestamp: first timestamp not to convert.
+        isolation: ``read_committed`` leaves out what such a consumer does not see: records of
+            aborted transactions, whatever ``aborted`` says, and everything from the last stable
+            offset on. For partitions.
         aborted: see ``AbortedChoice``.
         on_error: see ``ErrorChoice``.
         log_start: see ``kafkaspec.log.selection.LogStart``.
@@ -70,6 +79,9 @@ class Choices:
     profile: str = DEFAULT_PROFILE
     start_offset: int | None = None
     end_offset: int | None = None
+    start_timestamp: int | None = None
+    end_timestamp: int | None = None
+    isolation: Isolation = "read_uncommitted"
     aborted: AbortedChoice = "keep"
     on_error: ErrorChoice = "fail"
     log_start: LogStart = "checkpoint"
@@ -87,6 +99,7 @@ class Choices:
                 raise ValueError(f"compression {self.compression}: {error.detail}") from None
         self._one_of("offsets", self.offsets, ("keep", "shift", "renumber"))
         self._one_of("aborted", self.aborted, ("keep", "drop"))
+        self._one_of("isolation", self.isolation, ("read_uncommitted", "read_committed"))
         self._one_of("on_error", self.on_error, ("fail", "skip"))
         if not isinstance(self.log_start, int):
             self._one_of("log_start", self.log_start, ("checkpoint", "ignore"))
@@ -100,13 +113,37 @@ class Choices:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1")
-        low, high = self.start_offset, self.end_offset
-        if low is not None and high is not None and low > high:
-            raise ValueError(f"start_offset {low} is after end_offset {high}")
+        for what in ("offset", "timestamp"):
+            low, high = getattr(self, f"start_{what}"), getattr(self, f"end_{what}")
+            if low is not None and high is not None and low > high:
+                raise ValueError(f"start_{what} {low} is after end_{what} {high}")
 
     def _one_of(self, name: str, value: str, allowed: tuple[str, ...]) -> None:
         if value not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+    @property
+    def by_time(self) -> bool:
+        """Whether records are chosen by their timestamps."""
+        return self.start_timestamp is not None or self.end_timestamp is not None
+
+    @property
+    def drops_aborted(self) -> bool:
+        """Whether records of aborted transactions are left out."""
+        return self.aborted == "drop" or self.isolation == "read_committed"
+
+    def takes(self, batch: Batch, record: Record) -> bool:
+        """Return whether a record is in the range of timestamps; control records always are.
+
+        Args:
+            batch: the batch of the record. Under the append time, its timestamp counts.
+            record: the record, perhaps with its own timestamp.
+        """
+        if not self.by_time or batch.is_control:
+            return True
+        appended = batch.kind.has_record_sets and batch.timestamp_type == LOG_APPEND_TIME
+        timestamp = batch.max_timestamp if appended else record.timestamp
+        return is_timely(timestamp, self.start_timestamp, self.end_timestamp)
 
     @property
     def kind(self) -> EntryKind | None:

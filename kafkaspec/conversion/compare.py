@@ -18,6 +18,7 @@ from kafkaspec.conversion.report import Comparison
 from kafkaspec.conversion.sides import Sides
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
 
@@ -71,12 +72,22 @@ def _compare_records(sides: Sides, result: Comparison) -> None:
             result.differ(f"{expected} became {made}")
 
 
+def _records(part: Segment, sides: Sides) -> Iterator[Record]:
+    """Yield the records in the range of timestamps."""
+    if not sides.choices.by_time:
+        yield from part.records(control=sides.control)
+        return
+    for batch in part.batches():
+        if sides.control or not batch.is_control:
+            yield from (record for record in batch.records() if sides.choices.takes(batch, record))
+
+
 def _expected(sides: Sides) -> Iterator[Record]:
     """Yield the records that the output must have."""
     kind, high = sides.kind, sides.choices.end_offset
     number = 0
     for part in sides.source():
-        for record in part.records(control=sides.control):
+        for record in _records(part, sides):
             if sides.low is not None and record.offset < sides.low:
                 continue
             if high is not None and record.offset >= high:

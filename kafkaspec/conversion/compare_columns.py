@@ -54,6 +54,8 @@ def _expected(sides: Sides, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch
             include_control=sides.control,
         )
         for batch in reader:
+            if sides.choices.by_time:
+                batch = _timely(batch, sides)
             if sides.first is not None:
                 offsets = pa.array(range(number, number + batch.num_rows), pa.int64())
                 number += batch.num_rows
@@ -65,6 +67,21 @@ def _expected(sides: Sides, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch
                 kind = batch.schema.field("timestamp").type
                 batch = _with(batch, "timestamp", pa.nulls(batch.num_rows, kind))
             yield batch
+
+
+def _timely(batch: pa.RecordBatch, sides: Sides) -> pa.RecordBatch:
+    """Return the records in the range of timestamps, and all control records."""
+    times = batch.column("timestamp").cast(pa.int64())
+    taken = pc.is_valid(times)
+    for bound, compare in (
+        (sides.choices.start_timestamp, pc.greater_equal),
+        (sides.choices.end_timestamp, pc.less),
+    ):
+        if bound is not None:
+            taken = pc.and_(taken, pc.fill_null(compare(times, bound), False))
+    if sides.control:
+        taken = pc.or_(taken, pc.is_valid(batch.column("control_type")))
+    return batch.filter(taken)
 
 
 def _with(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:

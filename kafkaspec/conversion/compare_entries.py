@@ -23,6 +23,7 @@ from kafkaspec.columns.names import (
     SIZE,
 )
 from kafkaspec.columns.reader import Reader, Wanted
+from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.fields import (
     carried,
     carried_record,
@@ -42,7 +43,7 @@ from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
 from kafkaspec.log.segment import Segment
-from kafkaspec.model import Buffer
+from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.editing import changed
 
 _AT_ONCE: Final = 1 << 14
@@ -237,7 +238,7 @@ def compare_own_fields(sides: Sides, result: Comparison) -> None:
 def _expected(sides: Sides) -> Iterator[_Run]:
     low, high = sides.low, sides.choices.end_offset
     for part in sides.source():
-        yield from _runs(part, sides.kind, low, high, control=sides.control)
+        yield from _runs(part, sides.kind, low, high, sides.choices, control=sides.control)
 
 
 def _runs(
@@ -245,6 +246,7 @@ def _runs(
     target: EntryKind | None = None,
     low: int | None = None,
     high: int | None = None,
+    choices: Choices | None = None,
     *,
     control: bool = True,
 ) -> Iterator[_Run]:
@@ -255,14 +257,16 @@ def _runs(
         target: format of the output; fields that it has no place for are left out.
         low: smallest offset to compare, None for any.
         high: first offset not to compare, None for any.
+        choices: the plan, for its range of timestamps; None for any.
         control: whether to compare control records.
     """
+    timely = choices.takes if choices is not None and choices.by_time else None
 
     def taken(offset: int) -> bool:
         return (low is None or offset >= low) and (high is None or offset < high)
 
     core = segment.codec.core
-    if core is None:
+    if core is None or timely is not None:
         parts: Iterable[tuple[int, int, _Run | None]] = [(0, segment.size, None)]
     else:
         wanted = Wanted(start_offset=low, end_offset=high, include_control=control)
@@ -274,7 +278,7 @@ def _runs(
             continue
         for batch in segment.batches(start):
             if control or not batch.is_control:
-                yield from _runs_of(batch, target or batch.kind, taken, segment.codec)
+                yield from _runs_of(batch, target or batch.kind, taken, timely, segment.codec)
             if batch.end >= end:
                 break
 
@@ -318,7 +322,11 @@ def _named(values: Iterable[tuple[str, Any]]) -> _Found:
 
 
 def _runs_of(
-    batch: Batch, target: EntryKind, taken: Callable[[int], bool], codec: Codec
+    batch: Batch,
+    target: EntryKind,
+    taken: Callable[[int], bool],
+    timely: Callable[[Batch, Record], bool] | None,
+    codec: Codec,
 ) -> Iterator[_Run]:
     hidden = False
     if not batch.kind.has_record_sets:
@@ -336,7 +344,7 @@ def _runs_of(
             shared[f"header.{names.DELETE_HORIZON}"] = batch.delete_horizon
         message = batch.message
         appended = batch.timestamp_type == LOG_APPEND_TIME
-        whole = taken(batch.base_offset) and taken(batch.last_offset)
+        whole = timely is None and taken(batch.base_offset) and taken(batch.last_offset)
         if whole and not appended and not own_fields(batch.kind).record:
             yield _Run(batch.num_records, shared, batch.base_offset)
             return
@@ -351,7 +359,7 @@ def _runs_of(
         records = codec.decode_records(message, payload)
         own = found or [{}] * len(records)
     for record, some in zip(records, own, strict=True):
-        if taken(record.offset):
+        if taken(record.offset) and (timely is None or timely(batch, record)):
             kept = carried_record(some, batch.kind, target)
             named = {f"record.{name}": kept[name] for name in kept.keys() - entry_names()}
             if not shared:

@@ -95,6 +95,7 @@ class EntryConverter:
             choices, codec, self.offsets, self.losses, self._waiting, (self._low, self._high)
         )
         self.took = False
+        self._untimely = 0  # records of the batch that are out of the range of timestamps
 
     def convert(self, batch: Batch) -> Iterator[Buffer]:
         """Yield the entries that a batch becomes, perhaps combined with batches before or after it.
@@ -139,7 +140,8 @@ class EntryConverter:
     # -- what is left out -------------------------------------------------------------------
 
     def _is_outside(self, batch: Batch) -> bool:
-        """Return whether no record of the batch is in the range."""
+        """Return whether no record of the batch is in the ranges."""
+        self._untimely = 0
         if self._low is not None and batch.last_offset < self._low:
             deleted = self._log_start is not None and batch.last_offset < self._log_start
             kind = Loss.DELETED if deleted else Loss.OUT_OF_RANGE
@@ -147,12 +149,24 @@ class EntryConverter:
             self._high is not None
             and batch.last_offset >= self._high
             and batch.base_offset >= self._high
-        ):
+        ) or self._is_untimely(batch):
             kind = Loss.OUT_OF_RANGE
         else:
             return False
         self.losses.add(kind, batches=1, records=batch.num_records or 0)
         return True
+
+    def _is_untimely(self, batch: Batch) -> bool:
+        """Return whether all records of a batch are outside the range of timestamps."""
+        choices = self._choices
+        if not choices.by_time or batch.is_control:
+            return False
+        earliest = choices.start_timestamp
+        if earliest is not None and batch.kind.has_record_sets and batch.max_timestamp < earliest:
+            return True
+        records = batch.records(choices.max_output)
+        self._untimely = sum(not choices.takes(batch, record) for record in records)
+        return self._untimely == len(records)
 
     def _is_left_out(self, batch: Batch, kind: EntryKind) -> bool:
         records = batch.num_records or 0
@@ -167,7 +181,7 @@ class EntryConverter:
         if not batch.is_transactional or batch.is_control or self._transactions is None:
             return False
         outcome = self._transactions.outcome(batch)
-        if outcome is Outcome.ABORTED and self._choices.aborted == "drop":
+        if outcome is Outcome.ABORTED and self._choices.drops_aborted:
             self.losses.add(Loss.ABORTED_DROPPED, batches=1, records=records)
             return True
         if not kind.has_transactions and outcome is not Outcome.COMMITTED:
@@ -177,7 +191,9 @@ class EntryConverter:
         return False
 
     def _is_cut(self, batch: Batch) -> bool:
-        """Return whether some offsets of the batch are outside the range."""
+        """Return whether some records of the batch are outside the ranges."""
+        if self._untimely:
+            return True
         if self._low is not None and batch.base_offset < self._low:
             return True
         return self._high is not None and batch.last_offset >= self._high
@@ -288,7 +304,7 @@ class EntryConverter:
         """Return the records of a batch with new offsets; None if none is in the range."""
         old, own = self._records(batch, kind)
         if cut:
-            old, own = self._in_range(old, own)
+            old, own = self._in_range(batch, old, own)
         if not old and (cut or not batch.kind.has_record_sets):
             return None
         if not (batch.shares_offset and self.offsets.renumbers):
@@ -401,13 +417,14 @@ class EntryConverter:
         return others, kept if any(kept) else None
 
     def _in_range(
-        self, records: list[Record], own: list[RecordValues] | None
+        self, batch: Batch, records: list[Record], own: list[RecordValues] | None
     ) -> tuple[list[Record], list[RecordValues] | None]:
         low, high, start = self._low, self._high, self._log_start
         kept: list[int] = []
         for row, record in enumerate(records):
             below = low is not None and record.offset < low
-            if not below and (high is None or record.offset < high):
+            inside = not below and (high is None or record.offset < high)
+            if inside and self._choices.takes(batch, record):
                 kept.append(row)
                 continue
             deleted = start is not None and record.offset < start

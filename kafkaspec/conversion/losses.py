@@ -40,7 +40,7 @@ class Loss(StrEnum):
     DELETED = "deleted"
     """Records below the log start offset, which no broker delivers, left out."""
     OUT_OF_RANGE = "out_of_range"
-    """Records outside the requested range of offsets, left out."""
+    """Records outside the requested ranges of offsets and timestamps, left out."""
     DAMAGED = "damaged"
     """Batches that cannot be read, left out."""
     UNUSED_BYTES = "unused_bytes"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
 from kafkaspec.conversion.losses import Loss
-from kafkaspec.conversion.report import PartitionResult, TailNote
+from kafkaspec.conversion.report import Damage, PartitionResult, TailNote
 from kafkaspec.conversion.runs import RUN_BYTES
 from kafkaspec.conversion.spans import Spans
 from kafkaspec.conversion.transactions import Transactions
@@ -20,6 +22,7 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import partition_metadata
 from kafkaspec.log.batch import Batch
+from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.segment_writer import SegmentWriter
 from kafkaspec.writing.settings import LARGEST_TIME
@@ -81,7 +84,7 @@ class PartitionConversion:
         self.result = PartitionResult(source=source, target=str(target))
         self.spans = Spans()
         kind = choices.kind
-        needs = choices.aborted == "drop" or (kind is not None and not kind.has_transactions)
+        needs = choices.drops_aborted or (kind is not None and not kind.has_transactions)
         self.converter = EntryConverter(
             choices,
             codec,
@@ -104,7 +107,7 @@ class PartitionConversion:
             self._choices.profile,
             segment_bytes=self._choices.segment_bytes,
             segment_ms=LARGEST_TIME,
-            topic_id=_topic_id(self._paths),
+            topic_id=self._topic_id(),
             producer_state=self._producer_state(base_offset),
             codec=self._codec,
         ) as writer:
@@ -134,19 +137,49 @@ class PartitionConversion:
         return segment
 
     def _all_batches(self) -> Iterator[Batch | KafkaSpecError]:
+        for segment in self._segments():
+            yield from segment.scan()
+
+    def _segments(self, note: Callable[[KafkaSpecError], None] | None = None) -> Iterator[Segment]:
+        """Yield the segments, closed when the next one is asked for.
+
+        Args:
+            note: called with the error of each one that is left out as unreadable.
+
+        Raises:
+            KafkaSpecError: a segment cannot be opened, unless it can be left out and others cannot.
+        """
+        first: KafkaSpecError | None = None
+        opened = 0
         for path in self._paths:
-            with self.open(path) as segment:
-                yield from segment.scan()
+            try:
+                segment = self.open(path)
+            except KafkaSpecError as error:
+                if self._choices.on_error == "fail" or error.reason not in ALWAYS_RAISED:
+                    raise
+                first = first or error
+                if note is not None:
+                    note(error)
+                continue
+            opened += 1
+            with segment:
+                yield segment
+        if first is not None and not opened:
+            raise first
 
     def _pieces(self) -> Iterator[Buffer]:
         """Yield entries for the writer."""
-        for path in self._paths:
-            with self.open(path) as segment:
-                self.result.segments += 1
-                self.result.size += segment.size
-                self.spans.begin(path)
-                yield from self._segment(segment)
+        for segment in self._segments(self._leave_out):
+            assert isinstance(segment.path, Path)
+            self.result.segments += 1
+            self.result.size += segment.size
+            self.spans.begin(segment.path)
+            yield from self._segment(segment)
         yield from self.converter.flush()
+
+    def _leave_out(self, error: KafkaSpecError) -> None:
+        """Note a file that cannot be read."""
+        self.result.unread.append(Damage.of(error))
 
     def _segment(self, segment: Segment) -> Iterator[Buffer]:
         """Yield entries for the writer: runs of messages at once, all others one by one."""
@@ -241,14 +274,19 @@ class PartitionConversion:
         A broker has this state on the same log. The snapshot contains offsets and sequence numbers,
         so it is invalid if the log begins at another offset, or if offsets or the magic change.
         """
-        if not self._paths:
+        segment = next(self._segments(), None)
+        if segment is None:
             return None
-        with self.open(self._paths[0]) as segment:
+        found: list[ProducerEntry] = []
+        snapshot = None
+        with segment:
             try:
                 snapshot = segment.producer_snapshot
-                found = snapshot.entries if snapshot and snapshot.crc_valid else []
-            except KafkaSpecError:  # a broker removes such a file and continues without it
-                found = []
+                if snapshot is not None and not snapshot.crc_valid:
+                    raise snapshot.crc_error()
+                found = [] if snapshot is None else snapshot.entries
+            except KafkaSpecError as error:  # a broker removes such a file and goes on without it
+                self._leave_out(error)
             same = segment.base_offset == base_offset and self._choices.offsets == "keep"
         if not found or snapshot is None:
             return None
@@ -257,6 +295,17 @@ class PartitionConversion:
             return found
         self.lost_snapshot = snapshot.path
         return None
+
+    def _topic_id(self) -> UUID | None:
+        """Return the topic id beside the segments, None if there is none."""
+        path = self._paths[0].with_name(names.PARTITION_METADATA) if self._paths else None
+        if path is None or not os.path.lexists(path):
+            return None
+        try:
+            return partition_metadata.read(path).topic_id
+        except KafkaSpecError as error:
+            self._leave_out(error)
+            return None
 
 
 def _joined(pieces: Iterator[Buffer]) -> Iterator[Buffer]:
@@ -269,14 +318,3 @@ def _joined(pieces: Iterator[Buffer]) -> Iterator[Buffer]:
             waiting = bytearray()
     if waiting:
         yield waiting
-
-
-def _topic_id(paths: list[Path]) -> Any:
-    """Return the topic id beside the segments; None if there is none that can be read."""
-    if not paths:
-        return None
-    path = paths[0].with_name(names.PARTITION_METADATA)
-    try:
-        return partition_metadata.read(path).topic_id
-    except KafkaSpecError:
-        return None

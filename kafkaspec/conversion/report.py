@@ -98,7 +98,9 @@ class PartitionResult:
         losses: counts of losses and changes.
         damages: batches that cannot be read, up to a limit; ``damaged`` is their number.
         damaged: number of damages.
+        unread: segments and files beside them that cannot be read and were left out.
         tails: bytes at the end of segments that are not a batch.
+        missing: what the input does not deliver.
         comparison: result of the comparison; None if it was not requested.
         findings: findings of ``verify`` in the output.
     """
@@ -114,6 +116,7 @@ class PartitionResult:
     losses: Losses = field(default_factory=Losses)
     damages: list[Damage] = field(default_factory=list)
     damaged: int = 0
+    unread: list[Damage] = field(default_factory=list)
     tails: list[TailNote] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
     comparison: Comparison | None = None
@@ -128,7 +131,7 @@ class PartitionResult:
     @property
     def clean(self) -> bool:
         """Whether nothing is missing or was left out as damaged, and the result is correct."""
-        return self.verified and not self.damaged and not self.lost
+        return self.verified and not self.damaged and not self.unread and not self.lost
 
     @property
     def lost(self) -> int:
@@ -166,6 +169,7 @@ class PartitionResult:
             "losses": self.losses.as_dict(),
             "damaged": self.damaged,
             "damages": [asdict(item) for item in self.damages],
+            "unread": [asdict(item) for item in self.unread],
             "tails": [asdict(item) for item in self.tails],
             "missing": [asdict(item) for item in self.missing],
             "comparison": None if self.comparison is None else asdict(self.comparison),
@@ -179,11 +183,13 @@ class ConversionReport:
 
     Attributes:
         partitions: one result per partition.
-        left_out: paths that were not converted, each with the reason.
+        left_out: paths that are not converted, each with the reason.
+        failed: partitions that could not be converted, each with the error.
     """
 
     partitions: list[PartitionResult] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
+    failed: dict[str, KafkaSpecError] = field(default_factory=dict)
 
     @property
     def losses(self) -> Losses:
@@ -196,7 +202,7 @@ class ConversionReport:
     @property
     def clean(self) -> bool:
         """Whether nothing is missing or was left out as damaged, and all results are correct."""
-        return all(result.clean for result in self.partitions)
+        return not self.failed and all(result.clean for result in self.partitions)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the sums for JSON; ``partitions`` have their own."""
@@ -207,6 +213,9 @@ class ConversionReport:
             "verified": all(item.verified for item in results),
             "partitions": len(results),
             "left_out": [{"path": path, "why": why} for path, why in self.left_out],
+            "failed": [
+                {"path": path} | asdict(Damage.of(error)) for path, error in self.failed.items()
+            ],
             "segments": sum(item.segments for item in results),
             "written_segments": sum(item.written_segments for item in results),
             "size": sum(item.size for item in results),

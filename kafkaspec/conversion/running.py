@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
@@ -18,16 +19,17 @@ from kafkaspec.conversion.report import ConversionReport, PartitionResult
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.log.missing import missing
+from kafkaspec.log.missing import missing, passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import check_isolation
 from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.places import check_output
 
 _LOST: Final = (
-    "the state of producers before the first segment: its offsets and sequence numbers do not match"
-    " the output"
+    "left out: the state of producers before the first segment: its offsets and sequence numbers"
+    " do not match the output"
 )
 
 
@@ -48,6 +50,10 @@ def convert(
     below the log start offset were deleted and are left out too. What is missing in the input is in
     the report, see ``kafkaspec.log.missing``.
 
+    An error of one partition of a log directory stays with it: the report has it, and the others
+    are converted. With ``on_error="skip"``, a batch or segment that cannot be read is left out
+    instead.
+
     The state of producers that only a producer snapshot contains, since their batches are gone, is
     carried over if offsets and magic stay, so a broker still knows these producers. Otherwise the
     report lists the snapshot as left out.
@@ -67,8 +73,8 @@ def convert(
         The results, with counts and the findings of the check.
 
     Raises:
-        KafkaSpecError: something cannot be read or written, or ``out`` cannot be used. There is no
-            output then: all of it is published at the end, by one rename.
+        KafkaSpecError: nothing can be read, something cannot be written, or ``out`` cannot be used.
+            There is no output then: all of it is published at the end, by one rename.
         ValueError: a choice is invalid.
     """
     plan = Choices(**choices)
@@ -77,6 +83,8 @@ def convert(
     require_new(Path(out))
     report = ConversionReport()
     with open_log(Path(path), codec=reader) as opened:
+        if isinstance(opened, Segment):
+            check_isolation(plan.isolation)
         aside = DirectoryAside(out)
 
         def final(name: str) -> str:
@@ -84,10 +92,19 @@ def convert(
 
         try:
             for item, place in _items(opened, aside.path, report):
-                result, lost = _convert(item, place, plan, reader, check, progress)
+                try:
+                    result, lost = _convert(item, place, plan, reader, check, progress)
+                except KafkaSpecError as error:
+                    if not isinstance(opened, LogDirectory) or _is_below(error.file, aside.path):
+                        raise
+                    shutil.rmtree(place, ignore_errors=True)
+                    report.failed[os.fspath(item.path or "")] = error
+                    continue
                 report.partitions.append(_renamed(result, final))
                 if lost is not None:
                     report.left_out.append((os.fspath(lost), _LOST))
+            if report.failed and not report.partitions:
+                raise _of_all(list(report.failed.values()))
             aside.commit()
         except BaseException as error:
             aside.discard()
@@ -95,6 +112,18 @@ def convert(
                 error.file = final(error.file)
             raise
     return report
+
+
+def _is_below(file: str | None, directory: Path) -> bool:
+    return file is not None and Path(file).is_relative_to(directory)
+
+
+def _of_all(errors: list[KafkaSpecError]) -> KafkaSpecError:
+    """Return the error for a log directory of which no partition can be converted."""
+    error, *others = errors
+    if others:
+        error.detail += f"; of {len(errors):,} partitions, none can be converted"
+    return error
 
 
 def _renamed(result: PartitionResult, final: Callable[[str], str]) -> PartitionResult:
@@ -115,13 +144,10 @@ def _items(
     if isinstance(opened, Partition):
         _leave_out(opened, report)
         return [(opened, target)]
+    report.left_out += [(item.file, item.message) for item in passed_over(opened)]
+    report.failed |= opened.unreadable
     found: list[tuple[Segment | Partition, Path]] = []
-    for partition in opened.partitions:
-        if partition.state:
-            report.left_out.append(
-                (os.fspath(partition.path), f"its directory is marked {partition.state}")
-            )
-            continue
+    for partition in opened.current:
         _leave_out(partition, report)
         if partition.segment_paths:
             found.append((partition, target / partition.path.name))
@@ -130,8 +156,17 @@ def _items(
 
 def _leave_out(partition: Partition, report: ConversionReport) -> None:
     report.left_out += [
-        (os.fspath(path), "a KRaft snapshot") for path in partition.checkpoint_paths
+        (os.fspath(path), "left out: a KRaft snapshot") for path in partition.checkpoint_paths
     ]
+
+
+def _committed(partition: Partition, plan: Choices) -> Choices:
+    """Return a plan that ends at the last stable offset, if that is what it asks for."""
+    if plan.isolation != "read_committed":
+        return plan
+    stable = partition.stable_offset(strict=plan.on_error == "fail")
+    ends = [end for end in (stable, plan.end_offset) if end is not None]
+    return replace(plan, end_offset=max(min(ends), plan.start_offset or 0)) if ends else plan
 
 
 def _convert(
@@ -147,6 +182,7 @@ def _convert(
     with unmapped():  # side files too: others may change any file of the input
         if isinstance(item, Partition):
             paths, start = item.segment_paths, item.log_start_of(plan.log_start)
+            plan = _committed(item, plan)
         else:
             assert item.path is not None
             paths = [item.path]

@@ -19,6 +19,7 @@ from kafkaspec.layout import EntryKind
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.selection import is_timely
 from kafkaspec.writing.editing import put_offset
 from kafkaspec.writing.settings import BATCH_BYTES
 
@@ -79,6 +80,8 @@ class Runs:
         if (self._low is not None and first < self._low) or first < 0:
             return None
         if self._high is not None and last >= self._high:
+            return None
+        if self._choices.by_time and not self._is_timely(found):
             return None
         self._offsets.begin(first)
         return found if self._fits(first, last) else None
@@ -147,6 +150,11 @@ class Runs:
     def _epoch(self, kind: EntryKind) -> int:
         epoch = self._choices.leader_epoch
         return NONE if epoch is None or not kind.has_leader_epochs else epoch
+
+    def _is_timely(self, found: MessageColumns) -> bool:
+        """Return whether all timestamps are in the range."""
+        low, high = self._choices.start_timestamp, self._choices.end_timestamp
+        return all(is_timely(bound(found.timestamps), low, high) for bound in (min, max))
 
     def _fits(self, first: int, last: int) -> bool:
         """Return whether the new offsets are in range; the path through records reports errors."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from kafkaspec.layout.framing import LARGEST_OFFSET
+
 LOG: Final = ".log"
 MESSAGE_SET: Final = ".kafka"
 """A segment of Kafka 0.7."""
@@ -72,8 +74,6 @@ _REMOTE_INDEX = re.compile(
     r"([0-9]{1,19})_([A-Za-z0-9_-]{22})(\.index|\.timeindex|\.txnindex)(\.deleted|\.tmp)?"
 )
 _CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.deleted)?")
-# A broker parses these numbers with Long.parseLong and Integer.parseInt, which have limits.
-_LARGEST_OFFSET = (1 << 63) - 1
 _LARGEST_INT = (1 << 31) - 1
 _MOVED = re.compile(r"\S+-\S+\.\S+(-delete|-future|-stray)")
 _UNMOVED = re.compile(r".*(-delete|-future|-stray)", re.DOTALL)
@@ -137,10 +137,10 @@ def parse_segment(name: str) -> SegmentName | None:
     Also ``42_UgmvfPfTRLK0dtb2gyKmkg.index``, a copy of the index of a segment in remote storage.
     """
     match = _SEGMENT.fullmatch(name)
-    if match and int(match[1]) <= _LARGEST_OFFSET:
+    if match and int(match[1]) <= LARGEST_OFFSET:
         return SegmentName(int(match[1]), match[2], match[3] or "")
     match = _REMOTE_INDEX.fullmatch(name)
-    if match and int(match[1]) <= _LARGEST_OFFSET:
+    if match and int(match[1]) <= LARGEST_OFFSET:
         return SegmentName(int(match[1]), match[3], match[4] or "", match[2])
     return None
 
@@ -152,13 +152,13 @@ def is_beyond_offsets(name: str) -> bool:
     throws ``NumberFormatException``, which nothing handles.
     """
     match = _SEGMENT.fullmatch(name)
-    return match is not None and int(match[1]) > _LARGEST_OFFSET
+    return match is not None and int(match[1]) > LARGEST_OFFSET
 
 
 def parse_checkpoint(name: str) -> CheckpointName | None:
     """Parse a name like ``00000000000000000042-0000000003.checkpoint``; return None for others."""
     match = _CHECKPOINT.fullmatch(name)
-    if match is None or int(match[1]) > _LARGEST_OFFSET or int(match[2]) > _LARGEST_INT:
+    if match is None or int(match[1]) > LARGEST_OFFSET or int(match[2]) > _LARGEST_INT:
         return None
     return CheckpointName(int(match[1]), int(match[2]), match[3] or "")
 

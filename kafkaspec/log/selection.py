@@ -88,15 +88,18 @@ class Selection:
             high is not None and record.offset >= high
         ):
             return False
-        earliest, latest = self.start_timestamp, self.end_timestamp
-        if earliest is None and latest is None:
-            return True
-        time = record.timestamp
-        return (
-            time != NO_TIMESTAMP
-            and (earliest is None or time >= earliest)
-            and (latest is None or time < latest)
-        )
+        return is_timely(record.timestamp, self.start_timestamp, self.end_timestamp)
+
+
+def is_timely(timestamp: int, earliest: int | None, end: int | None) -> bool:
+    """Return whether a timestamp is in a range; no timestamp is in none but the unlimited one."""
+    if earliest is None and end is None:
+        return True
+    return (
+        timestamp != NO_TIMESTAMP
+        and (earliest is None or timestamp >= earliest)
+        and (end is None or timestamp < end)
+    )
 
 
 W = TypeVar("W")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kafkaspec.cli import console
 from kafkaspec.log.partition import Partition
 from tests.cli.helpers import golden, lines, run
 
@@ -57,13 +58,66 @@ def test_damage_is_exit_code_2_or_left_out_with_1(tmp_path: Path) -> None:
     assert result.stdout.splitlines()[-1].startswith("1 batch left out")
 
 
+def test_an_error_of_one_partition_stays_with_it(tmp_path: Path) -> None:
+    """Whoever reads the report at night sees what is missing, and what to do about it."""
+    logs, out = tmp_path / "logs", tmp_path / "out"
+    for name in ("plain-0", "headers-0"):
+        shutil.copytree(golden("4.3.1", name), logs / name)
+    (logs / f"plain-0.{'a' * 32}-delete").mkdir()
+    (logs / "lost+found").mkdir()
+    (path,) = (logs / "headers-0").glob("*.log")
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    result = run("convert", logs, "-o", out)
+    *_, failed, last, following = result.stdout.splitlines()
+    assert result.exit_code == 1
+    assert failed.startswith(f"not converted: {path} at byte")
+    assert last.startswith("1 partition not converted; others verified: 1 partition, ")
+    assert "--on-error skip" in following
+    assert "-delete: left out: a partition that is being deleted" in result.stdout
+    assert f"note: {logs}: 1 folder was not read: lost+found" in result.stdout
+    assert [item.name for item in out.iterdir()] == ["plain-0"]
+    summary = lines(run("convert", logs, "-o", tmp_path / "json", "--format", "json"))[-1]
+    assert [item["path"] for item in summary["failed"]] == [str(logs / "headers-0")]
+
+
+def test_its_table_has_so_many_rows_and_one_for_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "MAX_ROWS", 2)
+    for number in range(5):
+        shutil.copytree(golden("0.8.2.2", "empty-0"), tmp_path / "logs" / f"empty-{number}")
+    shutil.copytree(golden("4.3.1", "plain-0"), tmp_path / "logs" / "plain-0")
+    (tmp_path / "logs" / "plain-0" / "partition.metadata").write_text("junk")
+    result = run("convert", tmp_path / "logs", "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    rows = [line.split() for line in result.stdout.split("\n\n")[0].splitlines()[3:]]
+    assert [row[:2] for row in rows] == [["empty-0", "1"], ["plain-0", "1"], ["...", "4"]]
+
+
+def test_it_takes_the_options_of_dump_and_export(tmp_path: Path) -> None:
+    source = golden("4.3.1", "transactions-0")
+    wanted = ("--from-time", "2021-01-01T00:00:01Z", "--until-time", "2021-01-01T00:00:02",
+              "--isolation", "read_committed", "--until-offset", "20")  # fmt: skip
+    assert run("convert", source, "-o", tmp_path / "out-0", *wanted).exit_code == 0
+    converted, expected = (
+        [(item["offset"], item["value"]) for item in lines(result) if not item["control"]]
+        for result in (
+            run("dump", tmp_path / "out-0", "--format", "json"),
+            run("dump", source, "--format", "json", *wanted),
+        )
+    )
+    assert converted == expected != []
+
+
 @pytest.mark.parametrize(
     "options",
     [
         ["--magic", "3"], ["--compression", "zstd", "--magic", "1"], ["--level", "3"],
         ["--base-offset", "4"], ["--profile", "17.3"], ["--segment-bytes", "0"],
         ["--from-offset", "9", "--until-offset", "3"], ["--leader-epoch", "-2"],
-        ["--profile", "0.8.2"],
+        ["--profile", "0.8.2"], ["--from-time", "9", "--until-time", "3"],
     ],
 )  # fmt: skip
 def test_wrong_usage_is_exit_code_2_and_writes_nothing(options: list[str], tmp_path: Path) -> None:

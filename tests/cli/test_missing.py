@@ -90,9 +90,9 @@ def test_all_commands_begin_where_a_broker_does(tmp_path: Path) -> None:
     path = golden("4.3.1", "deleted-records-0")
     cases: list[tuple[list[str], int]] = [([], 25), (["--log-start", "ignore"], 24)]
     for number, (options, first) in enumerate(cases):
-        export = ("export", path, "--to", "jsonl", "-o", "-", *options)
+        export = ["--to", "jsonl", "-o", "-", *options]
         assert lines(run("dump", path, "--format", "json", *options))[0]["offset"] == first
-        assert lines(run(*export))[0]["offset"] == first
+        assert lines(run("export", path, *export))[0]["offset"] == first
         found = run("find", path, "--offset", "24", "--format", "json", *options)
         assert lines(found)[0]["record"]["offset"] == first
         out = tmp_path / f"out{number}-0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import sys
 from pathlib import Path
@@ -180,6 +181,67 @@ def test_bytes_that_are_no_batch_at_the_end_are_shown(tmp_path: Path) -> None:
     assert report.clean
 
 
+def test_an_error_of_one_partition_stays_with_it(
+    damaged: tuple[Path, int, list[int]], tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    damaged[0].rename(logs / "damaged-0")
+    shutil.copytree(golden("4.3.1", "plain-0"), logs / "sound-0")
+    (logs / "gone-0").symlink_to("nowhere")
+    report = ks.convert(logs, tmp_path / "out")
+    assert set(report.failed) == {str(logs / "damaged-0"), str(logs / "gone-0")}
+    assert not report.clean
+    assert [item["path"] for item in report.as_dict()["failed"]] == list(report.failed)
+    assert [item.name for item in (tmp_path / "out").iterdir()] == ["sound-0"]
+    assert records_of(tmp_path / "out" / "sound-0") == records_of(logs / "sound-0")
+    report = ks.convert(logs, tmp_path / "most", on_error="skip")
+    assert set(report.failed) == {str(logs / "gone-0")}
+    assert len(list((tmp_path / "most").iterdir())) == 2
+    shutil.rmtree(logs / "sound-0")
+    with pytest.raises(KafkaSpecError, match="of 2 partitions, none can be converted"):
+        ks.convert(logs, tmp_path / "none")
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["logs", "most", "out"]
+
+
+def test_an_output_that_cannot_be_written_is_no_error_of_a_partition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one-0", "two-0"):
+        shutil.copytree(golden("4.3.1", "plain-0"), tmp_path / "logs" / name)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(KafkaSpecError, match="No space left on device"):
+        ks.convert(tmp_path / "logs", tmp_path / "out")
+    assert [item.name for item in tmp_path.iterdir()] == ["logs"]
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    """A topic id and a producer snapshot, which were left out silently, and a segment."""
+    directory = tmp_path / "some-0"
+    shutil.copytree(golden("4.3.1", "segments-0"), directory)
+    paths = sorted(directory.glob("*.log"))
+    (directory / "partition.metadata").write_text("junk")
+    snapshot = paths[0].with_suffix(".snapshot")
+    shutil.copy(next(golden("4.3.1", "idempotent-0").glob("*.snapshot")), snapshot)
+    snapshot.write_bytes(snapshot.read_bytes()[:-1] + b"\x55")
+    (result,) = ks.convert(directory, tmp_path / "out-0").partitions
+    assert {Path(item.file).name for item in result.unread} == {snapshot.name, "partition.metadata"}
+    assert (result.verified, result.clean) == (True, False)
+    paths[1].unlink()
+    paths[1].symlink_to("nowhere")
+    with pytest.raises(KafkaSpecError, match="No such file"):
+        ks.convert(directory, tmp_path / "none-0")
+    report = ks.convert(directory, tmp_path / "most-0", on_error="skip")
+    assert str(paths[1]) in [item.file for item in report.partitions[0].unread]
+    assert {item.offset for item in records_of(golden("4.3.1", "segments-0"))} - {
+        item.offset for item in records_of(tmp_path / "most-0")
+    } == set(range(12, 24))
+
+
 def test_deleted_records_stay_deleted(tmp_path: Path) -> None:
     directory = tmp_path / "logs" / "plain-0"
     shutil.copytree(golden("4.3.1", "plain-0"), directory)
@@ -190,6 +252,68 @@ def test_deleted_records_stay_deleted(tmp_path: Path) -> None:
     lost = len(records_of(directory)) - len(kept)
     assert report.losses[Loss.DELETED].records == lost
     assert Partition(tmp_path / "out-0").segments[0].base_offset == 20
+
+
+# -- ranges of times, and isolation --------------------------------------------------------------
+
+TIMED = (
+    ("4.3.1", "plain-0"), ("4.3.1", "transactions-0"), ("4.3.1", "log-append-time-gzip-0"),
+    ("4.3.1", "codec-lz4-0"), ("4.3.1", "time-types-mixed-0"), ("4.3.1", "compacted-idempotent-0"),
+    ("0.10.2.2", "create-time-gzip-0"), ("0.10.2.2", "log-append-time-gzip-0"),
+    ("0.10.2.2", "format-mixed-none-0"), ("0.9.0.1", "codec-snappy-0"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("arrow", [True, False])
+@pytest.mark.parametrize(("version", "name"), TIMED)
+def test_a_range_of_times(
+    version: str, name: str, arrow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The output has the data that a reader of the input gets, and every control record."""
+    if not arrow:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        monkeypatch.delitem(sys.modules, "kafkaspec.conversion.compare_columns", raising=False)
+    source = golden(version, name)
+    times = sorted({record.timestamp for record in records_of(source)})
+    low, high = times[len(times) // 3], times[2 * len(times) // 3] + 1
+    controls = [record for record in records_of(source, control=True)
+                if record not in records_of(source)]  # fmt: skip
+    cases: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+        ({"start_timestamp": low}, {}),
+        ({"end_timestamp": high}, {"compression": "gzip"}),
+        ({"start_timestamp": low, "end_timestamp": high}, {"batch_bytes": 300}),
+        ({"start_timestamp": low, "start_offset": 4}, {"magic": 1}),
+    )
+    for number, (bounds, plan) in enumerate(cases):
+        out = tmp_path / f"{number}-0"
+        report = ks.convert(source, out, **bounds, **plan)
+        assert report.clean, report.partitions[0].as_dict()
+        magic = plan.get("magic", 2)
+        expected = [as_magic(item, magic) for item in records_of(source, **bounds)]
+        if magic == 2:
+            first = bounds.get("start_offset", 0)
+            expected = sorted(expected + [item for item in controls if item.offset >= first])
+        assert records_of(out, control=True) == expected, (bounds, plan)
+        compared = report.partitions[0].comparison
+        assert compared is not None
+        assert compared.records == len(expected)
+
+
+@pytest.mark.parametrize(
+    "name", ["transactions-0", "transactions-open-0", "transactions-segments-0", "plain-0"]
+)
+def test_what_a_committed_reader_sees(name: str, tmp_path: Path) -> None:
+    source = golden("4.3.1", name)
+    expected = records_of(source, isolation="read_committed")
+    plans: tuple[dict[str, Any], ...] = ({}, {"magic": 1})
+    for number, plan in enumerate(plans):
+        report = ks.convert(source, tmp_path / f"{number}-0", isolation="read_committed", **plan)
+        assert report.clean
+        assert records_of(tmp_path / f"{number}-0") == [
+            as_magic(item, plan.get("magic", 2)) for item in expected
+        ]
+    with pytest.raises(ValueError, match="needs a partition"):
+        ks.convert(next(source.glob("*.log")), tmp_path / "alone-0", isolation="read_committed")
 
 
 # -- what the check finds ------------------------------------------------------------------------
