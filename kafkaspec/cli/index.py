@@ -40,7 +40,7 @@ Compared with the file beside the log:
   reordered     the same entries, in the order of a hash map
   different     with the reason if it is known
   missing       the log has no such file
-  not_made      the log has such a file, but needs none
+  not_made      the log has such a file, which cannot or need not be made
 
 \b
 A broker that recovers a damaged log cuts it, or empties a segment, splits it or

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -32,7 +32,7 @@ class Comparison(StrEnum):
     MISSING = "missing"
     """There is no such file beside the log."""
     NOT_MADE = "not_made"
-    """There is a file beside the log, but the log gives no reason for it."""
+    """There is a file beside the log, but it cannot be made from the log, or need not be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +42,20 @@ class Circumstances:
     Attributes:
         rule: the rule that was followed.
         profile: profile of the version whose rules were followed.
+        is_cleaned: tells whether the cleaner has compacted the segment; it reads the log.
         producers_known: whether the state of the producers before the segment is known.
         messages: whether the log has messages of magic 0 or 1.
         producers: whether it has batches of producers with an id.
         whole: whether the log is sound up to its end.
-        epochs: number of leader epochs in the batches of the segment.
     """
 
     rule: Rule
     profile: Profile
+    is_cleaned: Callable[[], bool]
     producers_known: bool = True
     messages: bool = False
     producers: bool = False
     whole: bool = True
-    epochs: int = 0
 
 
 TYPE_KEYS: Final = {
@@ -65,24 +65,29 @@ TYPE_KEYS: Final = {
 }
 """Types of the entries of files that hold nothing else."""
 
+INDEXES: Final = (names.OFFSET_INDEX, names.TIME_INDEX)
+"""Kinds of files that a broker preallocates."""
+_EMPTIED = "it has no entries: a broker empties the file, and does not remove it"
 _CUT = "the log is not sound up to its end"
 RESTARTED: Final = (
-    "equal byte for byte to the file of a broker that was restarted, with the segment open, where"
-    " the leader epoch changes"
+    "equal byte for byte to the file of a broker that was restarted with the segment open, where"
+    " snapshots or changes of the leader epoch show it"
 )
-_INTERVAL = "perhaps it was written with another index.interval.bytes, which no file records"
+BY_BATCH: Final = (
+    "equal byte for byte to the file of a follower, of the cleaner or of Raft, whose time entries"
+    " have the last offsets of batches"
+)
+_HIDDEN_RESTART = "the broker was restarted with the segment open, and no snapshot shows where"
+_INTERVAL = f"perhaps it was written with another index.interval.bytes, or {_HIDDEN_RESTART}"
 
 
-def entries_of(kind: str, data: bytes, snapshot_entries: int) -> int:
-    """Return the number of entries in a rebuilt file.
+def entries_of(kind: str, data: bytes) -> int:
+    """Return the number of entries in an index.
 
     Args:
         kind: extension of the file, such as ``.index``.
         data: content of the file.
-        snapshot_entries: number of entries if the file is a producer snapshot.
     """
-    if kind == names.PRODUCER_SNAPSHOT:
-        return snapshot_entries
     return len(data) // fixed_size(TYPE_KEYS[kind])
 
 
@@ -104,7 +109,8 @@ def compare(
         KafkaSpecError: ``unreadable``.
     """
     if not beside.exists():
-        return Comparison.MISSING, _why_missing(kind, circumstances)
+        missing = data is not None
+        return Comparison.MISSING, _why_missing(kind, circumstances) if missing else ""
     try:
         found = Source.of(beside)
     except KafkaSpecError as error:
@@ -112,11 +118,13 @@ def compare(
     with found as source:
         theirs = source.buffer
         if data is None:
+            if not theirs:
+                return Comparison.NOT_MADE, _EMPTIED
             return Comparison.NOT_MADE, _why_not_made(circumstances)
         if theirs[: len(data)] == data:
             if len(theirs) == len(data):
                 return Comparison.EQUAL, ""
-            if kind in (names.OFFSET_INDEX, names.TIME_INDEX) and is_zero(theirs[len(data) :]):
+            if kind in INDEXES and is_zero(theirs[len(data) :]):
                 return Comparison.PREALLOCATED, "the broker was not stopped cleanly"
         if kind == names.PRODUCER_SNAPSHOT:
             return _compare_snapshots(beside, data, circumstances)
@@ -155,13 +163,20 @@ def _compare_snapshots(
 def _why_missing(kind: str, circumstances: Circumstances) -> str:
     if kind == names.PRODUCER_SNAPSHOT and not circumstances.profile.snapshot_per_segment:
         return "brokers before 2.8 keep those of the last two segments"
+    if kind == names.TRANSACTION_INDEX and circumstances.is_cleaned():
+        return (
+            "the cleaner drops entries of transactions whose batches it has removed; recovery lists"
+            " those whose markers are left"
+        )
     return ""
 
 
 def _why_not_made(circumstances: Circumstances) -> str:
     if not circumstances.producers_known:
         return "transactions that began before the segment are not known"
-    return "the cleaner keeps entries of transactions whose batches it removes"
+    if circumstances.is_cleaned():
+        return "the cleaner keeps entries of transactions whose batches it removes"
+    return "the log does not show these transactions"
 
 
 def _why_different(
@@ -186,20 +201,20 @@ def _why_different(
         else:
             yield (
                 "an entry stands for everything that was appended at once: for a follower and for"
-                " the cleaner a chunk of batches, and nothing shows where one begins"
+                " the cleaner a chunk of batches, and nothing shows where one begins; or"
+                f" {_HIDDEN_RESTART}"
             )
-    if kind == names.TIME_INDEX and not by_append:
-        size = fixed_size(TYPE_KEYS[kind])
-        have, made = _slots(theirs, size), _slots(ours, size)
-        if made < have:
-            yield (
-                "it has more entries: a broker that stops adds one to the open segment, and later"
-                " continues with this segment"
-            )
-            return
+    more = set(_slots(ours, kind)) < set(_slots(theirs, kind))
+    if kind == names.TIME_INDEX and not by_append and more:
+        yield (
+            "it has more entries: a broker that stops adds one to the open segment, and later"
+            " continues with this segment"
+        )
+        return
     if not by_append:
         yield _INTERVAL
 
 
-def _slots(data: bytes, size: int) -> set[bytes]:
-    return {data[start : start + size] for start in range(0, len(data) - size + 1, size)}
+def _slots(data: bytes, kind: str) -> list[bytes]:
+    size = fixed_size(TYPE_KEYS[kind])
+    return [data[start : start + size] for start in range(0, len(data) - size + 1, size)]

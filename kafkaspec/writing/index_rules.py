@@ -6,12 +6,15 @@ Kafka: ``LogSegment.append``, ``LogSegment.recover``, ``OffsetIndex``, ``TimeInd
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Final
 
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names
 from kafkaspec.files.arrays import serialize_array
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.layout.framing import field_of, fixed_size
@@ -52,6 +55,8 @@ class IndexBuilder:
         rule: see ``Rule``.
         interval: ``index.interval.bytes``.
         max_bytes: ``segment.index.bytes``, which limits the size of each index.
+        restarts: log end offsets, in order, at which the broker was restarted with the segment
+            open; ``append_each`` follows them.
 
     Attributes:
         size: bytes of the log so far.
@@ -68,6 +73,7 @@ class IndexBuilder:
         rule: Rule = Rule.APPEND,
         interval: int = INDEX_INTERVAL_BYTES,
         max_bytes: int = SEGMENT_INDEX_BYTES,
+        restarts: Iterable[int] = (),
     ) -> None:
         self.base_offset = base_offset
         self.size = 0
@@ -81,6 +87,7 @@ class IndexBuilder:
         self._by_batch = rule is Rule.RECOVERY or profile.index_unit is Unit.BATCH
         self._by_record = rule is Rule.APPEND and profile.time_entry is TimeEntry.RECORD
         self._first_key = profile.index_key is IndexKey.FIRST
+        self._restarts = deque(restarts)
         self._since_entry = 0
         self._max_offset = base_offset
         self._find_max: Callable[[], int] | None = None
@@ -119,6 +126,17 @@ class IndexBuilder:
 
     def append_each(self, headers: Headers, first: int, last: int) -> None:
         """Add some entries, each as an append of its own."""
+        while (
+            self._restarts and first < last and self._restarts[0] <= headers.last_offset[last - 1]
+        ):
+            stop = bisect_left(headers.last_offset, self._restarts.popleft(), first, last)
+            self._append_each(headers, first, stop)
+            self.finish()
+            self._since_entry = 0
+            first = stop
+        self._append_each(headers, first, last)
+
+    def _append_each(self, headers: Headers, first: int, last: int) -> None:
         if self._first_key or self._by_record:
             for number in range(first, last):
                 self._append(headers, number, number + 1)
@@ -196,32 +214,22 @@ class IndexBuilder:
             timestamps.append(self.max_timestamp)
             self._time_offsets.append(relative)
 
-    def restart(self) -> None:
-        """Apply a clean stop and a start of the broker, which counts the interval from 0 again."""
-        self.finish()
-        self._since_entry = 0
-
     def finish(self) -> None:
-        """End the segment: add the entry for the largest timestamp."""
+        """Add the entry for the largest timestamp, as a roll and a clean stop do."""
         self._add_time()
 
-    def offset_index(self) -> bytes:
-        """Return the bytes of the offset index.
+    def files(self) -> dict[str, bytes]:
+        """Return the bytes of the indexes that the version has, by the extension of the file.
 
         Raises:
             KafkaSpecError: ``unencodable``: an offset is too far from the base offset.
         """
-        columns = {"relative_offset": self._offsets, "position": self._positions}
-        return serialize_array(OffsetIndex.type_key, columns)
-
-    def time_index(self) -> bytes:
-        """Return the bytes of the time index.
-
-        Raises:
-            KafkaSpecError: as ``offset_index``.
-        """
-        columns = {"timestamp": self._timestamps, "relative_offset": self._time_offsets}
-        return serialize_array(TimeIndex.type_key, columns)
+        offsets = {"relative_offset": self._offsets, "position": self._positions}
+        files = {names.OFFSET_INDEX: serialize_array(OffsetIndex.type_key, offsets)}
+        if self._profile.has_time_index:
+            times = {"timestamp": self._timestamps, "relative_offset": self._time_offsets}
+            files[names.TIME_INDEX] = serialize_array(TimeIndex.type_key, times)
+        return files
 
 
 def _offset_of(data: memoryview, codec: Codec, timestamp: int, otherwise: int) -> int:

@@ -6,6 +6,7 @@ Kafka: ``LogLoader.load``, ``LogSegment.readNextOffset``, ``UnifiedLog.rebuildPr
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -52,27 +53,37 @@ class LoadedSegment:
         path: path of the segment.
         base_offset: offset in its name.
         end: number of its bytes that are left.
+        following: base offset of the next segment, None for the last one.
+        snapshots: offsets of the producer snapshots between these two.
+        codec: codec that reads it.
+        by_first: see ``Profile.first_offset_lookups``.
         recovery: what recovery does with it; None if the broker does not recover it.
         run: the pass of recovery; None if there was none.
         offsets: offsets of the entries of its offset index.
         positions: their positions.
-        codec: codec that reads it.
-        by_first: see ``Profile.first_offset_lookups``.
     """
 
     path: Path
     base_offset: int
     end: int
+    following: int | None
+    snapshots: Sequence[int]
+    codec: Codec | None
+    by_first: bool
     recovery: Recovery | None = None
     run: SegmentRun | None = None
     offsets: Sequence[int] = ()
     positions: Sequence[int] = ()
-    codec: Codec | None = None
-    by_first: bool = True
 
     def open(self) -> Segment:
         """Open the segment."""
         return Segment(self.path, codec=self.codec)
+
+    def start(
+        self, settings: Settings, state: ProducerState, known: bool, epochs: LeaderEpochs
+    ) -> SegmentRun:
+        """Return a new pass over the segment; see ``SegmentRun``."""
+        return SegmentRun(settings, self.open(), state, known, epochs, self.snapshots)
 
     def next_offset(self) -> int:
         """Return the offset after the segment, which the broker finds through its index.
@@ -211,9 +222,7 @@ class Loader:
         self._taken: list[int] = []
         self._now = now
         by_first = settings.profile.first_offset_lookups
-        self._all = [
-            LoadedSegment(path, base, 0, codec=codec, by_first=by_first) for base, path in segments
-        ]
+        self._all = list_segments(segments, snapshots, codec=codec, by_first=by_first)
         self.result = Load(self._all)
 
     def load(self) -> Load:
@@ -310,8 +319,7 @@ class Loader:
         known = segment is not self._all[0] or not segment.base_offset
         known = known or self._entries(segment.base_offset) is not None
         producers = self._producers_at(segment.base_offset, before, 0)
-        run = SegmentRun(self._settings, segment.open(), producers.state, known, self._epochs)
-        segment.run = run
+        segment.run = run = segment.start(self._settings, producers.state, known, self._epochs)
         run.read()
         segment.recovery, segment.end = run.ended or Recovery.KEEPS, run.valid
         segment.offsets, segment.positions = run.entries
@@ -440,6 +448,31 @@ class Loader:
             for offset in self._taken[:-_KEPT]:
                 self._snapshots.pop(offset, None)
             del self._taken[:-_KEPT]
+
+
+def list_segments(
+    segments: Sequence[tuple[int, Path]],
+    snapshots: Snapshots,
+    *,
+    codec: Codec | None = None,
+    by_first: bool = True,
+) -> list[LoadedSegment]:
+    """Return the segments of a partition before a broker loads them.
+
+    Args:
+        segments: base offsets and paths, in order.
+        snapshots: the producer snapshots beside them.
+        codec: codec that reads the segments.
+        by_first: see ``Profile.first_offset_lookups``.
+    """
+    offsets = sorted(snapshots)
+    bases: list[int | None] = [base for base, _ in segments[1:]]
+    loaded = []
+    for (base, path), following in zip(segments, [*bases, None], strict=True):
+        stop = None if following is None else bisect_left(offsets, following)
+        within = offsets[bisect_right(offsets, base) : stop]
+        loaded.append(LoadedSegment(path, base, 0, following, within, codec, by_first))
+    return loaded
 
 
 class _EndedError(Exception):

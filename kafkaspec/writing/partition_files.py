@@ -82,9 +82,8 @@ class PartitionFiles:
             self._aside.force(self._log.fileno())
             self._log.close()
         indexes.finish()
-        self.put(_name(base_offset, names.OFFSET_INDEX), indexes.offset_index())
-        if self._profile.has_time_index:
-            self.put(_name(base_offset, names.TIME_INDEX), indexes.time_index())
+        for kind, data in indexes.files().items():
+            self.put(_name(base_offset, kind), data)
         data = transaction_index(aborted)
         if data:
             self.put(_name(base_offset, names.TRANSACTION_INDEX), data)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
 from kafkaspec.writing.loading import (
@@ -27,6 +27,7 @@ from kafkaspec.writing.loading import (
     Loader,
     Snapshots,
     find_snapshots,
+    list_segments,
     read_snapshot,
 )
 from kafkaspec.writing.places import check_output
@@ -34,7 +35,7 @@ from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.writing.rebuild_epochs import rebuilt_checkpoint
 from kafkaspec.writing.rebuild_run import SegmentRun, Settings
-from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment, Recovery
+from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile, RebuiltSegment, Recovery
 
 Progress = Callable[[int, str], None]
 """Called with the number of bytes read and the name of the file."""
@@ -90,7 +91,7 @@ def rebuild_indexes(
     try:
         opened = open_log(source) if isinstance(source, str | PathLike) else source
         try:
-            segments = tuple(_Work(settings).all_of(opened, put))
+            segments = tuple(_Work(settings, put).all_of(opened))
         finally:
             if opened is not source:
                 opened.close()
@@ -108,81 +109,90 @@ _STATE_UNKNOWN = (Recovery.SPLITS, Recovery.REFUSES)
 
 
 @dataclass(frozen=True, slots=True)
+class _Log:
+    """The segments of a partition, or one segment by itself.
+
+    Attributes:
+        segments: base offsets and paths of the segments in order.
+        snapshots: the producer snapshots beside them.
+        epochs: leader epochs; each pass updates them.
+        codec: codec that reads the segments.
+        whole: whether these are all segments of a partition.
+    """
+
+    segments: Sequence[tuple[int, Path]]
+    snapshots: Snapshots
+    epochs: LeaderEpochs
+    codec: Codec
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Work:
     settings: Settings
+    put: Callable[[str, bytes], None]
 
-    def all_of(
-        self, opened: Segment | Partition | LogDirectory, put: Callable[[str, bytes], None]
-    ) -> Iterator[RebuiltSegment]:
+    def all_of(self, opened: Segment | Partition | LogDirectory) -> Iterator[RebuiltSegment]:
         if isinstance(opened, Segment):
             base, path = _checked(opened)
             snapshot = path.with_name(names.SegmentName(base, "").sibling(names.PRODUCER_SNAPSHOT))
             snapshots = find_snapshots([snapshot] if snapshot.exists() else [])
-            epochs = self._epochs(opened)
-            yield from self._segments([(base, path)], snapshots, "", put, epochs, opened.codec)
+            log = _Log([(base, path)], snapshots, self._epochs(base), opened.codec, whole=False)
+            yield from self._segments(log, "")
             return
         partitions = [opened] if isinstance(opened, Partition) else opened.partitions
         for partition in partitions:
             prefix = "" if partition is opened else f"{partition.path.name}/"
-            yield from self._partition(partition, prefix, put)
+            yield from self._partition(partition, prefix)
 
-    def _epochs(self, opened: Segment | Partition) -> LeaderEpochs:
-        base = opened.base_offset if isinstance(opened, Segment) else opened.first_base_offset
-        return LeaderEpochs(self.settings.profile.epoch_file, None, base or 0)
+    def _epochs(self, base_offset: int) -> LeaderEpochs:
+        return LeaderEpochs(self.settings.profile.epoch_file, None, base_offset)
 
-    def _partition(
-        self, partition: Partition, prefix: str, put: Callable[[str, bytes], None]
-    ) -> Iterator[RebuiltSegment]:
+    def _partition(self, partition: Partition, prefix: str) -> Iterator[RebuiltSegment]:
         """Yield the segments of a partition; the last one kept includes the checkpoint."""
-        epochs = self._epochs(partition)
         first = next(partition.segments_from(None), None)
         if first is None:
             return
-        _checked(first)
-        snapshots = find_snapshots(partition.snapshot_paths)
+        base, _ = _checked(first)
         segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
-        done = list(self._segments(segments, snapshots, prefix, put, epochs, first.codec))
+        snapshots, epochs = find_snapshots(partition.snapshot_paths), self._epochs(base)
+        log = _Log(segments, snapshots, epochs, first.codec, whole=True)
+        done = list(self._segments(log, prefix))
         if not done or any(one.recovery in _STATE_UNKNOWN for one in done):
             yield from done
             return
         epochs.truncate_from_start(partition.log_start_offset or 0)
-        made = rebuilt_checkpoint(partition.path, epochs, prefix, put)
+        made = rebuilt_checkpoint(partition.path, epochs, prefix, self.put)
         last = sum(one.recovery is not Recovery.REMOVES for one in done) - 1
         for number, one in enumerate(done):
             if made is not None and number == last:
                 one = replace(one, files=(*one.files, made))
             yield one
 
-    def _segments(
-        self,
-        segments: Sequence[tuple[int, Path]],
-        snapshots: Snapshots,
-        prefix: str,
-        put: Callable[[str, bytes], None],
-        epochs: LeaderEpochs,
-        codec: Codec,
-    ) -> Iterator[RebuiltSegment]:
-        passes = self._recovered if self.settings.rule is Rule.RECOVERY else self._appended
-        following = {base: after for (base, _), (after, _) in pairwise(segments)}
-        for loaded in passes(segments, snapshots, epochs, codec):
+    def _segments(self, log: _Log, prefix: str) -> Iterator[RebuiltSegment]:
+        recovers = self.settings.rule is Rule.RECOVERY
+        base = log.segments[0][0]
+        for loaded in self._recovered(log) if recovers else self._appended(log):
             if loaded.run is None:
-                yield _without_pass(loaded)
-                continue
-            yield loaded.run.result(following.get(loaded.base_offset), prefix, put)
-            if loaded.recovery in (Recovery.CUTS, Recovery.EMPTIES):
-                epochs.truncate_from_end(loaded.run.next_offset)
-            loaded.run = None  # and its mapping
+                done = _without_pass(loaded)
+            else:
+                end = _end_of(loaded, loaded.run, whole=log.whole)
+                done = loaded.run.result(end, prefix, self.put)
+                if loaded.recovery in (Recovery.CUTS, Recovery.EMPTIES):
+                    log.epochs.truncate_from_end(loaded.run.next_offset)
+                loaded.run = None  # and its mapping
+            if loaded.base_offset == base:
+                before = _from_before([item for item in log.snapshots if item <= base], prefix)
+                done = replace(done, files=(*done.files, *before))
+            yield done
 
-    def _recovered(
-        self,
-        segments: Sequence[tuple[int, Path]],
-        snapshots: Snapshots,
-        epochs: LeaderEpochs,
-        codec: Codec,
-    ) -> Iterator[LoadedSegment]:
+    def _recovered(self, log: _Log) -> Iterator[LoadedSegment]:
         """Yield each segment after recovery; after one that stops the broker, begin again."""
+        segments = log.segments
         while segments:
-            loader = Loader(segments, snapshots, self.settings, epochs, indexed=True, codec=codec)
+            loader = Loader(
+                segments, log.snapshots, self.settings, log.epochs, indexed=True, codec=log.codec
+            )
             done = 0
             for loaded in loader.recovered():
                 yield loaded
@@ -194,27 +204,41 @@ class _Work:
                 done += 1
             segments = segments[done:]
 
-    def _appended(
-        self,
-        segments: Sequence[tuple[int, Path]],
-        snapshots: Snapshots,
-        epochs: LeaderEpochs,
-        codec: Codec,
-    ) -> Iterator[LoadedSegment]:
+    def _appended(self, log: _Log) -> Iterator[LoadedSegment]:
         """Yield each segment after a pass by the rule of a leader."""
         state: ProducerState | None = None
-        for base, path in segments:
+        for loaded in list_segments(log.segments, log.snapshots, codec=log.codec):
             known = True
             if state is None:
-                entries = read_snapshot(snapshots[base]) if base in snapshots else None
-                known = not base or entries is not None
+                snapshot = log.snapshots.get(loaded.base_offset)
+                entries = None if snapshot is None else read_snapshot(snapshot)
+                known = not loaded.base_offset or entries is not None
                 state = ProducerState(self.settings.profile, entries or ())
-            loaded = LoadedSegment(path, base, 0, codec=codec)
-            loaded.run = SegmentRun(self.settings, loaded.open(), state, known, epochs)
-            loaded.run.read()
-            if not loaded.run.goes_on:
+            loaded.run = run = loaded.start(self.settings, state, known, log.epochs)
+            run.read()
+            if not run.goes_on:
                 state = None
             yield loaded
+
+
+def _end_of(loaded: LoadedSegment, run: SegmentRun, *, whole: bool) -> int | None:
+    """Return the offset of the producer snapshot after a segment; None if its content is unknown.
+
+    If producers are unknown where a partition begins, a broker takes it that there were none.
+    """
+    if not run.known and not whole:
+        return None
+    if loaded.following is None or loaded.recovery is Recovery.CUTS:
+        return run.next_offset
+    return loaded.following
+
+
+def _from_before(offsets: Sequence[int], prefix: str) -> Iterator[RebuiltFile]:
+    """Yield producer snapshots that the segments do not contribute to."""
+    why = "the batches that it reflects come before the first segment"
+    for offset in sorted(offsets):
+        name = prefix + names.SegmentName(offset, "").sibling(names.PRODUCER_SNAPSHOT)
+        yield RebuiltFile(name, 0, 0, Comparison.NOT_MADE, why)
 
 
 def _without_pass(loaded: LoadedSegment) -> RebuiltSegment:

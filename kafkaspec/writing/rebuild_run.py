@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
@@ -15,21 +18,25 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.writing import recovery
 from kafkaspec.writing.acceptance import unreadable_markers
 from kafkaspec.writing.comparison import (
+    BY_BATCH,
+    INDEXES,
     RESTARTED,
     Circumstances,
     Comparison,
     compare,
     entries_of,
 )
-from kafkaspec.writing.headers import Headers, read_headers
+from kafkaspec.writing.headers import UNKNOWN, Headers, read_headers
 from kafkaspec.writing.index_rules import IndexBuilder, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
 from kafkaspec.writing.producer_state import ProducerState, transaction_index
-from kafkaspec.writing.profiles import Profile
+from kafkaspec.writing.profiles import Profile, TimeEntry
 from kafkaspec.writing.rebuilt import RebuiltFile, RebuiltSegment, Recovery
 
 _SAME: Final = (Comparison.EQUAL, Comparison.PREALLOCATED)
 
+_AFTER_END: Final = "the log ends before its offset: a broker removes it when it starts"
+_INSIDE: Final = "its offset lies inside a batch"
 _SNAPSHOT_LOST: Final = (
     "there is no producer snapshot at the first offset: transactions that began before it are not"
     " known"
@@ -62,8 +69,11 @@ class SegmentRun:
         state: state of the producers before the segment; the pass updates it.
         known: whether this state is known.
         epochs: leader epochs before the segment; the pass updates them.
+        stops: offsets of the producer snapshots beside the log that lie within the segment, in
+            order: the broker was stopped there.
 
     Attributes:
+        known: whether the state of producers before the segment is known.
         next_offset: offset after the last accepted entry.
         producers_end: offset after the last accepted batch; None if all entries are messages.
     """
@@ -75,6 +85,7 @@ class SegmentRun:
         state: ProducerState,
         known: bool,
         epochs: LeaderEpochs,
+        stops: Sequence[int] = (),
     ) -> None:
         assert segment.base_offset is not None
         self._settings = settings
@@ -82,9 +93,10 @@ class SegmentRun:
         self._segment = segment
         self._state = state
         self._epochs = epochs
-        self._indexes = self._new_builder()
-        self._again: dict[str, bytes] | None = None
-        self._epoch = NONE
+        self._stops = stops
+        self._producers = state.entries if stops else []
+        self._indexes = self._new_builder(() if self._recovers else self._stops)
+        self._others: list[tuple[str, dict[str, bytes]]] | None = None
         self._aborted: list[AbortedTransaction] = []
         self._valid = 0
         self._ended: Recovery | None = None
@@ -93,7 +105,10 @@ class SegmentRun:
         self.next_offset = segment.base_offset
         self.producers_end: int | None = None
         state.begin_segment()
-        self._circumstances = Circumstances(settings.rule, settings.profile, producers_known=known)
+        self.known = known
+        self._circumstances = Circumstances(
+            settings.rule, settings.profile, self._is_cleaned, producers_known=known
+        )
 
     def read(self) -> None:
         """Read all entries that a broker would accept."""
@@ -202,7 +217,7 @@ class SegmentRun:
     def _empty(self) -> None:
         """Drop all entries: recovery empties the segment, since offsets are out of order."""
         base_offset = self._indexes.base_offset
-        self._indexes = self._new_builder()
+        self._indexes = self._new_builder(())
         self._aborted, self._refused = [], []
         self._valid, self.next_offset = 0, base_offset
         detail = "its offsets are out of order at an index entry"
@@ -213,51 +228,40 @@ class SegmentRun:
 
     def _note(self, headers: Headers, count: int) -> None:
         """Record facts that may explain a difference."""
-        known = self._circumstances
-        epochs = known.epochs
-        if max(headers.leader_epoch[:count]) > self._epoch:
-            for epoch in headers.leader_epoch[:count]:
-                if epoch > self._epoch:
-                    epochs, self._epoch = epochs + 1, epoch
+        found = self._circumstances
         self._circumstances = replace(
-            known,
-            messages=known.messages or headers.has_messages(0, count),
-            producers=known.producers or max(headers.producer_id[:count]) > NONE,
-            epochs=epochs,
+            found,
+            messages=found.messages or headers.has_messages(0, count),
+            producers=found.producers or max(headers.producer_id[:count]) > NONE,
         )
 
     def result(
-        self, following: int | None, prefix: str, put: Callable[[str, bytes], None]
+        self, end: int | None, prefix: str, put: Callable[[str, bytes], None]
     ) -> RebuiltSegment:
         """Write and compare the rebuilt files.
 
         Args:
-            following: base offset of the next segment, None for the last one.
+            end: offset of the producer snapshot after the segment, None to make no snapshots.
             prefix: prefix of file names.
             put: called with name and content of a file.
         """
-        segment, known = self._segment, self._circumstances.producers_known
+        segment = self._segment
         assert segment.path is not None
         whole = self._valid == segment.size
         circumstances = replace(self._circumstances, whole=whole)
         files = []
-        for offset, kind, data in self._made(following):
-            name = names.SegmentName(offset, "").sibling(kind)
-            beside = segment.path.with_name(name)
-            comparison, why = compare(beside, kind, data, circumstances)
-            if comparison is Comparison.DIFFERENT and circumstances.epochs > 1:
-                again = self._restarted().get(kind)
-                if again is not None and compare(beside, kind, again, circumstances)[0] in _SAME:
-                    why = RESTARTED
-            if data is None and comparison is Comparison.MISSING:
+        for made in self._made(end):
+            name = names.SegmentName(made.offset, "").sibling(made.kind)
+            comparison, why = self._compared(made, segment.path.with_name(name), circumstances)
+            if made.data is not None:
+                put(prefix + name, made.data)
+            elif comparison is Comparison.MISSING:
                 continue
-            if data is not None:
-                put(prefix + name, data)
-            count = entries_of(kind, data or b"", len(self._state))
-            files.append(RebuiltFile(prefix + name, len(data or b""), count, comparison, why))
+            size = len(made.data or b"")
+            files.append(RebuiltFile(prefix + name, size, made.entries, comparison, why))
         outcome = (self._ended or Recovery.KEEPS) if self._recovers else None
         notes = list(self._notes(outcome))
-        if circumstances.producers and not known:
+        if circumstances.producers and not self.known:
             notes.append(_SNAPSHOT_LOST)
         return RebuiltSegment(
             path=str(segment.path),
@@ -269,6 +273,19 @@ class SegmentRun:
             refused=tuple(self._refused),
             recovery=outcome,
         )
+
+    def _compared(
+        self, made: _Made, beside: Path, circumstances: Circumstances
+    ) -> tuple[Comparison, str]:
+        """Compare a file with the one beside the log; see ``compare``."""
+        if made.why:
+            return Comparison.NOT_MADE, made.why
+        comparison, why = compare(beside, made.kind, made.data, circumstances)
+        if comparison is Comparison.DIFFERENT and made.kind in INDEXES:
+            for reason, files in self._under_others():
+                if compare(beside, made.kind, files[made.kind], circumstances)[0] in _SAME:
+                    return comparison, reason
+        return comparison, why
 
     @property
     def goes_on(self) -> bool:
@@ -288,50 +305,133 @@ class SegmentRun:
         elif kind in _NOTES:
             yield _NOTES[kind].format(self._valid)
 
-    def _restarted(self) -> dict[str, bytes]:
-        """Return the indexes of a broker that was restarted where the leader epoch changes."""
-        if self._again is None:
-            indexes = self._new_builder()
-            latest = NONE
-            for headers, _, count in recovery.entries(self._segment, 0, self._valid):
-                start = 0
-                for number, epoch in enumerate(headers.leader_epoch[:count]):
-                    if epoch > latest:
-                        indexes.append_each(headers, start, number)
-                        if indexes.size:
-                            indexes.restart()
-                        start, latest = number, epoch
-                indexes.append_each(headers, start, count)
-                indexes.settle()
-            indexes.finish()
-            self._again = {
-                names.OFFSET_INDEX: indexes.offset_index(),
-                names.TIME_INDEX: indexes.time_index(),
-            }
-        return self._again
+    def _under_others(self) -> list[tuple[str, dict[str, bytes]]]:
+        """Return the indexes under other circumstances, each with a name for these.
 
-    def _new_builder(self) -> IndexBuilder:
+        Snapshots show where a broker was restarted, and changes of the leader epoch may.
+        """
+        if self._others is None:
+            base, end = self._indexes.base_offset, self.next_offset
+            begun = [entry.start_offset for entry in self._epochs.entries]
+            changed = {offset for offset in begun if base < offset < end}
+            profile = self._settings.profile
+            cases = []
+            if self._recovers and self._stops:
+                cases.append((RESTARTED, self._new_builder(self._stops)))
+            if not changed.issubset(self._stops):
+                stops = sorted(changed.union(self._stops))
+                cases.append((RESTARTED, self._new_builder(stops)))
+            if not self._recovers and profile.time_entry is TimeEntry.RECORD:
+                by_batch = replace(profile, time_entry=TimeEntry.BATCH)
+                cases.append((BY_BATCH, self._new_builder(self._stops, by_batch)))
+            self._others = [(why, self._files_of(indexes)) for why, indexes in cases]
+        return self._others
+
+    def _files_of(self, indexes: IndexBuilder) -> dict[str, bytes]:
+        """Return the indexes of the accepted entries."""
+        for headers, first, stop in self._entries():
+            indexes.append_each(headers, first, stop)
+            indexes.settle()
+        indexes.finish()
+        return indexes.files()
+
+    def _entries(self) -> Iterator[tuple[Headers, int, int]]:
+        """Yield the accepted entries again; see ``recovery.entries``."""
+        return recovery.entries(self._segment, 0, self._valid)
+
+    def _is_cleaned(self) -> bool:
+        """Return whether offsets are missing, as in a segment that the cleaner has compacted."""
+        expected = self._indexes.base_offset
+        for headers, first, stop in self._entries():
+            for number in range(first, stop):
+                if headers.first_offset[number] not in (UNKNOWN, expected):
+                    return True
+                expected = headers.last_offset[number] + 1
+        return False
+
+    def _new_builder(self, restarts: Sequence[int], profile: Profile | None = None) -> IndexBuilder:
         settings, base_offset = self._settings, self._segment.base_offset
         assert base_offset is not None
         return IndexBuilder(
-            base_offset, settings.profile, rule=settings.rule, interval=settings.interval
+            base_offset,
+            profile or settings.profile,
+            rule=settings.rule,
+            interval=settings.interval,
+            restarts=restarts,
         )
 
-    def _made(self, following: int | None) -> Iterator[tuple[int, str, bytes | None]]:
-        """Yield offset in the name, kind and content of each file; None for one without content."""
-        profile, indexes = self._settings.profile, self._indexes
-        base = indexes.base_offset
-        yield base, names.OFFSET_INDEX, indexes.offset_index()
-        if profile.has_time_index:
-            yield base, names.TIME_INDEX, indexes.time_index()
+    def _made(self, end: int | None) -> Iterator[_Made]:
+        """Yield the files; see ``result``."""
+        profile, base = self._settings.profile, self._indexes.base_offset
+        for kind, data in self._indexes.files().items():
+            yield _Made(base, kind, data, entries_of(kind, data))
         if not profile.producer_state:
             return
-        aborted = transaction_index(self._aborted) if self._aborted else None
-        yield base, names.TRANSACTION_INDEX, aborted
-        end = self.next_offset if following is None else following
-        known = self._circumstances.producers_known and self.goes_on
-        if known and end > base:
-            yield end, names.PRODUCER_SNAPSHOT, self._state.snapshot(self._segment.codec)
+        aborted = self._listed()
+        listed = transaction_index(aborted) if aborted else None
+        yield _Made(base, names.TRANSACTION_INDEX, listed, len(aborted))
+        if end is None or not self.goes_on:
+            return
+        yield from self._earlier_snapshots(end)
+        if end > base:
+            yield self._snapshot(end, self._state)
+
+    def _snapshot(self, offset: int, state: ProducerState) -> _Made:
+        data = state.snapshot(self._segment.codec)
+        return _Made(offset, names.PRODUCER_SNAPSHOT, data, len(state))
+
+    def _listed(self) -> list[AbortedTransaction]:
+        """Return the entries of the transaction index.
+
+        The cleaner drops those of transactions whose data it has removed, although it keeps their
+        markers for some time; recovery lists them again.
+        """
+        with_data = [item for item in self._aborted if item.first_offset < item.last_offset]
+        if self._recovers or len(with_data) == len(self._aborted) or not self._is_cleaned():
+            return self._aborted
+        return with_data
+
+    def _earlier_snapshots(self, end: int) -> Iterator[_Made]:
+        """Yield the snapshots of earlier stops of the broker; see ``result``."""
+        left = deque(self._stops)
+        state = ProducerState(self._settings.profile, self._producers)
+        for headers, first, stop in self._entries() if left else ():
+            if self._recovers:
+                recovery.unreadable_marker(headers, stop)  # keeps markers that only it can read
+            while left and first < stop and left[0] <= headers.last_offset[stop - 1]:
+                offset = left.popleft()
+                number = bisect_left(headers.last_offset, offset, first, stop)
+                state.append(headers, first, number)
+                first = number
+                if UNKNOWN < headers.first_offset[number] < offset:
+                    yield _Made(offset, names.PRODUCER_SNAPSHOT, why=_INSIDE)
+                else:
+                    yield self._snapshot(offset, state)
+            state.append(headers, first, stop)
+        for offset in left:
+            if offset > end:
+                yield _Made(offset, names.PRODUCER_SNAPSHOT, why=_AFTER_END)
+            elif offset < end:
+                yield self._snapshot(offset, state)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A file.
+
+    Attributes:
+        offset: offset in its name.
+        kind: extension of its name.
+        data: its content; None for a file without content, or one that cannot be made.
+        entries: number of entries.
+        why: why it cannot be made, "" if it can.
+    """
+
+    offset: int
+    kind: str
+    data: bytes | None = None
+    entries: int = 0
+    why: str = ""
 
 
 _NOTES: Final = {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import shutil
+import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.writing import comparison
 from kafkaspec.writing.comparison import Comparison
+from kafkaspec.writing.index_rules import Rule
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile, Recovery
 from tests import goldens
 from tests.loops import each
@@ -24,7 +27,6 @@ PER_BATCH = (3, 9, 1)
 MODERN = [path for path in partitions() if is_modern(path)]
 CLEANED = "compacted"
 METADATA = "__cluster_metadata-0"
-"""Raft appends several batches at once."""
 RESTARTED = ("leader-epochs", "__")
 """Scenarios whose broker was stopped and started while a segment was open."""
 
@@ -40,6 +42,13 @@ def of_kind(report: RebuildReport, *kinds: str) -> list[RebuiltFile]:
     return [file for file in report.files if Path(file.name).suffix in kinds]
 
 
+def unnamed(report: RebuildReport, path: Path) -> set[str]:
+    """Files beside a log that the report does not mention."""
+    kinds = (*comparison.INDEXES, names.TRANSACTION_INDEX, names.PRODUCER_SNAPSHOT)
+    beside = {item.name for item in path.iterdir() if item.suffix in kinds}
+    return beside - {file.name for file in report.files}
+
+
 def unequal(files: list[RebuiltFile]) -> list[tuple[str, str]]:
     fine = (Comparison.EQUAL, Comparison.PREALLOCATED)
     return [(file.name, str(file.comparison)) for file in files if file.comparison not in fine]
@@ -53,8 +62,9 @@ def unequal(files: list[RebuiltFile]) -> list[tuple[str, str]]:
 )
 def test_indexes_from_3_9_1_on_are_those_of_the_broker(path: Path, rule: str) -> None:
     report = rebuild(path, rule)
+    assert unnamed(report, path) == set()
     indexes = of_kind(report, names.OFFSET_INDEX, names.TIME_INDEX)
-    if path.name.startswith(RESTARTED):
+    if path.name.startswith(RESTARTED) and rule == "recovery":
         indexes = [file for file in indexes if file.why != comparison.RESTARTED]
     assert unequal(indexes) == []
     for file in of_kind(report, names.TRANSACTION_INDEX):
@@ -64,27 +74,46 @@ def test_indexes_from_3_9_1_on_are_those_of_the_broker(path: Path, rule: str) ->
 
 @each(
     "path",
-    [
-        path
-        for path in MODERN
-        if path.name not in goldens.compacted(path.parts[-3])
-        and (path.name != METADATA or numbers(path.parts[-3]) >= PER_BATCH)
-    ],
+    [path for path in MODERN if path.name not in goldens.compacted(path.parts[-3])],
     goldens.label,
 )
 def test_a_leader_of_any_version_made_the_same_of_batches(path: Path) -> None:
-    """Each batch was one append, so that nothing is unknown."""
+    """Each batch was one append, and snapshots show restarts, so that nothing is unknown."""
     report = rebuild(path, "append")
+    assert unnamed(report, path) == set()
     kinds = (names.OFFSET_INDEX, names.TIME_INDEX, names.TRANSACTION_INDEX)
     files = of_kind(report, *kinds)
-    if path.name.startswith(RESTARTED):
-        files = [file for file in files if file.why != comparison.RESTARTED]
+    if path.name == METADATA and numbers(path.parts[-3]) < (3, 7):
+        files = [file for file in files if file.why != comparison.BY_BATCH]
     assert unequal(files) == []
     for file in of_kind(report, names.PRODUCER_SNAPSHOT):
         if file.comparison is Comparison.MISSING:
             assert "before 2.8" in file.why
+        elif file.comparison is Comparison.NOT_MADE:
+            first = min(int(log.stem) for log in path.glob("*.log"))
+            assert (int(Path(file.name).stem), "before the first" in file.why) == (first, True)
         else:
             assert file.comparison in (Comparison.EQUAL, Comparison.REORDERED), file
+
+
+def test_snapshots_of_earlier_stops_are_made(tmp_path: Path) -> None:
+    """The broker was stopped at offset 30, and 4.3.1 keeps the snapshot of that stop."""
+    path = goldens.GOLDEN / "4.3.1/logs" / METADATA
+    earlier = f"{30:020}{names.PRODUCER_SNAPSHOT}"
+    for rule in Rule:
+        (tmp_path / rule).mkdir()
+        rebuild(path, rule, tmp_path / rule / "out")
+        assert (tmp_path / rule / "out" / earlier).read_bytes() == (path / earlier).read_bytes()
+
+
+@each("version", [version for version in goldens.VERSIONS if numbers(version) >= (0, 11)])
+def test_no_transaction_index_is_made_that_a_leader_does_not_have(version: str) -> None:
+    path = goldens.GOLDEN / version / "logs/compacted-transactions-0"
+    if path.exists():
+        files = of_kind(rebuild(path, "append"), names.TRANSACTION_INDEX)
+        assert files
+        for file in files:
+            assert file.comparison in (Comparison.EQUAL, Comparison.NOT_MADE), file
 
 
 def test_the_compared_files_are_written(tmp_path: Path) -> None:
@@ -195,6 +224,90 @@ def test_a_restart_while_the_segment_was_open_is_recognized(tmp_path: Path) -> N
     report = ks.rebuild_indexes(tmp_path / "a-0", index_interval_bytes=200)
     (file,) = of_kind(report, names.OFFSET_INDEX)
     assert (file.comparison, file.why) == (Comparison.DIFFERENT, comparison.RESTARTED)
+
+
+NO_PRODUCERS = bytes.fromhex("000148674bc700000000")
+"""A producer snapshot without producers."""
+
+
+def stopped_log(directory: Path) -> Path:
+    """A log of 12 batches, without leader epochs, whose broker was stopped at offset 5.
+
+    The indexes are made by hand: more than the interval is three batches, counted again from the
+    restart, so that batches 3, 8 and 11 are indexed. The stop adds the largest timestamp so far.
+    """
+    with ks.SegmentWriter(directory, profile="2.1", index_interval_bytes=200, sync=False) as writer:
+        for offset in range(12):
+            writer.append(ks.encode([ks.Record(offset, offset, None, b"v" * 30)]))
+    log = directory / "00000000000000000000.log"
+    length = log.stat().st_size // 12
+    assert 200 // length == 2
+    entries = b"".join(struct.pack(">ii", number, number * length) for number in (3, 8, 11))
+    times = b"".join(struct.pack(">qi", number, number) for number in (3, 4, 8, 11))
+    log.with_suffix(names.OFFSET_INDEX).write_bytes(entries)
+    log.with_suffix(names.TIME_INDEX).write_bytes(times)
+    (directory / f"{5:020}{names.PRODUCER_SNAPSHOT}").write_bytes(NO_PRODUCERS)
+    return directory
+
+
+def test_a_snapshot_shows_a_restart(tmp_path: Path) -> None:
+    path = stopped_log(tmp_path / "a-0")
+    report = ks.rebuild_indexes(path, rule="append", profile="2.1", index_interval_bytes=200)
+    assert unequal(of_kind(report, *comparison.INDEXES, names.PRODUCER_SNAPSHOT)) == []
+    assert len(report.files) == 4
+    (path / f"{5:020}{names.PRODUCER_SNAPSHOT}").unlink()
+    report = ks.rebuild_indexes(path, rule="append", profile="2.1", index_interval_bytes=200)
+    (index,) = of_kind(report, names.OFFSET_INDEX)
+    assert index.comparison is Comparison.DIFFERENT
+    assert "restarted with the segment open, and no snapshot shows where" in index.why
+
+
+def test_recovery_knows_restarts_from_snapshots_too(tmp_path: Path) -> None:
+    path = stopped_log(tmp_path / "a-0")
+    report = ks.rebuild_indexes(path, profile="4.3", index_interval_bytes=200)
+    (index,) = of_kind(report, names.OFFSET_INDEX)
+    assert (index.comparison, index.why) == (Comparison.DIFFERENT, comparison.RESTARTED)
+
+
+def test_a_snapshot_that_cannot_be_made_says_why(tmp_path: Path) -> None:
+    producer: dict[str, Any] = {"producer_epoch": 0, "base_sequence": 0}
+    with ks.SegmentWriter(tmp_path / "a-0", 10, sync=False) as writer:
+        for first, producer_id in ((10, 1), (13, 2)):
+            records = [ks.Record(first + number, 5, b"k", b"v") for number in range(3)]
+            writer.append(ks.encode(records, producer_id=producer_id, **producer))
+    for offset in (4, 10, 13, 14, 20):
+        (tmp_path / "a-0" / f"{offset:020}{names.PRODUCER_SNAPSHOT}").write_bytes(NO_PRODUCERS)
+    report = ks.rebuild_indexes(tmp_path / "a-0", tmp_path / "out", sync=False)
+    found = {int(file.name[:20]): file for file in of_kind(report, names.PRODUCER_SNAPSHOT)}
+    reasons = {4: "before the first", 10: "before the first", 14: "inside", 20: "ends before"}
+    for offset, why in reasons.items():
+        assert found.pop(offset).comparison is Comparison.NOT_MADE
+        assert any(why in file.why for file in report.files)
+    assert {offset: file.entries for offset, file in found.items()} == {13: 1, 16: 2}
+    assert found[13].comparison is Comparison.DIFFERENT
+    made = {int(path.name[:20]) for path in (tmp_path / "out").glob("*.snapshot")}
+    assert made == {13, 16}
+
+
+def test_a_log_that_is_cut_has_its_last_snapshot_where_it_ends(tmp_path: Path) -> None:
+    source = goldens.GOLDEN / "4.3.1/logs/transactions-segments-0"
+    target = Path(shutil.copytree(source, tmp_path / "a-0"))
+    log = sorted(target.glob("*.log"))[1]
+    with ks.Segment(log) as segment:
+        *_, last = segment.batches()
+    log.write_bytes(log.read_bytes()[:-1])
+    report = ks.rebuild_indexes(target, index_interval_bytes=200)
+    offsets = [int(file.name[:20]) for file in of_kind(report, names.PRODUCER_SNAPSHOT)]
+    assert offsets == [int(log.stem), last.base_offset]
+
+
+def test_an_emptied_transaction_index_is_that_of_a_broker(tmp_path: Path) -> None:
+    """A broker that recovers or cuts a log empties the file, and does not remove it."""
+    source = goldens.GOLDEN / "4.3.1/logs/plain-0"
+    target = Path(shutil.copytree(source, tmp_path / "a-0"))
+    (target / f"{0:020}{names.TRANSACTION_INDEX}").touch()
+    (file,) = of_kind(ks.rebuild_indexes(target), names.TRANSACTION_INDEX)
+    assert (file.comparison, "empties the file" in file.why) == (Comparison.NOT_MADE, True)
 
 
 @pytest.mark.parametrize("name", ["4.3.1/logs/transactions-0", "2.8.2/logs/format-mixed-gzip-0"])
