@@ -7,6 +7,7 @@ from typing import Literal
 import click
 
 from kafkaspec.cli.console import print_json, say
+from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import format_option
 from kafkaspec.cli.spark_options import (
     compression_option,
@@ -14,7 +15,7 @@ from kafkaspec.cli.spark_options import (
     output_option,
     paths_argument,
 )
-from kafkaspec.cli.spark_session import check_outputs, session
+from kafkaspec.cli.spark_session import check_outputs, name_missing, session
 
 
 @click.command("compact")
@@ -48,12 +49,21 @@ def compact_command(
 
     Records without a key, and those of aborted transactions, are left out. Offsets stay as they
     are, and nothing under PATH is changed.
+
+    Exit codes: 0 all was read, 1 all but what is missing, 2 wrong usage or unreadable.
     """
     from kafkaspec.spark.jobs.compact import compact, write_compacted
 
     check_outputs(paths, output)
+    lost = name_missing(paths)
     with session(ctx) as spark:
-        done = compact(spark, paths, clean=clean, keep_tombstones=not drop_tombstones)
+        done = compact(
+            spark,
+            paths,
+            clean=clean,
+            keep_tombstones=not drop_tombstones,
+            failOnDataLoss=not lost,  # what is lost is named
+        )
         if output is not None:
             write_compacted(done, output, as_create_time=as_create_time, compression=compression)
         rows = [row.asDict() for row in done.counts.orderBy("topic", "partition").collect()]
@@ -69,3 +79,4 @@ def compact_command(
         place = f"{row['topic']}-{row['partition']}"
         text = f"{place}: {row['kept']:,} of {row['records']:,} records kept"
         say(f"{text}; left out: {left_out}" if left_out else text)
+    ctx.exit(FINDINGS if lost else CLEAN)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from kafkaspec.cli.console import count_text, say
+from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.spark_options import (
     compression_option,
     create_time_option,
     output_option,
     paths_argument,
 )
-from kafkaspec.cli.spark_session import check_outputs, session
+from kafkaspec.cli.spark_session import check_outputs, name_missing, session
 
 
 @click.command("export")
@@ -54,12 +55,15 @@ def export_command(
     """Write records to folders topic=.../day=..., by the UTC day of their timestamps.
 
     With --restore, exported records become segments again, with the same offsets.
+
+    Exit codes: 0 all was written, 1 all but what is missing, 2 wrong usage or unreadable.
     """
     from kafkaspec.spark.jobs.export import export, exported, restore
 
     if is_back and len(paths) > 1:
         raise click.UsageError("--restore takes one PATH")
     check_outputs(paths, output)
+    lost = not is_back and name_missing(paths)
     with session(ctx) as spark:
         if is_back:
             restore(
@@ -72,10 +76,18 @@ def export_command(
             )
             rows = exported(spark, paths[0], to=to)
         else:
-            level = "read_committed" if committed else "read_uncommitted"
-            export(spark, paths, output, to=to, batch=batch_columns, isolation_level=level)
+            export(
+                spark,
+                paths,
+                output,
+                to=to,
+                batch=batch_columns,
+                isolation_level="read_committed" if committed else "read_uncommitted",
+                failOnDataLoss=not lost,  # what is lost is named
+            )
             rows = exported(spark, output, to=to)
         counts = rows.groupBy("topic").count().orderBy("topic").collect()
     for row in counts:
         say(f"{row[0]}: {count_text(row[1], 'record')}")
     say(f"{count_text(sum(row[1] for row in counts), 'record')} in {output}")
+    ctx.exit(FINDINGS if lost else CLEAN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import warnings
@@ -11,7 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kafkaspec.spark.paths import check_place
+from kafkaspec.cli.console import warn
+from kafkaspec.spark.losses import missing_in
+from kafkaspec.spark.offsets import Span
+from kafkaspec.spark.paths import LOGGER, check_place, find_logs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,6 +45,32 @@ def check_outputs(paths: Sequence[str], *outputs: str | None) -> None:
     for output in outputs:
         if output is not None:
             check_place(output, paths)
+
+
+class _Notes(logging.Handler):
+    """Prints what the data source logs while it looks for logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        warn(f"note: {record.getMessage()}")
+
+
+def name_missing(paths: Sequence[str], *, log_start: bool = True) -> bool:
+    """Name what logs do not deliver, on stderr, and return whether something is lost.
+
+    Args:
+        paths: what the job reads.
+        log_start: whether it begins at the log start offsets.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: there is nothing under a path.
+    """
+    LOGGER.addHandler(_Notes())
+    lost = 0
+    for log in find_logs(paths, log_start=log_start):
+        for item in missing_in(log, Span(), log_start=log_start):
+            lost += item.is_loss
+            warn(str(item) if item.is_loss else f"note: {item}")
+    return lost > 0
 
 
 def save(output: str | None, **frames: DataFrame) -> None:

@@ -11,7 +11,7 @@ from kafkaspec.cli.console import count_text, new_table, note, print_json, size_
 from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.options import format_option
 from kafkaspec.cli.spark_options import output_option, paths_argument, tasks_option
-from kafkaspec.cli.spark_session import check_outputs, save, session
+from kafkaspec.cli.spark_session import check_outputs, name_missing, save, session
 
 _TABLES = ("partitions", "codecs", "sizes", "producers", "times", "gaps")
 _SHOWN = 60
@@ -43,7 +43,8 @@ def stats_command(
     A PATH is a segment, a partition or log directory, a glob or a URL. With --format json, each
     line is a row of the table that its "type" names: partition, codec, size, producer, time, gap.
 
-    Exit codes: 0 all was read, 1 some batches cannot be read, 2 wrong usage or unreadable.
+    Exit codes: 0 all was read, 1 something is missing or some batches cannot be read, 2 wrong usage
+    or unreadable.
     """
     from kafkaspec.spark.jobs.stats import stats
 
@@ -55,6 +56,7 @@ def stats_command(
                 "plots need matplotlib: pip install 'kafkaspec[plots]'"
             ) from None
     check_outputs(paths, output, plots)
+    lost = name_missing(paths, log_start=False)
     with session(ctx) as spark:
         found = stats(spark, paths, ratios=not headers_only, tasks=tasks)
         save(output, **{name: getattr(found, name) for name in _TABLES})
@@ -76,7 +78,7 @@ def stats_command(
                 print_json(name.removesuffix("s"), item)
     else:
         _print(rows, stdout_console())
-    if any(row["errors"] for row in rows["partitions"]):
+    if lost or any(row["errors"] for row in rows["partitions"]):
         ctx.exit(FINDINGS)
 
 

@@ -25,6 +25,7 @@ class Piece:
         end_offset: first one that is not wanted, None for all.
         aborted: aborted transactions that reach into the piece: producer id, first offset, offset
             of the marker.
+        lost: what is lost there; such a piece has no bytes.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Piece:
     start_offset: int | None = None
     end_offset: int | None = None
     aborted: tuple[Aborted, ...] = ()
+    lost: str | None = None
 
     @property
     def size(self) -> int:

@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from kafkaspec.files.checkpoints import kafka_uuid, partition_metadata
 from kafkaspec.files.checkpoints.log_directory import Checkpoints, Offsets
 from kafkaspec.io.remote import as_path
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.missing import passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.writing.places import check_output
@@ -200,7 +201,10 @@ def _matching(text: str) -> Iterator[Log]:
     other = 0
     for match in matches:
         path = as_path(match)
-        if path.is_dir() or names.is_log(path.name):
+        name = names.parse_partition(path.name)
+        if name is not None and name.state and path.is_dir():
+            _log_once(f"{path}: left out: {names.copy_text(name.state)}")
+        elif path.is_dir() or names.is_log(path.name):
             yield from _logs(path)
         else:
             other += 1
@@ -230,9 +234,19 @@ def _logs(path: Path) -> Iterator[Log]:
     if partition.segment_paths or partition.topic is not None:
         yield log_of(partition)
         return
-    for item in LogDirectory(path).partitions:
-        if not item.state:
-            yield log_of(item)
+    directory = LogDirectory(path)
+    for item in passed_over(directory):
+        _log_once(str(item))
+    for error in directory.unreadable.values():
+        raise error
+    for partition in directory.current:
+        yield log_of(partition)
+
+
+@lru_cache(maxsize=1024)
+def _log_once(text: str) -> None:
+    """Log what is left out the first time: a stream lists directories again and again."""
+    LOGGER.warning("%s", text)
 
 
 def log_of(partition: Partition) -> Log:

@@ -73,6 +73,9 @@ def read_piece(piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     Raises:
         KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
     """
+    if piece.lost is not None:
+        yield finding(piece.lost, piece, piece.start_offset, piece.start, wanted.output)
+        return
     try:
         file = open_piece(piece)
     except KafkaSpecError as error:

@@ -12,9 +12,11 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import address
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.lookup import start_position
+from kafkaspec.log.missing import Missing
 from kafkaspec.log.segment import Segment
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.filters import Narrowed
+from kafkaspec.spark.losses import report_missing
 from kafkaspec.spark.offsets import Span, available, check_partitions, check_selected, span_of
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import Piece, SegmentTask
@@ -110,7 +112,10 @@ def plan_spans(
     pieces: list[Piece] = []
     for log, span, segments in chosen:
         if segments:
+            lost = report_missing(log, span, options)
             pieces.extend(_pieces(log, span, segments, target, options))
+            if options.corrupt is not None:
+                pieces.extend(_lost(log, item) for item in lost)
     tally.read_bytes = sum(piece.size for piece in pieces)
     tasks = list(_packed(pieces, target, options))
     tally.say(len(tasks))
@@ -162,6 +167,14 @@ def _pieces(
                 if (high is None or entry[1] < high) and (low is None or entry[2] >= low)
             )
             yield replace(piece, aborted=reaching)
+
+
+def _lost(log: Log, item: Missing) -> Piece:
+    """Return a piece without bytes, of which a row says what is lost."""
+    piece = Piece(
+        item.file, log.topic, log.partition, item.position or 0, item.position or 0, False
+    )
+    return replace(piece, start_offset=item.first_offset, lost=item.message)
 
 
 def _cut(

@@ -15,6 +15,7 @@ pytest.importorskip("pyspark")
 import kafkaspec as ks
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.layout.framing import FRAMING, field_position
+from kafkaspec.spark.parsing import OptionError
 from tests.spark import logs
 from tests.spark.reading import table
 
@@ -106,11 +107,20 @@ def test_behind_a_broken_size_the_index_leads_on(orders: Path) -> None:
         table(orders)
 
 
-def test_a_torn_tail_is_the_end_and_not_damage(orders: Path) -> None:
+def test_a_torn_tail_is_the_end_and_not_damage(
+    orders: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = logs.segment(orders)
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - 7)
+    with pytest.raises(OptionError, match=r"offsets 55 to 59 are missing: .* its offset index"):
+        table(orders)
+    assert logs.offsets(table(orders, failOnDataLoss=False)) == rest(11)
+    for index in orders.glob("*index"):  # nothing shows that the batch was ever complete
+        index.unlink()
+    caplog.clear()
     assert logs.offsets(table(orders)) == rest(11)
+    assert "the last 218 bytes are the beginning of a batch that is cut off" in caplog.text
     assert logs.offsets(table(orders, maxPartitionBytes=300)) == rest(11)
 
 

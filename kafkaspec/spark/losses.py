@@ -1,0 +1,92 @@
+"""Report what logs do not deliver, by the one rule of all commands (``kafkaspec.log.missing``)."""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePath
+
+from kafkaspec.files.names import LOG_START_OFFSETS
+from kafkaspec.log.missing import Missing, Why, missing
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import LogStart
+from kafkaspec.spark.offsets import Span, report_loss
+from kafkaspec.spark.options import ReadOptions
+from kafkaspec.spark.paths import LOGGER, Log
+
+
+def missing_in(log: Log, span: Span, *, log_start: bool = True) -> Iterator[Missing]:
+    """Yield what a log does not deliver of a span; only the ends of its segments are read.
+
+    Args:
+        log: the log.
+        span: offsets that are wanted.
+        log_start: whether reading begins at the log start offset.
+
+    Raises:
+        KafkaSpecError: the log cannot be opened.
+    """
+    low, high = span.start, span.end
+    numbers = [item.base_offset for item in log.segments]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers):  # files of other names
+        for item in log.segments:
+            with Segment(item.path, mapped=False) as segment:
+                yield from missing(segment, start_offset=low, end_offset=high, ends_only=True)
+        return
+    if known:  # perhaps not all segments of the directory
+        low = known[0] if low is None else max(low, known[0])
+        bases = log.opened.base_offsets
+        following = bases[bisect_right(bases, known[-1]) :]
+        high = min([*following[:1], *([] if high is None else [high])], default=None)
+    choice: LogStart = "checkpoint" if log_start else "ignore"
+    others = {path.name for path in log.opened.segment_paths}
+    others -= {item.path.name for item in log.segments}
+    for found in missing(
+        log.opened, start_offset=low, end_offset=high, log_start=choice, ends_only=True
+    ):
+        if PurePath(found.file).name not in others:
+            yield found
+
+
+def report_missing(log: Log, span: Span, options: ReadOptions) -> list[Missing]:
+    """Report what a log does not deliver of a span.
+
+    A broker writes an index after the log, so offsets that are missing at the end of the log are
+    looked for again.
+
+    Returns:
+        What is lost, if that is no error.
+
+    Raises:
+        KafkaSpecError: the log cannot be opened.
+        OptionError: something is lost, in mode ``FAILFAST`` with ``failOnDataLoss``.
+    """
+    lost = []
+    for item in missing_in(log, span, log_start=options.log_start):
+        if item.why is Why.END and _is_there_now(log, item):
+            continue
+        if item.is_loss and not _delivers_all(item):
+            if options.mode == "FAILFAST" and options.fail_on_data_loss:
+                report_loss(str(item), options)
+            lost.append(item)
+        LOGGER.log(logging.WARNING if item.is_loss else logging.INFO, "%s", item)
+    return lost
+
+
+def _delivers_all(item: Missing) -> bool:
+    """Return whether no offset is known to be missing.
+
+    A broker may be writing the batch at the end of a log. Nothing is left out because of a
+    checkpoint that cannot be read.
+    """
+    return item.why is Why.TAIL or PurePath(item.file).name == LOG_START_OFFSETS
+
+
+def _is_there_now(log: Log, lost: Missing) -> bool:
+    """Return whether what was missing at the end of a log was written meanwhile."""
+    end = None if lost.last_offset is None else lost.last_offset + 1
+    again = missing_in(replace(log), Span(lost.first_offset, end))
+    return all(item.why is not Why.END for item in again)
