@@ -22,8 +22,8 @@ from kafkaspec.files import names
 _ASIDE: Final = "-delete"
 """A broker removes partition directories whose names end like this."""
 _KEPT: Final = 200
-"""Characters of the name of the target in that of what lies beside it: a name is at most 255."""
-_NO_WHOLE: Final = (errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.EXDEV)
+"""Characters of the target's name that a temporary name keeps; a name has at most 255."""
+_IN_USE: Final = (errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.EXDEV)
 """Errors of renaming a directory to one that is in use, or that is a mount point."""
 
 
@@ -31,9 +31,9 @@ class DirectoryAside:
     """A temporary directory beside its target.
 
     It lies in a directory that is named like a partition that a broker has begun to delete: if a
-    crash leaves it in the log directory of a broker, the broker removes it when it starts. Beside a
-    mount point is another file system, and the working directory must stay the same one, so that it
-    lies in a target that is one of these.
+    crash leaves it in the log directory of a broker, the broker removes it when it starts. It lies
+    inside a target that is a mount point, beside which is another file system, and inside the
+    working directory, which must stay the same one.
 
     Args:
         target: path of the final directory. It may exist; see ``commit``.
@@ -63,7 +63,7 @@ class DirectoryAside:
             with writing(self.target):
                 self.path.mkdir()
                 if self.target.is_dir():
-                    _look_like(self.path, self.target)
+                    _copy_access(self.path, self.target)
         except BaseException:
             self.discard()
             raise
@@ -116,7 +116,7 @@ class DirectoryAside:
             try:
                 os.rename(self.path, self.target)
             except OSError as error:
-                if error.errno not in _NO_WHOLE:
+                if error.errno not in _IN_USE:
                     raise
                 self._commit_each(order)
                 force_directory(self.target, sync=self._sync)
@@ -142,8 +142,8 @@ class DirectoryAside:
         shutil.rmtree(self._holder, ignore_errors=True)
 
 
-def _look_like(path: Path, other: Path) -> None:
-    """Give a directory the mode of another, and its owner where that is allowed."""
+def _copy_access(path: Path, other: Path) -> None:
+    """Give a directory the mode of another, and its owner if the system allows it."""
     shutil.copymode(other, path)
     with suppress(OSError, LookupError):
         shutil.chown(path, other.stat().st_uid, other.stat().st_gid)

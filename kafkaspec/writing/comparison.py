@@ -45,17 +45,15 @@ class Circumstances:
         is_cleaned: tells whether the cleaner has compacted the segment; it reads the log.
         producers_known: whether the state of the producers before the segment is known.
         messages: whether the log has messages of magic 0 or 1.
-        producers: whether it has batches of producers with an id.
         whole: whether the log is sound up to its end.
     """
 
     rule: Rule
     profile: Profile
     is_cleaned: Callable[[], bool]
-    producers_known: bool = True
-    messages: bool = False
-    producers: bool = False
-    whole: bool = True
+    producers_known: bool
+    messages: bool
+    whole: bool
 
 
 TYPE_KEYS: Final = {
@@ -204,8 +202,7 @@ def _why_different(
                 " the cleaner a chunk of batches, and nothing shows where one begins; or"
                 f" {_HIDDEN_RESTART}"
             )
-    more = set(_slots(ours, kind)) < set(_slots(theirs, kind))
-    if kind == names.TIME_INDEX and not by_append and more:
+    if kind == names.TIME_INDEX and not by_append and _slots(ours, kind) < _slots(theirs, kind):
         yield (
             "it has more entries: a broker that stops adds one to the open segment, and later"
             " continues with this segment"
@@ -215,6 +212,6 @@ def _why_different(
         yield _INTERVAL
 
 
-def _slots(data: bytes, kind: str) -> list[bytes]:
+def _slots(data: bytes, kind: str) -> set[bytes]:
     size = fixed_size(TYPE_KEYS[kind])
-    return [data[start : start + size] for start in range(0, len(data) - size + 1, size)]
+    return {data[start : start + size] for start in range(0, len(data) - size + 1, size)}

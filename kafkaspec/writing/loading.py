@@ -313,7 +313,8 @@ class Loader:
         Args:
             segment: the segment.
             before: segments that the state of producers is rebuilt from.
-            emptied: whether offsets that go back empty the segment, and are no failure.
+            emptied: whether the broker empties the segment, and does not fail, if its offsets are
+                out of order.
         """
         # Without a snapshot at its base a transaction can have begun in what is no longer there.
         known = segment is not self._all[0] or not segment.base_offset
@@ -322,7 +323,7 @@ class Loader:
         segment.run = run = segment.start(self._settings, producers.state, known, self._epochs)
         run.read()
         segment.recovery, segment.end = run.ended or Recovery.KEEPS, run.valid
-        segment.offsets, segment.positions = run.entries
+        segment.offsets, segment.positions = run.indexes.entries
         if segment.recovery is Recovery.EMPTIES and not emptied:
             segment.recovery = Recovery.REFUSES
         if segment.recovery in (Recovery.REFUSES, Recovery.SPLITS):
@@ -343,7 +344,9 @@ class Loader:
             kept = []
         bases = {segment.base_offset for segment in kept}
         stray = [offset for offset in sorted(self._snapshots) if offset not in bases]
-        for offset in stray[:-1] + [item for item in stray[-1:] if item < max(bases, default=0)]:
+        if stray and stray[-1] >= max(bases, default=0):
+            stray.pop()  # that of the last clean stop
+        for offset in stray:
             del self._snapshots[offset]
         start = kept[0].base_offset if kept else 0
         producers = self._producers_at(end, kept, start, upgrade=self._clean)
@@ -418,9 +421,8 @@ class Loader:
     def _is_expired(self, entry: ProducerEntry) -> bool:
         if self._now is None or entry.current_txn_first_offset >= 0:
             return False
-        return (
-            PRODUCER_EXPIRATION_MS <= self._now - entry.timestamp < 1 << 63
-        )  # Java's subtraction overflows
+        idle = self._now - entry.timestamp
+        return PRODUCER_EXPIRATION_MS <= idle < 1 << 63  # Java's subtraction overflows
 
     def _replay(
         self, segment: LoadedSegment, producers: _Producers, position: int, end: int

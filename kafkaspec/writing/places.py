@@ -44,7 +44,7 @@ def check_output(output: str | PathLike[str], *inputs: Any) -> None:
                 detail = f"it is inside {given}, which must not change"
             elif own is not None and own in map(_identity, part.parents):
                 detail = f"it contains {given}, which must not change"
-            elif place.parent == part.parent and _is_kafkas(place.name):
+            elif place.parent == part.parent and _is_kafka_file(place.name):
                 detail = f"it is named like a file of Kafka, beside {given}"
             else:
                 continue
@@ -92,17 +92,17 @@ def _parts(given: Path, *, files: bool) -> Iterator[Path]:
                 yield Path(os.path.realpath(inner.path))
     if files and root.is_file():
         for entry in _entries(root.parent):
-            if _is_kafkas(entry.name):
+            if _is_kafka_file(entry.name):
                 yield Path(os.path.realpath(entry.path))
 
 
 def _entries(directory: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield the entries of a directory; none of what is none or cannot be read."""
+    """Yield the entries of a directory; nothing if it is not one or cannot be read."""
     with suppress(OSError), os.scandir(directory) as entries:
         yield from entries
 
 
-def _is_kafkas(name: str) -> bool:
+def _is_kafka_file(name: str) -> bool:
     return names.is_log(name) or names.is_text(name) or names.parse_segment(name) is not None
 
 

@@ -34,6 +34,7 @@ from kafkaspec.writing.places import check_output
 from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.writing.rebuild_epochs import rebuilt_checkpoint
+from kafkaspec.writing.rebuild_files import SegmentFiles
 from kafkaspec.writing.rebuild_run import SegmentRun, Settings
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile, RebuiltSegment, Recovery
 
@@ -91,7 +92,7 @@ def rebuild_indexes(
     try:
         opened = open_log(source) if isinstance(source, str | PathLike) else source
         try:
-            segments = tuple(_Work(settings, put).all_of(opened))
+            segments = tuple(_Rebuild(settings, put).segments_of(opened))
         finally:
             if opened is not source:
                 opened.close()
@@ -128,11 +129,11 @@ class _Log:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _Rebuild:
     settings: Settings
     put: Callable[[str, bytes], None]
 
-    def all_of(self, opened: Segment | Partition | LogDirectory) -> Iterator[RebuiltSegment]:
+    def segments_of(self, opened: Segment | Partition | LogDirectory) -> Iterator[RebuiltSegment]:
         if isinstance(opened, Segment):
             base, path = _checked(opened)
             snapshot = path.with_name(names.SegmentName(base, "").sibling(names.PRODUCER_SNAPSHOT))
@@ -177,7 +178,7 @@ class _Work:
                 done = _without_pass(loaded)
             else:
                 end = _end_of(loaded, loaded.run, whole=log.whole)
-                done = loaded.run.result(end, prefix, self.put)
+                done = SegmentFiles(loaded.run, end).result(prefix, self.put)
                 if loaded.recovery in (Recovery.CUTS, Recovery.EMPTIES):
                     log.epochs.truncate_from_end(loaded.run.next_offset)
                 loaded.run = None  # and its mapping

@@ -75,7 +75,7 @@ def entry_unchecked(segment: Segment, position: int) -> Headers | None:
     if layout is None:
         return None
     head = bytearray(buffer[: layout.size])
-    if size < layout.size:  # the header is read from the file, whatever comes there
+    if size < layout.size:  # Kafka reads a whole header, even beyond the end of the entry
         ahead, start = segment.cursor().at(position, min(layout.size, segment.size - position))
         head = bytearray(ahead[position - start : position - start + layout.size])
         head += bytes(layout.size - len(head))
@@ -90,7 +90,7 @@ def entries(segment: Segment, position: int, end: int) -> Iterator[tuple[Headers
         Headers, and the numbers of the first of these entries and of the one after the last.
 
     Raises:
-        KafkaSpecError: an entry has a size that none has.
+        KafkaSpecError: an entry is smaller than any entry can be.
     """
     while True:
         try:
@@ -273,7 +273,7 @@ def _first_offset(entry: Headers) -> int | None:
 
 
 def first_offset_of(headers: Headers, number: int) -> int:
-    """Return the first offset of an entry; a compressed message is decompressed for it.
+    """Return the first offset of an entry; decompress a compressed message to find it.
 
     Raises:
         KafkaSpecError: the broker cannot determine it.
@@ -291,7 +291,7 @@ def first_offset_of(headers: Headers, number: int) -> int:
 
 
 def _size_fault(segment: Segment, position: int, end: int) -> KafkaSpecError | None:
-    """Return the error for a size that no entry has, at which a look-up fails; None for others."""
+    """Return the error for an entry that is too small, at which a look-up fails; None otherwise."""
     if end - position <= HEADER_UP_TO_MAGIC:
         return None
     buffer, start = segment.cursor().at(position, HEADER_UP_TO_MAGIC)

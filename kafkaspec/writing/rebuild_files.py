@@ -1,0 +1,244 @@
+"""Make the files beside a segment from a pass over it, and compare them with existing ones."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.files import names
+from kafkaspec.writing import recovery
+from kafkaspec.writing.comparison import (
+    BY_BATCH,
+    INDEXES,
+    RESTARTED,
+    Circumstances,
+    Comparison,
+    compare,
+    entries_of,
+)
+from kafkaspec.writing.headers import UNKNOWN
+from kafkaspec.writing.index_rules import IndexBuilder
+from kafkaspec.writing.producer_state import ProducerState, transaction_index
+from kafkaspec.writing.profiles import TimeEntry
+from kafkaspec.writing.rebuild_run import SegmentRun
+from kafkaspec.writing.rebuilt import RebuiltFile, RebuiltSegment, Recovery
+
+_SAME: Final = (Comparison.EQUAL, Comparison.PREALLOCATED)
+
+_AFTER_END: Final = "the log ends before its offset: a broker removes it when it starts"
+_INSIDE: Final = "its offset lies inside a batch"
+_SNAPSHOT_LOST: Final = (
+    "there is no producer snapshot at the first offset: transactions that began before it are not"
+    " known"
+)
+_NOTES: Final = {
+    Recovery.CUTS: "recovery cuts the log at byte {}",
+    Recovery.EMPTIES: (
+        "recovery empties the segment; if one of its indexes is missing, the broker does not load"
+        " the log"
+    ),
+    Recovery.SPLITS: (
+        "from byte {} on, offsets do not fit into the segment: recovery of Kafka 2.0 and later"
+        " splits it and continues with the parts"
+    ),
+    Recovery.REFUSES: "a broker fails here and does not load the log",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A file.
+
+    Attributes:
+        offset: offset in its name.
+        kind: extension of its name.
+        data: its content; None for a file without content, or one that cannot be made.
+        entries: number of entries.
+        why: why it cannot be made, "" if it can.
+    """
+
+    offset: int
+    kind: str
+    data: bytes | None = None
+    entries: int = 0
+    why: str = ""
+
+
+class SegmentFiles:
+    """The files beside a segment.
+
+    Args:
+        run: the pass over the segment.
+        end: offset of the producer snapshot after the segment, None to make no snapshots.
+    """
+
+    def __init__(self, run: SegmentRun, end: int | None) -> None:
+        self._run = run
+        self._end = end
+        self._profile = run.settings.profile
+        self._computed: list[tuple[str, dict[str, bytes]]] | None = None
+        self._circumstances = Circumstances(
+            run.settings.rule,
+            self._profile,
+            self._is_cleaned,
+            producers_known=run.known,
+            messages=run.has_messages,
+            whole=run.valid == run.segment.size,
+        )
+
+    def result(self, prefix: str, put: Callable[[str, bytes], None]) -> RebuiltSegment:
+        """Write and compare the files.
+
+        Args:
+            prefix: prefix of file names.
+            put: called with name and content of a file.
+        """
+        run = self._run
+        log = run.segment.path
+        assert isinstance(log, Path)
+        files = []
+        for made in self._made():
+            name = names.SegmentName(made.offset, "").sibling(made.kind)
+            comparison, why = self._compared(made, log.with_name(name))
+            if made.data is not None:
+                put(prefix + name, made.data)
+            elif comparison is Comparison.MISSING:
+                continue
+            size = len(made.data or b"")
+            files.append(RebuiltFile(prefix + name, size, made.entries, comparison, why))
+        outcome = (run.ended or Recovery.KEEPS) if run.recovers else None
+        return RebuiltSegment(
+            path=str(log),
+            size=run.segment.size,
+            valid_bytes=run.valid,
+            error=run.error,
+            note="; ".join(self._notes(outcome)),
+            files=tuple(files),
+            refused=tuple(run.refused),
+            recovery=outcome,
+        )
+
+    def _compared(self, made: _Made, beside: Path) -> tuple[Comparison, str]:
+        """Compare a file with the one beside the log; see ``compare``."""
+        if made.why:
+            return Comparison.NOT_MADE, made.why
+        comparison, why = compare(beside, made.kind, made.data, self._circumstances)
+        if comparison is Comparison.DIFFERENT and made.kind in INDEXES:
+            for reason, files in self._alternatives():
+                if compare(beside, made.kind, files[made.kind], self._circumstances)[0] in _SAME:
+                    return comparison, reason
+        return comparison, why
+
+    def _notes(self, kind: Recovery | None) -> Iterator[str]:
+        """Yield notes on what happened."""
+        refused = self._run.refused
+        if refused:
+            yield (
+                f"recovery keeps what kafkaspec refuses ({len(refused)} entries, the first"
+                f" at byte {refused[0].offset}): it only checks size, checksum and offsets"
+            )
+        if kind is None:
+            if self._run.valid < self._run.segment.size:
+                yield f"the indexes end at byte {self._run.valid}"
+        elif kind in _NOTES:
+            yield _NOTES[kind].format(self._run.valid)
+        if self._run.has_producers and not self._run.known:
+            yield _SNAPSHOT_LOST
+
+    def _made(self) -> Iterator[_Made]:
+        """Yield the files."""
+        base, end = self._run.indexes.base_offset, self._end
+        for kind, data in self._run.indexes.files().items():
+            yield _Made(base, kind, data, entries_of(kind, data))
+        if not self._profile.producer_state:
+            return
+        aborted = self._listed()
+        listed = transaction_index(aborted) if aborted else None
+        yield _Made(base, names.TRANSACTION_INDEX, listed, len(aborted))
+        if end is None or not self._run.goes_on:
+            return
+        yield from self._earlier_snapshots(end)
+        if end > base:
+            yield self._snapshot(end, self._run.state)
+
+    def _snapshot(self, offset: int, state: ProducerState) -> _Made:
+        data = state.snapshot(self._run.segment.codec)
+        return _Made(offset, names.PRODUCER_SNAPSHOT, data, len(state))
+
+    def _listed(self) -> list[AbortedTransaction]:
+        """Return the entries of the transaction index.
+
+        The cleaner drops those of transactions whose data it has removed, although it keeps their
+        markers for some time; recovery lists them again.
+        """
+        with_data = [item for item in self._run.aborted if item.first_offset < item.last_offset]
+        if self._run.recovers or len(with_data) == len(self._run.aborted) or not self._is_cleaned():
+            return self._run.aborted
+        return with_data
+
+    def _earlier_snapshots(self, end: int) -> Iterator[_Made]:
+        """Yield the producer snapshots of earlier stops of the broker."""
+        left = deque(self._run.stops)
+        state = ProducerState(self._profile, self._run.producers)
+        for headers, first, stop in self._run.entries_again() if left else ():
+            if self._run.recovers:
+                recovery.unreadable_marker(headers, stop)  # keeps markers that only it can read
+            while left and first < stop and left[0] <= headers.last_offset[stop - 1]:
+                offset = left.popleft()
+                number = bisect_left(headers.last_offset, offset, first, stop)
+                state.append(headers, first, number)
+                first = number
+                if UNKNOWN < headers.first_offset[number] < offset:
+                    yield _Made(offset, names.PRODUCER_SNAPSHOT, why=_INSIDE)
+                else:
+                    yield self._snapshot(offset, state)
+            state.append(headers, first, stop)
+        for offset in left:
+            if offset > end:
+                yield _Made(offset, names.PRODUCER_SNAPSHOT, why=_AFTER_END)
+            elif offset < end:
+                yield self._snapshot(offset, state)
+
+    def _alternatives(self) -> list[tuple[str, dict[str, bytes]]]:
+        """Return the indexes that other circumstances give, each after these in words.
+
+        Snapshots show where a broker was restarted, and changes of the leader epoch may.
+        """
+        if self._computed is None:
+            base, end = self._run.indexes.base_offset, self._run.next_offset
+            begun = [entry.start_offset for entry in self._run.epochs.entries]
+            changed = {offset for offset in begun if base < offset < end}
+            cases = []
+            if self._run.recovers and self._run.stops:
+                cases.append((RESTARTED, self._run.new_indexes(self._run.stops)))
+            if not changed.issubset(self._run.stops):
+                stops = sorted(changed.union(self._run.stops))
+                cases.append((RESTARTED, self._run.new_indexes(stops)))
+            if not self._run.recovers and self._profile.time_entry is TimeEntry.RECORD:
+                by_batch = replace(self._profile, time_entry=TimeEntry.BATCH)
+                cases.append((BY_BATCH, self._run.new_indexes(self._run.stops, by_batch)))
+            self._computed = [(why, self._files_of(indexes)) for why, indexes in cases]
+        return self._computed
+
+    def _files_of(self, indexes: IndexBuilder) -> dict[str, bytes]:
+        """Return the indexes of the accepted entries."""
+        for headers, first, stop in self._run.entries_again():
+            indexes.append_each(headers, first, stop)
+            indexes.settle()
+        indexes.finish()
+        return indexes.files()
+
+    def _is_cleaned(self) -> bool:
+        """Return whether offsets are missing, as in a segment that the cleaner has compacted."""
+        expected = self._run.indexes.base_offset
+        for headers, first, stop in self._run.entries_again():
+            for number in range(first, stop):
+                if headers.first_offset[number] not in (UNKNOWN, expected):
+                    return True
+                expected = headers.last_offset[number] + 1
+        return False
