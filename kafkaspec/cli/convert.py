@@ -14,6 +14,7 @@ from kafkaspec.cli.options import (
     MISSING_EPILOG,
     LogPath,
     codec_option,
+    epilog,
     format_option,
     max_output_option,
     no_mmap_option,
@@ -26,8 +27,8 @@ from kafkaspec.compression import NAMES
 from kafkaspec.conversion.running import convert
 from kafkaspec.layout.kinds import MAGICS
 
-_EPILOG = (
-    """\b
+_EPILOG = epilog(
+    """\
 Data that old formats cannot hold is counted by kind and shown: headers,
 timestamps (magic 0), timestamp types, producers, transactions, leader epochs,
 delete horizons, control records, empty batches, and any other field by name.
@@ -37,16 +38,16 @@ Records below the log start offset were deleted and are left out; --log-start
 ignore keeps them. A range of times applies to data; control records stay, since
 transactions would have no end without them. --isolation read_committed implies
 --aborted drop.
-
-\b
+""",
+    """\
 Indexes, snapshots and checkpoints of partitions are rebuilt by the rules of
 the profile; a topic id is kept. Files of the log directory itself, KRaft
 snapshots and partitions that are being deleted or moved are not converted.
 An error of one partition of a log directory stays with it: it is named, and the
 others are in OUT. With --on-error skip, what can be read of it is in OUT too.
 OUT appears as a whole at the end, or not at all.
-
-\b
+""",
+    """\
 Output of --format json, one object per line, with its "type":
   partition  source, target, clean, verified, segments, written_segments, size,
              written_size, batches, taken, losses (batches and records by
@@ -54,15 +55,13 @@ Output of --format json, one object per line, with its "type":
              tails, missing, comparison, findings
   summary    the last line: sums, left_out, and failed: partitions that could
              not be converted
-
-"""
-    + MISSING_EPILOG
-    + """
-\b
+""",
+    MISSING_EPILOG,
+    """\
 Exit codes: 0 all was converted and verified, 1 something is missing, cannot be
 read, was left out as damaged, or the result is not right, 2 wrong usage, or
 nothing can be read, or OUT cannot be written: there is no OUT.
-"""
+""",
 )
 
 

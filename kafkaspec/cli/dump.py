@@ -17,6 +17,7 @@ from kafkaspec.cli.options import (
     MISSING_EPILOG,
     codec_option,
     crc_option,
+    epilog,
     format_option,
     no_mmap_option,
     paths_or_urls_argument,
@@ -42,7 +43,8 @@ from kafkaspec.log.pieces import runs_of
 from kafkaspec.log.selection import report
 from kafkaspec.model import Record
 
-_EPILOG = f"""\b
+_EPILOG = epilog(
+    f"""\
 Output of --format json, one object for each record:
   file            path of the segment
   position        byte offset of the batch in it
@@ -62,17 +64,18 @@ Output of --format json, one object for each record:
                   if it is not known), type_id, version, value
   fields          only where there are any: other fields of the format that do
                   not have their default
-
-\b
+""",
+    """\
 With --batches, one object for each batch: its header as stored, and whether its
 checksum is right.
-
-{OUTPUT_EPILOG}
-{MISSING_EPILOG}
-\b
+""",
+    OUTPUT_EPILOG,
+    MISSING_EPILOG,
+    """\
 Exit codes: 0 all was read, 1 something is missing or cannot be read (stderr says
 what, and the rest is printed), 2 wrong usage, or nothing of a PATH can be read.
-"""
+""",
+)
 
 _RECORDS_AT_ONCE = 1 << 13
 

@@ -15,6 +15,7 @@ from kafkaspec.cli.options import (
     MISSING_EPILOG,
     codec_option,
     crc_option,
+    epilog,
     no_mmap_option,
     selection_options,
     wrong_usage,
@@ -29,30 +30,27 @@ from kafkaspec.cli.outputs import (
 from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.opening import open_log
 
-_EPILOG = (
-    """\b
+_EPILOG = epilog(
+    """\
 Columns:
   by default  offset, timestamp, timestamp_type, key, value, headers; for a
               directory also topic, partition
   on request  leader_epoch, magic, compression, producer_id, producer_epoch,
               sequence, transactional, control_type, batch_position,
               batch_base_offset
-
-\b
+""",
+    """\
 A timestamp is in UTC, null for none. In JSON lines it is milliseconds since
 1970, bytes are a string where they are UTF-8 and {"base64": "..."} where
 they are not, and headers are pairs [key, value].
-
-\b
-"""
-    + OUTPUT_EPILOG
-    + MISSING_EPILOG
-    + """
-\b
+""",
+    OUTPUT_EPILOG,
+    MISSING_EPILOG,
+    """\
 Exit codes: 0 all was written, 1 all but what is missing, cannot be read, or was
 skipped with --on-error skip (stderr says what), 2 not done, and there is no
 file.
-"""
+""",
 )
 
 

@@ -17,8 +17,10 @@ from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     Timestamp,
     codec_option,
+    epilog,
     format_option,
     iso,
+    isolation_option,
     log_start_option,
     no_mmap_option,
     paths_or_urls_argument,
@@ -29,7 +31,8 @@ from kafkaspec.log.lookup import Found
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
 
-_EPILOG = """\b
+_EPILOG = epilog(
+    """\
 Output of --format json, one object for each segment or partition:
   path               what was searched
   how                offset, broker, plain or max_timestamp
@@ -49,15 +52,16 @@ Output of --format json, one object for each segment or partition:
                      time), of the segment that decided; null otherwise
   last_stable_offset with --isolation read_committed, null otherwise
   hidden_offset      of the answer that read_committed hides, null for none
-
-\b
+""",
+    """\
 What is missing in the log up to the answer is named on stderr: "find" looks at
 the ends of segments, as "dump --help" says.
-
-\b
+""",
+    """\
 Exit codes: 0 found, 1 not found, or something on the way is missing or cannot
 be read, 2 wrong usage, or nothing of a PATH can be read.
-"""
+""",
+)
 
 
 @click.command("find", epilog=_EPILOG)
@@ -70,13 +74,7 @@ be read, 2 wrong usage, or nothing of a PATH can be read.
     help="Find this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
 )
 @click.option("--max-timestamp", is_flag=True, help="Find the largest timestamp, as a broker does.")
-@click.option(
-    "--isolation",
-    type=click.Choice(["read_uncommitted", "read_committed"]),
-    default="read_uncommitted",
-    show_default=True,
-    help="By timestamp: whether to accept answers at or after the last stable offset.",
-)
+@isolation_option("By timestamp: whether to accept answers at or after the last stable offset.")
 @log_start_option
 @click.option(
     "--plain", is_flag=True, help="By timestamp: find the first data record at or after it."

@@ -88,14 +88,17 @@ log_start_option: Final = click.option(
     help="First offset of a partition: the log start offset in the broker's checkpoint, any that "
     "is there, or this one.",
 )
-isolation_option: Final = click.option(
-    "--isolation",
-    type=click.Choice(["read_uncommitted", "read_committed"]),
-    default="read_uncommitted",
-    show_default=True,
-    help="With read_committed, leave out aborted transactions, and end at the last stable offset: "
-    "where the first open transaction begins.",
-)
+
+
+def isolation_option(text: str) -> Callable[[Command], Command]:
+    """Add ``--isolation read_uncommitted | read_committed``."""
+    return click.option(
+        "--isolation",
+        type=click.Choice(["read_uncommitted", "read_committed"]),
+        default="read_uncommitted",
+        show_default=True,
+        help=text,
+    )
 
 
 def on_error_option(default: str) -> Callable[[Command], Command]:
@@ -135,7 +138,10 @@ def selection_options(*, on_error: str) -> Callable[[Command], Command]:
         click.option(
             "--until-time", type=Timestamp(), metavar="T", help="First timestamp to leave out."
         ),
-        isolation_option,
+        isolation_option(
+            "With read_committed, leave out aborted transactions, and end at the last stable "
+            "offset: where the first open transaction begins."
+        ),
         log_start_option,
         on_error_option(on_error),
     )
@@ -165,7 +171,13 @@ _SELECTION: Final = {
 }
 """Attributes of a selection by the name of the option."""
 
-MISSING_EPILOG: Final = """\b
+
+def epilog(*paragraphs: str) -> str:
+    """Return the end of a help text, whose paragraphs keep their lines."""
+    return "\n".join(f"\b\n{paragraph}" for paragraph in paragraphs)
+
+
+MISSING_EPILOG: Final = """\
 What is missing is named, with offsets, file and byte, and gives exit code 1:
   offsets between two segments, where nothing shows that the log was compacted
   offsets that an index, a file of a later segment or a checkpoint of the
@@ -173,7 +185,9 @@ What is missing is named, with offsets, file and byte, and gives exit code 1:
   bytes at the end of a segment that are the beginning of a batch
   a log start offset after the end of the log
 Named only: gaps as compaction leaves them, zeros at the end of a log, batches
-below the log start offset that --log-start leaves out.
+below the log start offset that --log-start leaves out, and what is not read in
+a directory: copies of partitions that are being deleted or moved, folders that
+are not Kafka's.
 """
 
 
