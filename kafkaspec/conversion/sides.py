@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from kafkaspec.codecs import Codec
 from kafkaspec.conversion.choices import Choices
@@ -90,7 +91,7 @@ class Sides:
         return Partition(self._conversion.result.target, codec=self._codec, **self.bound)
 
     @property
-    def bound(self) -> dict[str, int]:
+    def bound(self) -> dict[str, Any]:
         """The option that limits the size of a decompressed batch."""
         most = self.choices.max_output
         return {} if most is None else {"max_output": most}

@@ -383,6 +383,14 @@ def as_path(path: str | PathLike[str]) -> Path:
     return Path(path)
 
 
+def is_directory(path: Path) -> bool:
+    """Return whether a path is a directory; False if it cannot be known: who opens it says why."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def address(path: PathLike[str]) -> str:
     """Return the text by which ``as_path`` finds a path again: of a URL with its credentials."""
     return path.url if isinstance(path, RemotePath) else os.fspath(path)

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
-from kafkaspec.io.remote import as_path
+from kafkaspec.io.remote import as_path, is_directory
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
@@ -52,7 +52,7 @@ class LogDirectory(Log):
                 for item in found
                 if names.parse_partition(item.name) is None
                 and item.name != names.REMOTE_INDEX_CACHE
-                and item.is_dir()
+                and is_directory(item)
             ]
         except OSError as error:
             raise unreadable(str(path), error) from None
@@ -74,7 +74,7 @@ class LogDirectory(Log):
         found = []
         for path in self._names:
             try:
-                found.append(Partition(path, **self._options))
+                found.append(Partition(path, checkpoints=self.checkpoints, **self._options))
             except KafkaSpecError as error:
                 self._errors[str(path)] = error
         return sorted(found, key=lambda item: (item.topic or "", item.partition or 0, item.state))

@@ -16,7 +16,7 @@ from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metad
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.log_directory import Checkpoints, Offsets
 from kafkaspec.files.snapshots import ProducerSnapshot
-from kafkaspec.io.remote import as_path
+from kafkaspec.io.remote import as_path, is_directory
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
@@ -38,11 +38,18 @@ class Partition(Log):
         folders: paths of folders in it, which have nothing of the partition.
     """
 
-    def __init__(self, path: str | PathLike[str], **options: Any) -> None:
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        checkpoints: Checkpoints | None = None,
+        **options: Any,
+    ) -> None:
         """List a partition directory. No segment is opened yet.
 
         Args:
             path: of the directory.
+            checkpoints: the broker's, if they were opened; those in the directory above if None.
             options: for each ``Segment``: ``codec``, ``crc``, ``tail``, ``max_output``.
 
         Raises:
@@ -50,7 +57,9 @@ class Partition(Log):
         """
         self.path = as_path(path)
         self._options = options
-        parsed = names.parse_partition(self.path.absolute().name)
+        place = self.path.absolute()
+        self._checkpoints = checkpoints or Checkpoints(place.parent)
+        parsed = names.parse_partition(place.name)
         self.topic = parsed.topic if parsed else None
         self.partition = parsed.partition if parsed else None
         self.state = parsed.state if parsed else ""
@@ -59,7 +68,7 @@ class Partition(Log):
         try:
             for item in sorted(self.path.iterdir()):
                 # A broken link is a file: it must show when it is opened.
-                (self.folders if item.is_dir() else self.files).append(item)
+                (self.folders if is_directory(item) else self.files).append(item)
         except OSError as error:
             raise unreadable(str(path), error) from None
 
@@ -419,10 +428,6 @@ class Partition(Log):
 
     def __repr__(self) -> str:
         return f"<Partition {self.path}: {len(self.segment_paths)} segments>"
-
-    @cached_property
-    def _checkpoints(self) -> Checkpoints:
-        return Checkpoints(self.path.absolute().parent)
 
     def _listed(self, offsets: Offsets) -> int | None:
         if self.topic is None or self.partition is None:

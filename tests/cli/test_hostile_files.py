@@ -206,6 +206,25 @@ def test_a_partition_without_permission_does_not_stop_the_others(tmp_path: Path)
         path.chmod(0o755)
 
 
+def test_an_entry_without_permission_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link into a place that only others may look into."""
+    place = partition(tmp_path, "first-0")
+    for path in (tmp_path / "foreign", place / "foreign"):
+        path.symlink_to("/foreign")
+    is_dir = Path.is_dir
+
+    def refused(path: Path) -> bool:
+        if path.name == "foreign":
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_dir(path)
+
+    monkeypatch.setattr(Path, "is_dir", refused)
+    for command in (["dump"], ["find", "--offset", "0"]):
+        assert run(*command, tmp_path).exit_code == 0
+
+
 def test_a_partition_is_an_int(tmp_path: Path) -> None:
     place = partition(tmp_path, "x-99999999999")
     assert names.parse_partition(place.name) is None

@@ -15,6 +15,7 @@ import pytest
 import kafkaspec as ks
 from kafkaspec.analysis.verification import verify
 from kafkaspec.cli import console
+from kafkaspec.files.checkpoints import offset_checkpoint
 from tests.cli.helpers import run
 
 FEW, ROWS = 40, 10
@@ -70,6 +71,29 @@ def test_work_grows_with_the_number_of_files(
         place = make(tmp_path, number, number)
         counted.append(steps(partial(verify, place)))
     assert counted[1] < 4.5 * counted[0], counted
+
+
+@pytest.mark.parametrize(
+    "command", [["dump"], ["find", "--timestamp", "1"], ["convert", "--no-check"]], ids=str
+)
+def test_checkpoints_are_read_once_for_all_partitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    place = log_directory(tmp_path, FEW, 0)
+    for name in ("log-start-offset-checkpoint", "replication-offset-checkpoint"):
+        (place / name).write_text("0\n0\n")
+    read: Counter[str] = Counter()
+    original = offset_checkpoint.read
+
+    def counted(path: Path) -> Any:
+        read[path.name] += 1
+        return original(path)
+
+    monkeypatch.setattr(offset_checkpoint, "read", counted)
+    output = ["-o", str(tmp_path / "out")] if command[0] == "convert" else []
+    run(*command, place, *output)
+    assert read["log-start-offset-checkpoint"] == 1
+    assert set(read.values()) == {1}
 
 
 def test_a_table_has_so_many_rows_and_one_for_the_rest(
