@@ -9,6 +9,7 @@ so that two codecs can be compared on *why* they refuse the same bytes.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from enum import StrEnum
 from os import PathLike
 
@@ -104,6 +105,10 @@ class KafkaSpecError(ValueError):
         text += f" [{self.reason}]"
         return f"{text} ({self.spec})" if self.spec else text
 
+    def at(self, place: str) -> str:
+        """Return the text, with the path of a directory before it unless it names a file there."""
+        return str(self) if self.file and self.file.startswith(place) else f"{place}: {self}"
+
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions with keyword-only arguments do not pickle by themselves; Spark workers need it.
         return ValueError.__new__, (type(self), self.detail), dict(self.__dict__)
@@ -156,6 +161,19 @@ def make_error(
         path=path,
         spec=spec,
     )
+
+
+def none_of(errors: Sequence[KafkaSpecError], what: str) -> KafkaSpecError:
+    """Return the error for a directory of which nothing can be done: the first, with the number.
+
+    Args:
+        errors: an error for each partition.
+        what: what could not be done with them, as a participle.
+    """
+    error, *others = errors
+    if others:
+        error.detail += f"; of {len(errors):,} partitions, none can be {what}"
+    return error
 
 
 def unreadable(file: str | PathLike[str] | None, why: str | Exception) -> KafkaSpecError:

@@ -44,8 +44,7 @@ def print_conversion(report: ConversionReport, console: Console) -> None:
     for result in report.partitions:
         _print_troubles(result, console)
     for path, error in report.failed.items():
-        inside = error.file is not None and error.file.startswith(path)
-        console.print(f"not converted: {error if inside else f'{path}: {error}'}")
+        console.print(f"not converted: {error.at(path)}")
     console.print(_last_line(report))
     if any(error.reason not in ALWAYS_RAISED for error in report.failed.values()):
         console.print("next: --on-error skip converts the rest of a damaged partition")

@@ -16,6 +16,7 @@ from kafkaspec.cli.console import (
     progress_bar,
     size_text,
     stdout_console,
+    warn,
 )
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import log_bytes
@@ -48,8 +49,13 @@ does not load the log at all; it also keeps entries that kafkaspec refuses. The
 report says what it would do.
 
 \b
+Of a log directory, partitions that are being deleted or moved are left out, and
+one that cannot be read does not stop the others: stderr names them.
+
+\b
 Exit codes: 0 all logs are sound, 1 one is damaged, and the files are those of the
-part that a broker keeps, 2 wrong usage or unreadable, and nothing was written.
+part that a broker keeps, or one of several cannot be read, 2 wrong usage, or
+nothing can be read or written, and there is no output.
 """
 
 
@@ -107,6 +113,10 @@ def index_command(
             print_object(_as_json(segment))
     else:
         _as_text(report)
+    for note in report.notes:
+        warn(f"note: {note}")
+    for place, why in report.failed.items():
+        warn(f"not read: {why.at(place)}")
     ctx.exit(CLEAN if report.is_sound else FINDINGS)
 
 

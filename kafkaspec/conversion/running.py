@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
@@ -16,7 +15,7 @@ from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.compare import compare
 from kafkaspec.conversion.partition import PartitionConversion, Progress
 from kafkaspec.conversion.report import ConversionReport, PartitionResult
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.errors import KafkaSpecError, none_of
 from kafkaspec.io.local import unmapped
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import missing, passed_over
@@ -95,16 +94,16 @@ def convert(
                 try:
                     result, lost = _convert(item, place, plan, reader, check, progress)
                 except KafkaSpecError as error:
-                    if not isinstance(opened, LogDirectory) or _is_below(error.file, aside.path):
+                    if not isinstance(opened, LogDirectory) or aside.concerns(error):
                         raise
-                    shutil.rmtree(place, ignore_errors=True)
+                    aside.remove_directory(place.name)
                     report.failed[os.fspath(item.path or "")] = error
                     continue
                 report.partitions.append(_renamed(result, final))
                 if lost is not None:
                     report.left_out.append((os.fspath(lost), _LOST))
             if report.failed and not report.partitions:
-                raise _of_all(list(report.failed.values()))
+                raise none_of([*report.failed.values()], "converted")
             aside.commit()
         except BaseException as error:
             aside.discard()
@@ -112,18 +111,6 @@ def convert(
                 error.file = final(error.file)
             raise
     return report
-
-
-def _is_below(file: str | None, directory: Path) -> bool:
-    return file is not None and Path(file).is_relative_to(directory)
-
-
-def _of_all(errors: list[KafkaSpecError]) -> KafkaSpecError:
-    """Return the error for a log directory of which no partition can be converted."""
-    error, *others = errors
-    if others:
-        error.detail += f"; of {len(errors):,} partitions, none can be converted"
-    return error
 
 
 def _renamed(result: PartitionResult, final: Callable[[str], str]) -> PartitionResult:

@@ -210,6 +210,18 @@ class FileReading(Reading):
         self._file.close()
 
 
+def file_size(path: str | PathLike[str]) -> int:
+    """Return the size of a file in bytes.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    try:
+        return os.stat(path).st_size
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
 def read_beside(path: str | PathLike[str]) -> Source:
     """Read a small file beside a log into memory: a regular file of ``SIDE_FILE_BYTES`` at most.
 

@@ -94,6 +94,16 @@ class DirectoryAside:
         with writing(self.path / name):
             (self.path / name).unlink()
 
+    def remove_directory(self, name: str) -> None:
+        """Remove a directory with all that was written into it, if there is any."""
+        path = self.path / name
+        shutil.rmtree(path, ignore_errors=True)
+        self._made = [made for made in self._made if made != path]
+
+    def concerns(self, error: KafkaSpecError) -> bool:
+        """Return whether an error is about what is written here, and not about an input."""
+        return error.file is not None and Path(error.file).is_relative_to(self.path)
+
     def force(self, descriptor: int) -> None:
         """Force an open file to disk, given its descriptor."""
         if self._sync:

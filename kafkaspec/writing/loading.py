@@ -20,6 +20,7 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
+from kafkaspec.io.local import file_size
 from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing import recovery
@@ -274,7 +275,7 @@ class Loader:
     def _open(self, segment: LoadedSegment) -> None:
         """Open a segment; recover it if it has no offset index, or a bad transaction index."""
         path = segment.path
-        segment.end = path.stat().st_size
+        segment.end = file_size(path)
         name = names.SegmentName(segment.base_offset, names.LOG)
         if self._indexed:
             return

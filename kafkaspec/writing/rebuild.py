@@ -6,15 +6,18 @@ Kafka: ``LogSegment.recover`` and ``LogLoader.recoverLog`` for the rule of recov
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
 from kafkaspec.codecs import Codec
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of
 from kafkaspec.files import names
+from kafkaspec.io.local import file_size
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.missing import passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -54,7 +57,9 @@ def rebuild_indexes(
 ) -> RebuildReport:
     """Rebuild the indexes and producer snapshots of segments, and leader epoch checkpoints.
 
-    The indexes are the offset, time and transaction indexes. Partitions have the checkpoints.
+    The indexes are the offset, time and transaction indexes. Partitions have the checkpoints. Of a
+    log directory, partitions that are being deleted or moved are left out, and one that cannot be
+    read does not stop the others: the report names them.
 
     Args:
         source: a segment, a partition or a log directory, or the path of one. It is not changed.
@@ -70,7 +75,8 @@ def rebuild_indexes(
 
     Raises:
         KafkaSpecError: ``unreadable``, a transaction marker cannot be read, or ``out`` cannot be
-            used. Damage to a log is not an error: the report says how a broker would handle it.
+            used; of a log directory, no partition can be read. Damage to a log is not an error: the
+            report says how a broker would handle it.
         ValueError: the rule or profile is unknown.
     """
     settings = Settings(
@@ -92,7 +98,11 @@ def rebuild_indexes(
     try:
         opened = open_log(source) if isinstance(source, str | PathLike) else source
         try:
-            segments = tuple(_Rebuild(settings, put).segments_of(opened))
+            work = _Rebuild(settings, put, aside)
+            segments = tuple(work.segments_of(opened))
+            if work.failed and not segments:
+                raise none_of([*work.failed.values()], "read")
+            notes = () if isinstance(opened, Segment) else tuple(passed_over(opened))
         finally:
             if opened is not source:
                 opened.close()
@@ -102,7 +112,9 @@ def rebuild_indexes(
         if aside is not None:
             aside.discard()
         raise
-    return RebuildReport(settings.rule, settings.profile, index_interval_bytes, segments)
+    return RebuildReport(
+        settings.rule, settings.profile, index_interval_bytes, segments, work.failed, notes
+    )
 
 
 _STATE_UNKNOWN = (Recovery.SPLITS, Recovery.REFUSES)
@@ -132,6 +144,8 @@ class _Log:
 class _Rebuild:
     settings: Settings
     put: Callable[[str, bytes], None]
+    aside: DirectoryAside | None
+    failed: dict[str, KafkaSpecError] = field(default_factory=dict)
 
     def segments_of(self, opened: Segment | Partition | LogDirectory) -> Iterator[RebuiltSegment]:
         if isinstance(opened, Segment):
@@ -141,10 +155,22 @@ class _Rebuild:
             log = _Log([(base, path)], snapshots, self._epochs(base), opened.codec, whole=False)
             yield from self._segments(log, "")
             return
-        partitions = [opened] if isinstance(opened, Partition) else opened.partitions
-        for partition in partitions:
-            prefix = "" if partition is opened else f"{partition.path.name}/"
-            yield from self._partition(partition, prefix)
+        if isinstance(opened, Partition):
+            yield from self._partition(opened, "")
+            return
+        self.failed.update(opened.unreadable)
+        for partition in opened.current:
+            name = partition.path.name
+            try:
+                done = list(self._partition(partition, f"{name}/"))
+            except KafkaSpecError as error:
+                if self.aside is not None and self.aside.concerns(error):
+                    raise
+                self.failed[os.fspath(partition.path)] = error
+                if self.aside is not None:
+                    self.aside.remove_directory(name)
+                continue
+            yield from done
 
     def _epochs(self, base_offset: int) -> LeaderEpochs:
         return LeaderEpochs(self.settings.profile.epoch_file, None, base_offset)
@@ -244,7 +270,7 @@ def _from_before(offsets: Sequence[int], prefix: str) -> Iterator[RebuiltFile]:
 
 def _without_pass(loaded: LoadedSegment) -> RebuiltSegment:
     """Return the result for a segment that recovery does not read."""
-    size = loaded.path.stat().st_size
+    size = file_size(loaded.path)
     note = "a broker removes it, since the segment before it was cut"
     if loaded.recovery is not Recovery.REMOVES:
         note = "a broker fails in an earlier segment when it begins to recover this one"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.missing import Missing
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.index_rules import Rule
 from kafkaspec.writing.profiles import Profile
@@ -94,12 +96,16 @@ class RebuildReport:
         profile: profile of the version whose rules were followed.
         index_interval_bytes: the ``index.interval.bytes`` that was used.
         segments: the segments, in order.
+        failed: partitions of a log directory that cannot be read, each with the error.
+        notes: what else is in the directory, see ``kafkaspec.log.missing.passed_over``.
     """
 
     rule: Rule
     profile: Profile
     index_interval_bytes: int
     segments: tuple[RebuiltSegment, ...]
+    failed: Mapping[str, KafkaSpecError] = field(default_factory=dict)
+    notes: tuple[Missing, ...] = ()
 
     @property
     def files(self) -> tuple[RebuiltFile, ...]:
@@ -109,4 +115,4 @@ class RebuildReport:
     @property
     def is_sound(self) -> bool:
         """Whether nothing is wrong with any log."""
-        return all(segment.is_sound for segment in self.segments)
+        return not self.failed and all(segment.is_sound for segment in self.segments)

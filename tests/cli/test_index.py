@@ -80,3 +80,33 @@ def test_wrong_usage(arguments: tuple[object, ...], tmp_path: Path) -> None:
     assert code == 2
     assert list(tmp_path.iterdir()) == []
     assert sorted(SEGMENTS.iterdir()) == before
+
+
+def test_an_error_of_one_partition_stays_with_it(tmp_path: Path) -> None:
+    logs, out = tmp_path / "logs", tmp_path / "out"
+    copy = f"plain-0.{'a' * 32}-delete"
+    for name in ("plain-0", "broken-0", copy):
+        shutil.copytree(goldens.GOLDEN / "4.3.1/logs/segments-0", logs / name)
+    (logs / "gone-0").symlink_to("nowhere")
+    (logs / "lost+found").mkdir()
+    broken = sorted((logs / "broken-0").glob("*.log"))[2]
+    broken.unlink()
+    broken.symlink_to("nowhere")
+    code, said = run(logs, "-o", out)
+    assert code == 1
+    assert [item.name for item in out.iterdir()] == ["plain-0"]
+    for text in (
+        f"not read: {logs / 'gone-0'}: No such file",
+        f"not read: {broken}: No such file",
+        f"note: {logs / copy}: left out: a partition that is being deleted",
+        f"note: {logs}: 1 folder was not read: lost+found",
+    ):
+        assert text in said
+    shutil.rmtree(out)
+    shutil.rmtree(logs / "plain-0")
+    code, said = run(logs, "-o", out)
+    assert (code, out.exists()) == (2, False)
+    assert "of 2 partitions, none can be read" in said
+    code, said = run(logs / copy, "-o", out)
+    assert code == 0
+    assert f"note: {logs / copy}: a partition that is being deleted" in said
