@@ -183,7 +183,7 @@ class SegmentFiles:
 
     def _earlier_snapshots(self, end: int) -> Iterator[_Made]:
         """Yield the producer snapshots of earlier stops of the broker."""
-        left = deque(self._run.stops)
+        left = deque(offset for offset in self._run.stops if offset < end)
         state = ProducerState(self._profile, self._run.producers)
         for headers, first, stop in self._run.entries_again() if left else ():
             if self._run.recovers:
@@ -199,10 +199,10 @@ class SegmentFiles:
                     yield self._snapshot(offset, state)
             state.append(headers, first, stop)
         for offset in left:
+            yield self._snapshot(offset, state)
+        for offset in self._run.stops:
             if offset > end:
                 yield _Made(offset, names.PRODUCER_SNAPSHOT, why=_AFTER_END)
-            elif offset < end:
-                yield self._snapshot(offset, state)
 
     def _alternatives(self) -> list[tuple[str, dict[str, bytes]]]:
         """Return the indexes that other circumstances give, each after these in words.
@@ -213,15 +213,16 @@ class SegmentFiles:
             base, end = self._run.indexes.base_offset, self._run.next_offset
             begun = [entry.start_offset for entry in self._run.epochs.entries]
             changed = {offset for offset in begun if base < offset < end}
+            shown = [offset for offset in self._run.stops if offset < end]
             cases = []
-            if self._run.recovers and self._run.stops:
-                cases.append((RESTARTED, self._run.new_indexes(self._run.stops)))
-            if not changed.issubset(self._run.stops):
-                stops = sorted(changed.union(self._run.stops))
+            if self._run.recovers and shown:
+                cases.append((RESTARTED, self._run.new_indexes(shown)))
+            if not changed.issubset(shown):
+                stops = sorted(changed.union(shown))
                 cases.append((RESTARTED, self._run.new_indexes(stops)))
             if not self._run.recovers and self._profile.time_entry is TimeEntry.RECORD:
                 by_batch = replace(self._profile, time_entry=TimeEntry.BATCH)
-                cases.append((BY_BATCH, self._run.new_indexes(self._run.stops, by_batch)))
+                cases.append((BY_BATCH, self._run.new_indexes(shown, by_batch)))
             self._computed = [(why, self._files_of(indexes)) for why, indexes in cases]
         return self._computed
 
