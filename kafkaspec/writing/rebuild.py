@@ -200,15 +200,18 @@ class _Rebuild:
         recovers = self.settings.rule is Rule.RECOVERY
         base = log.segments[0][0]
         for loaded in self._recovered(log) if recovers else self._appended(log):
+            is_first = loaded.base_offset == base
             if loaded.run is None:
                 done = _without_pass(loaded)
             else:
-                end = _end_of(loaded, loaded.run, whole=log.whole)
+                # Where a partition begins without a snapshot, a broker assumes no producers.
+                known = loaded.run.known or (log.whole and is_first)
+                end = _end_of(loaded, loaded.run) if known else None
                 done = SegmentFiles(loaded.run, end).result(prefix, self.put)
                 if loaded.recovery in (Recovery.CUTS, Recovery.EMPTIES):
                     log.epochs.truncate_from_end(loaded.run.next_offset)
                 loaded.run = None  # and its mapping
-            if loaded.base_offset == base:
+            if is_first:
                 before = _from_before([item for item in log.snapshots if item <= base], prefix)
                 done = replace(done, files=(*done.files, *before))
             yield done
@@ -248,13 +251,8 @@ class _Rebuild:
             yield loaded
 
 
-def _end_of(loaded: LoadedSegment, run: SegmentRun, *, whole: bool) -> int | None:
-    """Return the offset of the producer snapshot after a segment; None if its content is unknown.
-
-    If producers are unknown where a partition begins, a broker takes it that there were none.
-    """
-    if not run.known and not whole:
-        return None
+def _end_of(loaded: LoadedSegment, run: SegmentRun) -> int:
+    """Return the offset of the producer snapshot after a segment."""
     if loaded.following is None or loaded.recovery is Recovery.CUTS:
         return run.next_offset
     return loaded.following

@@ -301,6 +301,22 @@ def test_a_log_that_is_cut_has_its_last_snapshot_where_it_ends(tmp_path: Path) -
     assert offsets == [int(log.stem), last.base_offset]
 
 
+def test_producers_are_unknown_after_a_segment_that_is_refused(tmp_path: Path) -> None:
+    def batch(offset: int, **options: Any) -> bytes:
+        record = ks.Record(offset, 5, b"\0", b"")
+        return ks.encode([record], producer_id=7, producer_epoch=0, **options)
+
+    (tmp_path / "a-0").mkdir()
+    first, second = (tmp_path / "a-0" / f"{base:020}{names.LOG}" for base in (0, 1))
+    first.write_bytes(batch(0, transactional=True, control=True))
+    second.write_bytes(batch(1, base_sequence=0))
+    for rule in Rule:
+        report = ks.rebuild_indexes(tmp_path / "a-0", rule=rule)
+        assert report.segments[0].error is not None
+        assert of_kind(report, names.PRODUCER_SNAPSHOT) == []
+        assert "no producer snapshot" in report.segments[1].note
+
+
 def test_an_emptied_transaction_index_is_that_of_a_broker(tmp_path: Path) -> None:
     """A broker that recovers or cuts a log empties the file, and does not remove it."""
     source = goldens.GOLDEN / "4.3.1/logs/plain-0"
