@@ -57,7 +57,7 @@ class BrokerAction(StrEnum):
     REBUILDS_INDEX = "rebuilds_index"
     """The segment is recovered, which rebuilds its indexes."""
     FORGETS_PRODUCERS = "forgets_producers"
-    """The snapshot is dropped, and with it the state of producers."""
+    """The broker does not know what producers have written."""
     DELETES_FILE = "deletes_file"
     """The file is removed at the next start."""
     DELETES_LOG = "deletes_log"

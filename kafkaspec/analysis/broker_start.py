@@ -26,7 +26,14 @@ from kafkaspec.files import names
 from kafkaspec.log.partition import Partition
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
-from kafkaspec.writing.loading import Load, LoadedSegment, Loader, find_snapshots
+from kafkaspec.writing.loading import (
+    Load,
+    LoadedSegment,
+    Loader,
+    Snapshots,
+    find_snapshots,
+    read_snapshot,
+)
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.writing.rebuild_run import Settings
 from kafkaspec.writing.rebuilt import Recovery
@@ -57,48 +64,73 @@ class BrokerStart:
         self._interval = interval
 
     @cached_property
-    def _after_crash(self) -> Load:
+    def log(self) -> Partition | None:
+        """The log; None for what is not that of a broker, or cannot be listed."""
+        try:
+            log = Partition(self._directory)
+        except KafkaSpecError:
+            return None
+        segments = log.segment_paths
+        known = segments and all(path.name.endswith(names.LOG) for path in segments)
+        return log if known else None
+
+    @cached_property
+    def snapshots(self) -> Snapshots:
+        """The producer snapshots beside the segments."""
+        return find_snapshots(self.log.snapshot_paths if self.log else [])
+
+    @cached_property
+    def stopped_cleanly(self) -> bool | None:
+        """Whether the broker was stopped cleanly; None if its log directory does not show it."""
+        root = self._directory.absolute().parent
+        if (root / names.CLEAN_SHUTDOWN).exists():
+            return True
+        return False if (root / names.RECOVERY_POINTS).exists() else None
+
+    @cached_property
+    def after_crash(self) -> Load:
+        """The prediction for a start after an unclean stop; empty if there is none."""
         return self._load(clean=False)
 
     @cached_property
-    def _after_clean_stop(self) -> Load:
+    def after_clean_stop(self) -> Load:
+        """The prediction for a start after a clean stop; empty if there is none."""
         return self._load(clean=True)
 
     def _load(self, *, clean: bool) -> Load:
-        """Return the prediction; an empty one for what is no log of a broker, or is unreadable."""
-        profile = get_profile(DEFAULT_PROFILE)
+        log, profile = self.log, get_profile(DEFAULT_PROFILE)
+        if log is None:
+            return Load()
         settings = Settings(Rule.RECOVERY, profile, self._interval, lambda _bytes, _name: None)
+        segments = list(zip(log.base_offsets, log.segment_paths, strict=True))
+        epochs = LeaderEpochs(profile.epoch_file, None, log.base_offsets[0])
         try:
-            log = Partition(self._directory)
-            if not all(path.name.endswith(names.LOG) for path in log.segment_paths):
-                return Load()
-            segments = list(zip(log.base_offsets, log.segment_paths, strict=True))
-            epochs = LeaderEpochs(profile.epoch_file, None, log.first_base_offset or 0)
-            snapshots = find_snapshots(log.snapshot_paths)
-            return Loader(segments, snapshots, settings, epochs, clean=clean).load()
+            return Loader(segments, self.snapshots, settings, epochs, clean=clean).load()
         except (KafkaSpecError, OSError):
             return Load()
 
-    def judged(self, finding: Finding, segment: Path) -> Finding:
-        """Return a finding about a segment with what a broker does about it."""
+    def judged(self, finding: Finding, path: Path) -> Finding:
+        """Return a finding about a segment or a producer snapshot with what a broker does."""
         if finding.severity is Severity.INFO:
             return finding
         found = consequence_of(finding.area, finding.reason)
         if finding.area in _INDEX_AREAS:
-            broker = self._by_index(finding, segment)
+            broker = self._by_index(finding, path)
         elif finding.area in _LOG_AREAS:
             # An outer checksum cuts the log; consumers check the inner ones.
             stuck = found.reader == STUCK or finding.reason is R.CHECKSUM_MISMATCH
-            broker = self._by_recovery(segment, finding.position or 0, found.action, stuck=stuck)
+            broker = self._by_recovery(path, finding.position or 0, found.action, stuck=stuck)
         elif found.action is BrokerAction.EMPTIES_SEGMENT:
-            broker = self._by_recovery(segment, 0, found.action)
+            broker = self._by_recovery(path, 0, found.action)
+        elif found.action is BrokerAction.FORGETS_PRODUCERS:
+            broker = self._by_snapshot(path)
         else:
             return finding
         predicted = found
         if broker is not None and broker is not found.action:
             reader = STUCK if broker is BrokerAction.KEEPS_UNREADABLE else found.reader
             predicted = Consequence(reader, PREDICTED[broker], broker)
-        if finding.area in _LOG_AREAS and self._after_clean_stop.fails_in(segment):
+        if finding.area in _LOG_AREAS and self.after_clean_stop.fails_in(path):
             predicted = refused_when_clean(predicted)
         return finding if predicted is found else replace(finding, predicted=predicted)
 
@@ -113,7 +145,7 @@ class BrokerStart:
             found: action of the table.
             stuck: whether a consumer that gets there fails.
         """
-        load = self._after_crash
+        load = self.after_crash
         loaded = load.of(segment)
         if loaded is None:
             return None
@@ -129,7 +161,7 @@ class BrokerStart:
 
     def _by_index(self, finding: Finding, segment: Path) -> BrokerAction | None:
         """Return the action at a wrong index after a clean stop; None for that of the table."""
-        load = self._after_clean_stop
+        load = self.after_clean_stop
         loaded = load.of(segment)
         leads = finding.area is Area.OFFSET_INDEX  # the loader follows it to the end of the log
         if load.deletes and leads:
@@ -140,6 +172,18 @@ class BrokerStart:
             return BrokerAction.REFUSES_LOG if load.fails_in(segment) else None
         return None if loaded.recovery is None else BrokerAction.REBUILDS_INDEX
 
+    def _by_snapshot(self, path: Path) -> BrokerAction | None:
+        """Return the action at a snapshot that is corrupt; None for that of the table."""
+        taken = next((offset for offset, item in self.snapshots.items() if item == path), None)
+        if self.log is None or taken is None:
+            return None
+        begin, end = self.log.base_offsets[0], self.after_clean_stop.end_offset
+        unused = taken <= begin or (end is not None and taken > end)
+        older = (item for offset, item in self.snapshots.items() if begin < offset < taken)
+        if unused or begin == 0 or any(read_snapshot(item) is not None for item in older):
+            return BrokerAction.DELETES_FILE
+        return None
+
     def unexplained(self, segment: Path, actions: set[BrokerAction]) -> Iterator[Finding]:
         """Yield what stops recovery in a segment, if no finding about it has led to that.
 
@@ -147,9 +191,9 @@ class BrokerStart:
             segment: path of the segment.
             actions: actions of the findings about it.
         """
-        if "_after_crash" not in self.__dict__:
+        if "after_crash" not in self.__dict__:
             return  # no finding asked for a prediction: nothing is wrong with the log so far
-        loaded = self._after_crash.of(segment)
+        loaded = self.after_crash.of(segment)
         if loaded is None or loaded.recovery is None or loaded.run is None:
             return
         action = _DECIDED.get(loaded.recovery)

@@ -95,6 +95,11 @@ class LogOrder:
         self._leader_epoch = -1
         self._producers: OrderedDict[int, _Producer] = OrderedDict()
 
+    @property
+    def has_producers(self) -> bool:
+        """Whether a batch so far has a producer."""
+        return bool(self._producers)
+
     def follow(self, before: LogOrder) -> None:
         """Take over the state before the first batch that this object saw.
 

@@ -44,6 +44,9 @@ PREDICTED: dict[BrokerAction, str] = {
     BrokerAction.REBUILDS_INDEX: (
         "Recovers the segment, after a clean stop too, which rebuilds its indexes."
     ),
+    BrokerAction.DELETES_FILE: (
+        "Deletes the snapshot, and takes the state of producers from an older one and the log."
+    ),
     BrokerAction.DELETES_LOG: (
         "A clean start finds that the log ends before its start, and deletes all segments."
     ),
@@ -232,9 +235,9 @@ _TABLE: dict[Area, _Rows] = {
     Area.PRODUCER_SNAPSHOT: {
         (): Consequence(
             _NO_READER,
-            "Silently drops the snapshot and uses an older one: producers are forgotten, and a "
-            "transaction begun in an earlier segment may be missing from a rebuilt transaction "
-            "index.",
+            "Deletes the snapshot and reads the log: producers whose batches are gone are "
+            "forgotten, and a transaction begun in an earlier segment may be missing from a "
+            "rebuilt transaction index.",
             BrokerAction.FORGETS_PRODUCERS,
         ),
         (R.SNAPSHOT_CONTENT, R.TRAILING_BYTES): Consequence(_NO_READER, "Takes it as it is."),
@@ -373,6 +376,26 @@ CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
 def consequence_of(area: Area, reason: R) -> Consequence:
     """Return what Kafka does with broken data of an area for a reason."""
     return CONSEQUENCES.get((area, reason)) or _TABLE[area][()]
+
+
+USES_OTHER_STATE = Consequence(_NO_READER, "Takes the state of this producer from elsewhere.")
+"""For a snapshot that contradicts the log, and is not the one that a broker reads."""
+
+
+def forgets_producers(*, clean: bool, unclean: bool) -> Consequence:
+    """Return the consequence of a state of producers that is lost after a kind of stop."""
+    stop = "any stop" if clean and unclean else "a clean stop" if clean else "an unclean stop"
+    return Consequence(
+        _NO_READER,
+        f"After {stop}, does not know what producers have written: a batch that one of them sends "
+        "again is stored twice, and an open transaction counts as ended.",
+        BrokerAction.FORGETS_PRODUCERS,
+    )
+
+
+def reads_log(offset: int) -> Consequence:
+    """Return the consequence of a snapshot that is missing, but that the log replaces."""
+    return Consequence(_NO_READER, f"Reads the log from offset {offset} on instead.")
 
 
 def refused_when_clean(consequence: Consequence) -> Consequence:

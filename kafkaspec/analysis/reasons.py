@@ -110,7 +110,9 @@ class FindingReason(StrEnum):
     TRANSACTION_MISSING = "transaction_missing"
     """An aborted transaction that is not in the transaction index."""
     SNAPSHOT_CONTENT = "snapshot_content"
-    """A producer snapshot that contradicts itself or its name."""
+    """A producer snapshot that contradicts itself, its name or the log."""
+    MISSING_SNAPSHOT = "missing_snapshot"
+    """A log without the producer snapshot that a clean stop leaves."""
     SNAPSHOT_INCOMPLETE = "snapshot_incomplete"
     """A KRaft snapshot without the record that ends it."""
 

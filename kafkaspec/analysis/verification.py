@@ -242,7 +242,7 @@ def _partition(
     for path in directory.of(FileKind.KRAFT_SNAPSHOT):
         yield from _alone(path, options, partition)
     for path in directory.of(FileKind.PRODUCER_SNAPSHOT):
-        checked = verify_snapshot(path, partition, options.codecs)
+        checked = verify_snapshot(path, partition, options.codecs, start)
         yield from _guarded(path, FileKind.PRODUCER_SNAPSHOT, partition, checked)
     for kind in PARTITION_KINDS:
         for path in directory.of(kind):
@@ -371,7 +371,8 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
             open_log(path, codec=options.codecs[0]).close()
         yield from _alone(path, options)
     elif name.kind == names.PRODUCER_SNAPSHOT:
-        yield from verify_snapshot(path, "", options.codecs)
+        start = BrokerStart(path.parent, options.interval)
+        yield from verify_snapshot(path, "", options.codecs, start)
     elif name.remote_id:
         if kind is FileKind.LEFTOVER:
             yield from _leftover(path, "")

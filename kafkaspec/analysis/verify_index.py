@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.check_index import OffsetIndexCheck, TimeIndexCheck
 from kafkaspec.analysis.check_snapshot import check_snapshot
 from kafkaspec.analysis.check_transactions import TransactionIndexCheck
@@ -136,9 +137,9 @@ class TransactionFile:
 
 
 def verify_snapshot(
-    path: Path, partition: str, codecs: tuple[str, ...]
+    path: Path, partition: str, codecs: tuple[str, ...], start: BrokerStart
 ) -> Iterator[Finding | FileResult]:
-    """Check a producer snapshot: structure, checksum, producers."""
+    """Check a producer snapshot by itself: structure, checksum, producers."""
     place = Place(os.fspath(path), Area.PRODUCER_SNAPSHOT)
     result = FileResult(file=place.file, kind=FileKind.PRODUCER_SNAPSHOT, partition=partition)
     try:
@@ -147,13 +148,13 @@ def verify_snapshot(
         yield from compare_sidecar(path, FileKind.PRODUCER_SNAPSHOT, codecs)
         structure = snapshot.structure
     except KafkaSpecError as error:
-        yield place.refused(error)
+        yield start.judged(place.refused(error), path)
         yield result
         return
     result.entries = len(structure.entries)
     unused = len(structure.unused)
     if not snapshot.crc_valid:
-        yield place.refused(snapshot.crc_error())
+        yield start.judged(place.refused(snapshot.crc_error()), path)
     else:
         for message in check_snapshot(structure.entries, snapshot.offset):
             yield place.warning(R.SNAPSHOT_CONTENT, message)

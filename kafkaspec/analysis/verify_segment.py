@@ -14,6 +14,7 @@ from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.check_batch import check_control, check_header, check_records, content_area
 from kafkaspec.analysis.check_index import EntryCheck
 from kafkaspec.analysis.check_order import LogOrder
+from kafkaspec.analysis.check_producers import check_producers
 from kafkaspec.analysis.check_wrapper import check_slack, check_wrapper
 from kafkaspec.analysis.compare import CodecComparison, Content, content_of
 from kafkaspec.analysis.compare_sidecars import compare_sidecar
@@ -127,7 +128,13 @@ class SegmentVerifier:
                 actions.add(event.action)
             elif event is self._result:
                 yield from self._start.unexplained(self._path, actions)
+                yield from self._producers()
             yield event
+
+    def _producers(self) -> Iterator[Finding]:
+        """Check the producer snapshots of a partition after its last segment."""
+        if self._result.partition and self._is_last and self._span.end is None:
+            yield from check_producers(self._start, has_producers=self._order.has_producers)
 
     def _run(self) -> Iterator[Event]:
         with ExitStack() as stack:

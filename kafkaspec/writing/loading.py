@@ -156,8 +156,8 @@ class Load:
         failed: the segment that the error is about.
         end_offset: log end offset; None if the log is not loaded, or if recovery splits a segment:
             what follows is not predicted.
-        producers: last timestamp of each producer, by id. A broker forgets those that are older
-            than ``producer.id.expiration.ms``.
+        producers: state of each producer, by id. A broker forgets those whose last timestamp is
+            older than ``producer.id.expiration.ms``.
         deletes: whether it deletes all segments, since the log ends before the log start offset.
     """
 
@@ -165,7 +165,7 @@ class Load:
     error: KafkaSpecError | None = None
     failed: LoadedSegment | None = None
     end_offset: int | None = None
-    producers: dict[int, int] = field(default_factory=dict)
+    producers: dict[int, ProducerEntry] = field(default_factory=dict)
     deletes: bool = False
 
     def of(self, path: Path) -> LoadedSegment | None:
@@ -351,9 +351,7 @@ class Loader:
             del self._snapshots[offset]
         start = kept[0].base_offset if kept else 0
         producers = self._producers_at(end, kept, start, upgrade=self._clean)
-        self.result.producers = {
-            entry.producer_id: entry.timestamp for entry in producers.state.entries
-        }
+        self.result.producers = {entry.producer_id: entry for entry in producers.state.entries}
         unstable = producers.state.first_open_offset
         if unstable is not None and start <= unstable < end:
             below = [segment for segment in kept if segment.base_offset <= unstable]
@@ -430,12 +428,7 @@ class Loader:
     ) -> None:
         """Add the entries of producers up to a position."""
         for headers, begin, stop in segment.entries(position, end):
-            found = recovery.unreadable_marker(headers, stop)
-            if found is not None:
-                raise found[1]
-            producers.state.replay(headers, begin, stop)
-            if producers.state.refused is not None:
-                raise refused_entry(headers, *producers.state.refused)
+            replay(producers.state, headers, begin, stop)
 
     def _take_snapshot(self, producers: _Producers) -> None:
         """Keep the state of producers, as a broker does in a file.
@@ -476,6 +469,20 @@ def list_segments(
         within = offsets[bisect_right(offsets, base) : stop]
         loaded.append(LoadedSegment(path, base, 0, following, within, codec, by_first))
     return loaded
+
+
+def replay(state: ProducerState, headers: Headers, first: int, last: int) -> None:
+    """Add entries to the state of producers, as a broker does that reads a log when it starts.
+
+    Raises:
+        KafkaSpecError: the broker fails at one of them.
+    """
+    found = recovery.unreadable_marker(headers, last)
+    if found is not None:
+        raise found[1]
+    state.replay(headers, first, last)
+    if state.refused is not None:
+        raise refused_entry(headers, *state.refused)
 
 
 class _EndedError(Exception):

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import struct
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import kafkaspec as ks
 from kafkaspec.analysis import BrokerAction, FileKind, verify
+from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.files.snapshots import ProducerSnapshot, serialize_snapshot
 from tests.analysis.forge import (
     ABORT,
     COMMIT,
@@ -20,6 +27,7 @@ from tests.analysis.forge import (
     snapshot,
     write_segment,
 )
+from tests.goldens import GOLDEN
 from tests.log.forge import batch, record
 
 
@@ -125,6 +133,7 @@ def test_wrong_transaction_indexes(
 def test_a_transaction_over_two_segments(tmp_path: Path) -> None:
     write_segment(tmp_path, data(0))
     write_segment(tmp_path, end(1, ABORT), base=1, txnindex=[ENTRY])
+    write_snapshot(tmp_path, snapshot([(7, 0, 0, 0, 0, 1000, -1, 0)]), offset=1)
     assert reported(verify(tmp_path)) == []
     (tmp_path / f"{1:020}.txnindex").unlink()
     assert reported(verify(tmp_path)) == [("error", "transaction_index", "transaction_missing")]
@@ -276,3 +285,106 @@ def test_a_missing_path_is_an_error(tmp_path: Path, name: str) -> None:
         verify(tmp_path / name)
     assert caught.value.reason is Reason.UNREADABLE
     assert name in str(caught.value)
+
+
+GOLDEN_LOGS = GOLDEN / "4.3.1" / "logs"
+
+
+def copied(tmp_path: Path, partition: str, *, clean: bool = True) -> Path:
+    """A copy of a partition of a real broker, in a log directory that shows how it was stopped."""
+    root = tmp_path / f"logs-{clean}"
+    directory = root / partition
+    shutil.copytree(GOLDEN_LOGS / partition, directory)
+    (root / (".kafka_cleanshutdown" if clean else "recovery-point-offset-checkpoint")).touch()
+    log = ks.open(directory)
+    stopped = max(batch.max_timestamp for batch in log.batches())
+    for path in directory.glob("*.snapshot"):
+        os.utime(path, ns=((stopped + 1000) * 1_000_000,) * 2)
+    return directory
+
+
+def about_snapshots(directory: Path) -> list[tuple[str, str, str, str]]:
+    """Severity, reason and action of each finding about snapshots, and the kind of its file."""
+    return [
+        (str(item.severity), str(item.reason), str(item.action), Path(item.file).suffix)
+        for item in verify(directory).findings
+        if item.area == "producer_snapshot"
+    ]
+
+
+def edited(path: Path, edit: Callable[[list[Any]], object]) -> None:
+    """Edit the producers in a snapshot, with the right checksum and the time that it had."""
+    times = path.stat().st_mtime_ns
+    entries = ProducerSnapshot(path).entries
+    edit(entries)
+    path.write_bytes(serialize_snapshot(entries, get_codec()))
+    os.utime(path, ns=(times, times))
+
+
+def test_a_log_without_producer_snapshots(tmp_path: Path) -> None:
+    clean = copied(tmp_path, "transactions-segments-0")
+    assert about_snapshots(clean) == []
+    *_, newest = sorted(clean.glob("*.snapshot"))
+    newest.unlink()
+    assert about_snapshots(clean) == [("info", "missing_snapshot", "nothing", ".log")]
+    for path in clean.glob("*.snapshot"):
+        path.unlink()
+    missing = ("missing_snapshot", "forgets_producers", ".log")
+    assert about_snapshots(clean) == [("warning", *missing)]
+    (clean.parent / ".kafka_cleanshutdown").unlink()
+    assert about_snapshots(clean) == [("info", *missing)]
+    (clean.parent / "recovery-point-offset-checkpoint").touch()
+    assert about_snapshots(clean) == []
+    for path in clean.glob("*.index"):
+        path.unlink()
+    (clean.parent / ".kafka_cleanshutdown").touch()  # a broker recovers segments without an index
+    assert about_snapshots(clean) == []
+
+
+def test_a_snapshot_that_contradicts_the_log(tmp_path: Path) -> None:
+    directory = copied(tmp_path, "transactions-open-0")
+    (path,) = directory.glob("*.snapshot")
+    good = path.read_bytes()
+
+    def change(**values: int) -> Callable[[list[Any]], None]:
+        return lambda entries: entries.__setitem__(0, replace(entries[0], **values))
+
+    lost = ("warning", "snapshot_content", "forgets_producers", ".snapshot")
+    ghost = replace(ProducerSnapshot(path).entries[0], producer_id=77, current_txn_first_offset=-1)
+    for name, edit, expected in (
+        ("a producer is missing", list[Any].clear, [lost]),
+        ("no open transaction", change(current_txn_first_offset=-1), [lost]),
+        ("an earlier sequence", change(last_sequence=0), [lost]),
+        ("a producer that has not written", lambda entries: entries.append(ghost), [
+            ("warning", "snapshot_content", "nothing", ".snapshot"),
+        ]),
+    ):  # fmt: skip
+        edited(path, edit)
+        assert about_snapshots(directory) == expected, name
+        times = path.stat().st_mtime_ns
+        path.write_bytes(good)
+        os.utime(path, ns=(times, times))
+        assert about_snapshots(directory) == [], name
+
+
+def test_a_producer_that_may_be_expired_is_not_missing(tmp_path: Path) -> None:
+    directory = copied(tmp_path, "idempotent-0")
+    *_, path = sorted(directory.glob("*.snapshot"))
+    edited(path, list[Any].clear)
+    lost = ("warning", "snapshot_content", "forgets_producers", ".snapshot")
+    assert set(about_snapshots(directory)) == {lost}
+    day = 86_400 * 1_000_000_000
+    os.utime(path, ns=(path.stat().st_mtime_ns + day,) * 2)
+    assert about_snapshots(directory) == []
+
+
+def test_a_damaged_snapshot_that_the_log_replaces(tmp_path: Path) -> None:
+    expected = {"transactions-segments-0": "deletes_file", "deleted-records-0": "forgets_producers"}
+    for partition, action in expected.items():
+        directory = copied(tmp_path, partition)
+        for path in directory.glob("*.snapshot"):
+            path.write_bytes(path.read_bytes()[:-1])
+        (last,) = {item[2] for item in about_snapshots(directory)[-1:]}
+        assert last == action, partition
+        one_file = sorted(directory.glob("*.snapshot"))[-1]
+        assert [item[2] for item in about_snapshots(one_file)] == [action]
