@@ -24,8 +24,8 @@ Output of --format json, one object for each field: section, path, start, end, b
 (null, or the first bit and the one after the last, from the highest bit of
 the byte at start), hex, value (bytes as {"hex": "..."}), name (of the value,
 where the specification has one), kafka_name, doc, spec, error. Exit codes:
-0 explained, 1 some field does not follow the specification (or a codec of
---codec disagrees), 2 wrong usage or unreadable.
+0 explained, 1 some field does not follow the specification, a checksum is wrong
+(or a codec of --codec disagrees), 2 wrong usage or unreadable.
 """
 
 
@@ -120,7 +120,9 @@ def explain_command(
         console = stdout_console()
         for section in sections:
             print_section(section, console, full=full)
-    broken = disagree or any(field.error for section in sections for field in section.fields)
+    broken = disagree or any(
+        section.is_wrong or any(field.error for field in section.fields) for section in sections
+    )
     ctx.exit(FINDINGS if broken else CLEAN)
 
 

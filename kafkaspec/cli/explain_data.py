@@ -37,6 +37,7 @@ class Section:
         start: position of the first byte.
         fields: in the order of the bytes, structures before what is in them.
         note: a remark to print after it, "" for none.
+        is_wrong: whether the remark says that the bytes are wrong.
     """
 
     title: str
@@ -44,6 +45,7 @@ class Section:
     start: int
     fields: list[FieldPosition]
     note: str = ""
+    is_wrong: bool = False
 
     def bytes_of(self, field: FieldPosition) -> bytes:
         """Return the bytes of a field."""
@@ -118,7 +120,7 @@ def explain_batch(segment: Segment, byte: int, max_records: int) -> Iterator[Sec
     try:
         yield from _content(codec, batch, max_records)
     except KafkaSpecError as error:
-        yield Section("content", b"", 0, [], f"cannot be read: {error}")
+        yield Section("content", b"", 0, [], f"cannot be read: {error}", is_wrong=True)
 
 
 def _which(fields: list[FieldPosition], byte: int) -> str:
@@ -129,7 +131,8 @@ def _which(fields: list[FieldPosition], byte: int) -> str:
 
 def _checksum(batch: Batch) -> Section:
     right = "right" if batch.crc_valid else f"WRONG: of the bytes it is {batch.computed_crc():#x}"
-    return Section("", b"", 0, [], f"checksum {batch.crc:#x}: {right}")
+    text = f"checksum {batch.crc:#x}: {right}"
+    return Section("", b"", 0, [], text, is_wrong=not batch.crc_valid)
 
 
 def _content(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Section]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
-from kafkaspec.io.remote import as_path, remote_path
+from kafkaspec.io.remote import as_path, is_directory, remote_path
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.shown import some_of
+
+_MOST_FOLDERS = 1000
+"""Number of folders to look into for logs."""
 
 _SIDECARS = {
     names.OFFSET_INDEX: "an offset index",
@@ -72,17 +76,27 @@ def _directory(place: Path, text: str, options: dict[str, Any]) -> Partition | L
 
 
 def logs_below(place: Path) -> str:
-    """Return a hint that names the folders in a directory that hold logs, "" if none does."""
-    found = []
-    for item in sorted(place.iterdir()):
-        try:
-            if item.is_dir() and (LogDirectory(item).readable or Partition(item).segment_paths):
-                found.append(item.name)
-        except (KafkaSpecError, OSError):
-            continue
-    if not found:
-        return ""
-    return f", but folders in it do: {some_of(found)}. Name them one by one"
+    """Return a hint that names the nearest folders below a directory that hold logs, or ""."""
+    level, looked = [place], 0
+    while level and looked < _MOST_FOLDERS:
+        below = []
+        for parent in level:
+            with suppress(OSError, KafkaSpecError):
+                below += sorted(item for item in parent.iterdir() if is_directory(item))
+        below = below[: _MOST_FOLDERS - looked]
+        looked += len(below)
+        found = [str(item)[len(str(place)) :].strip("/\\") for item in below if _holds_logs(item)]
+        if found:
+            return f", but folders in it do: {some_of(found)}. Name them one by one"
+        level = below if isinstance(place, Path) else []
+    return ""
+
+
+def _holds_logs(place: Path) -> bool:
+    try:
+        return bool(LogDirectory(place).readable or Partition(place).segment_paths)
+    except (KafkaSpecError, OSError):
+        return False
 
 
 def _file(place: Path, text: str, options: dict[str, Any]) -> Segment:

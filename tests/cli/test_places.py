@@ -38,6 +38,19 @@ def test_dump_and_find_read_urls() -> None:
     files.rm("/cli", recursive=True)
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("command", [["verify"], ["dump"]], ids=lambda command: command[0])
+def test_logs_further_below_are_named(tmp_path: Path, command: list[str], depth: int) -> None:
+    folders = ["data", "kafka", "logs"][:depth]
+    place = tmp_path.joinpath(*folders, "orders-0")
+    place.mkdir(parents=True)
+    (place / LOG).write_bytes(data())
+    (tmp_path / "loop").symlink_to(".")
+    result = run(*command, tmp_path)
+    assert result.exit_code == 2
+    assert "/".join(folders) in result.stderr
+
+
 @pytest.mark.parametrize(
     "command",
     [
