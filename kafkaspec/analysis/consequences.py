@@ -354,6 +354,11 @@ _TABLE: dict[Area, _Rows] = {
             "Does not start: the name is not in the form of topic-partition.",
             BrokerAction.REFUSES_START,
         ),
+        (R.FILE_NUMBER,): Consequence(
+            "Does not find the records in it.",
+            "Does not start: the number is too large for an offset.",
+            BrokerAction.REFUSES_START,
+        ),
         (R.MOVED_PARTITION,): Consequence(
             _NO_READER,
             "Deletes it, if it is being deleted or a stray one; goes on copying, if it is future.",

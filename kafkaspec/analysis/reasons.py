@@ -143,6 +143,8 @@ class FindingReason(StrEnum):
 
     FILE_NAME = "file_name"
     """A file name that contradicts the content."""
+    FILE_NUMBER = "file_number"
+    """A segment, index or snapshot with a number in its name that is no offset."""
     SEGMENT_OVERLAP = "segment_overlap"
     """A segment that reaches into the next one."""
     DIRECTORY_NAME = "directory_name"

@@ -340,6 +340,8 @@ def _others(
             place = Place(os.fspath(path), Area.FILES)
             if broker_starts_here and path in directory.unread:
                 yield place.error(R.DIRECTORY_NAME, text)
+            elif names.is_beyond_offsets(path.name):
+                yield place.error(R.FILE_NUMBER, "the number is no offset; it was not checked")
             else:
                 yield place.info(R.UNKNOWN_FILE, text)
             yield _not_read(path, FileKind.UNKNOWN, partition)

@@ -1,4 +1,4 @@
-"""Names of directories in a log directory, by the rules of a broker that starts."""
+"""Names of files and directories in a log directory, by the rules of a broker that starts."""
 
 from __future__ import annotations
 
@@ -33,3 +33,15 @@ def test_a_directory_beside_copied_partitions_is_a_note(tmp_path: Path) -> None:
 def test_a_partition_that_is_being_deleted_is_named(tmp_path: Path) -> None:
     named = [(Severity.INFO, BrokerAction.DELETES_FILE)]
     assert _found(tmp_path, "snappy-7.abc-delete", "meta.properties") == named
+
+
+def test_a_broker_does_not_start_with_a_number_that_is_no_offset(tmp_path: Path) -> None:
+    """``LogFileUtils.offsetFromFileName``: ``Long.parseLong`` takes numbers below 2^63 only."""
+    partition = tmp_path / "codec-gzip-0"
+    shutil.copytree(GOLDEN / "4.3.1" / "logs" / "codec-gzip-0", partition)
+    name = f"{2**63:020d}.log"
+    (partition / name).touch()
+    (finding,) = verify(tmp_path).findings
+    assert (finding.reason, finding.severity) == (FindingReason.FILE_NUMBER, Severity.ERROR)
+    assert finding.action is BrokerAction.REFUSES_START
+    assert Path(finding.file).name == name
