@@ -35,7 +35,7 @@ def verify_command(
     The report is that of "kafkaspec verify" for the same paths. Spark's tasks verify the
     segments, large ones in parts.
 
-    Exit codes: 0 clean, 1 errors or warnings, 2 wrong usage or something cannot be read.
+    Exit codes: 0 clean, 1 errors or warnings, 2 wrong usage, or nothing can be read.
     """
     from kafkaspec.spark.jobs.verify import verify
 
@@ -52,6 +52,7 @@ def verify_command(
         print_json("summary", report.totals.as_dict() | {"codecs_used": report.codecs})
     else:
         print_report(report, stdout_console())
-    if any(finding.reason is FindingReason.UNREADABLE for finding in report.findings):
+    refused = any(finding.reason is FindingReason.UNREADABLE for finding in report.findings)
+    if refused and not report.totals.checked:
         ctx.exit(USAGE)
     ctx.exit(CLEAN if report.clean else FINDINGS)

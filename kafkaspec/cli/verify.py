@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kafkaspec.analysis.files import segment_bytes
-from kafkaspec.analysis.findings import Finding, Severity
+from kafkaspec.analysis.findings import Severity
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.analysis.report import FileResult, Report
 from kafkaspec.analysis.verification import codecs_of, verify_events
@@ -40,8 +40,8 @@ Output of --format json, one object per line, with its "type":
   summary  the last line: clean, sums over all files, codecs_used
 
 \b
-Exit codes: 0 clean, 1 errors or warnings (info does not count), 2 wrong usage
-or a PATH, or a file under it, that cannot be read.
+Exit codes: 0 clean, 1 errors or warnings (info does not count), 2 wrong usage,
+or nothing of a PATH can be read.
 """
 
 
@@ -103,23 +103,25 @@ def verify_command(
     with progress_bar("verify", sum(segment_bytes(path) for path in paths)) as advance:
         for number, path in enumerate(paths):
             beside = paths[:number] if one_broker else ()
+            refused = checked = False
             try:
                 for event in verify_events(
                     path, codec=codec, max_output=max_output, progress=advance, beside=beside
                 ):
-                    unreadable |= isinstance(event, Finding) and (
-                        event.reason is FindingReason.UNREADABLE
-                    )
                     if isinstance(event, FileResult):
+                        checked |= event.checked
                         report.totals.add(event)
                         if not quiet:
                             _keep(event, report, as_json)
-                    elif event.severity in severities:
+                        continue
+                    refused |= event.reason is FindingReason.UNREADABLE
+                    if event.severity in severities:
                         _keep(event, report, as_json)
             except KafkaSpecError as error:
                 failures.append(str(error))
                 if as_json:
                     print_json("failure", {"file": str(path), "message": str(error)})
+            unreadable |= refused and not checked
     for message in failures:
         warn(message)
     if as_json:

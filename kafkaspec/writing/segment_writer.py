@@ -18,6 +18,7 @@ from kafkaspec._generated.python.model.transaction_index import AbortedTransacti
 from kafkaspec.codecs import Buffer, Codec, get_codec
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import partition_metadata
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import CURRENT, require_kind
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.encoding import encode
@@ -342,8 +343,8 @@ class SegmentWriter:
         self._files.begin(base_offset)
 
     def _snapshot(self, offset: int) -> None:
-        """Write the state of the producers at an offset."""
-        if self.profile.producer_state:
+        """Write the state of the producers at an offset; none follows the largest."""
+        if self.profile.producer_state and offset <= LARGEST_OFFSET:
             self._files.snapshot(offset, self._producers.snapshot(self._codec))
 
     # -- end --------------------------------------------------------------------------------
