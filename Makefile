@@ -30,9 +30,9 @@ test:  ## Set up and run all tests
 	@tools/setup/java.sh
 	@$(BIN)/python -m pytest -n 2
 
-test-kafka:  ## Kafka itself as the judge: readers and brokers (Java, Maven; VERSIONS="2.8.2 4.3.1")
+test-kafka:  ## Kafka itself as the judge: readers and brokers (Java, Maven; VERSIONS="2.8.2 4.3.1" SAMPLE=8)
 	@tools/setup/venv.sh $(VENV) construct,test
-	@KAFKA_VERSIONS="$(VERSIONS)" RECORD="$(RECORD)" $(BIN)/python -m pytest -m kafka tests/kafka
+	@KAFKA_VERSIONS="$(VERSIONS)" KAFKA_SAMPLE="$(SAMPLE)" RECORD="$(RECORD)" $(BIN)/python -m pytest -m kafka tests/kafka
 
 compatibility:  ## Make the pages about Kafka's versions and quirks again
 	@tools/setup/venv.sh $(VENV) construct,test

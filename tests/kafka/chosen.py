@@ -1,4 +1,4 @@
-"""Choose the releases that the tests in this folder run with."""
+"""Choose the releases that the tests in this folder run with, and how many of the damaged logs."""
 
 from __future__ import annotations
 
@@ -15,3 +15,6 @@ VERSIONS: list[Version] = [
 
 READERS: list[Version] = [version for version in VERSIONS if version.release >= (0, 11)]
 """Those that have ``FileRecords`` and ``MemoryRecords`` with batches."""
+
+SAMPLE = int(os.environ.get("KAFKA_SAMPLE") or 1)
+"""One of so many damaged partitions goes to a loader, which takes minutes for all of them."""

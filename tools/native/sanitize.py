@@ -1,6 +1,6 @@
 """Build the extension with sanitizers, and run tests on it.
 
-    python -m tools.native.sanitize                      what uses the extension most, for CI
+    python -m tools.native.sanitize                      quick tests of what uses the extension
     python -m tools.native.sanitize tests [OPTION ...]   the whole suite, or what else pytest takes
     python -m tools.native.sanitize --thread             two threads on one segment
 
@@ -9,9 +9,9 @@ sees the core in a program without Python (``threads.c``), and the extension in 
 not built for it: it follows the locks of the GIL, and reports races in what the extension does
 without it.
 
-The whole suite takes some 25 minutes of a core under the sanitizers, most of it in tests of the
-other codecs, and all of tests/arrow and tests/log more than the five that CI has for it, so CI
-runs those of the native codec and of columns.
+The whole suite takes more than 25 minutes of a core under the sanitizers, most of it in tests of
+the other codecs, so CI runs what ``make quick`` has of them. Segments of all releases go through
+the core under the same sanitizers as seeds of ``make fuzz``.
 
 The sanitized extension lies in a copy of the package in a temporary directory; nothing that is
 installed changes. Needs gcc with libasan and libtsan (Linux).
@@ -32,16 +32,8 @@ from tests import goldens
 from tools.native.build import NAME, build
 
 ROOT = Path(__file__).resolve().parents[2]
-TESTS = (
-    "tests/codecs/test_native_codec.py",
-    "tests/codecs/test_native_columns.py",
-    "tests/codecs/test_native_differential.py",
-    "tests/codecs/test_native_select.py",
-    "tests/codecs/test_headers.py",
-    "tests/columns",
-    "tests/arrow/test_columns.py",
-    "tests/arrow/test_wrappers.py",
-)
+FOLDERS = ("codecs", "columns", "arrow", "log", "writing", "conversion", "analysis")
+TESTS = ("--quick", *(f"tests/{name}" for name in FOLDERS))
 LEFT_OUT = "not kafka and not address_space"
 """Marks: Kafka's own readers have tests of their own, and no limit on the address space leaves a
 sanitizer the terabytes that it takes."""
