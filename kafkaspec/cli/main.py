@@ -112,7 +112,8 @@ def main() -> None:
 
     The data is never changed, and no broker is needed.
 
-    Exit codes: 0 clean, 1 findings or nothing found, 2 wrong usage or unreadable input.
+    Exit codes: 0 clean, 1 something is wrong, missing or not found, 2 not done: wrong usage,
+    nothing can be read, or the output cannot be written.
     """
 
 

@@ -79,7 +79,7 @@ def test_work_grows_with_the_number_of_files(
 def test_checkpoints_are_read_once_for_all_partitions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
-    place = log_directory(tmp_path, FEW, 0)
+    place = log_directory(tmp_path, 5, 0)
     for name in ("log-start-offset-checkpoint", "replication-offset-checkpoint"):
         (place / name).write_text("0\n0\n")
     read: Counter[str] = Counter()
