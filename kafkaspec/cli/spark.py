@@ -24,6 +24,7 @@ _SUMMARIES = {
 _EPILOG = """\b
 Without a cluster, jobs run on this machine. On a cluster:
   kafkaspec spark --archive env.tar.gz
+  mkdir env && tar -xzf env.tar.gz -C env
   spark-submit --master yarn --archives env.tar.gz#env \\
     --conf spark.pyspark.python=./env/bin/python "$(kafkaspec spark --script)" verify PATH
 Every worker must see the files under the same paths.
@@ -59,6 +60,7 @@ def _write_archive(ctx: click.Context, _: click.Parameter, value: str | None) ->
         raise click.UsageError(f"--archive: {error}", ctx) from None
     say(f"wrote {size_text(size)} to {value}. Use it with:")
     say(f"  --archives {value}#env --conf spark.pyspark.python=./env/bin/python")
+    say(f"The driver needs it too: mkdir env && tar -xzf {value} -C env")
     ctx.exit(0)
 
 

@@ -78,7 +78,8 @@ def write(
             there is an option ``topic``.
         path: a local directory, or one that is mounted alike on all machines.
         mode: ``append`` continues the logs that exist; ``overwrite`` removes them.
-        tasks: number of tasks; ``spark.sql.shuffle.partitions`` if None.
+        tasks: number of tasks; if None, at most ``spark.sql.shuffle.partitions``, and fewer for
+            little data.
         options: of the data source; see ``kafkaspec.spark.write_options.WriteOptions``.
     """
     from pyspark.sql import functions
@@ -94,8 +95,8 @@ def write(
         rows = rows.withColumn("headers", functions.coalesce("headers", empty))
     if "offset" in rows.columns and lowered(options).get("offsets", "").lower() != "assign":
         order = [name for name in ("topic", "partition", "offset") if name in rows.columns]
-        number = tasks or int(session.conf.get("spark.sql.shuffle.partitions") or "0")
-        rows = rows.repartitionByRange(number, *order).sortWithinPartitions(*order)
+        number = [] if tasks is None else [tasks]
+        rows = rows.repartitionByRange(*number, *order).sortWithinPartitions(*order)
     rows.write.format(NAME).mode(mode).options(**options).save(path)
 
 

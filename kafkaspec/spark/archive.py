@@ -16,6 +16,8 @@ from kafkaspec.writing.atomic import file_aside
 SUFFIXES: Final = (".tar.gz", ".tgz")
 """Endings by which Spark knows how to unpack the archive."""
 _NEEDED: Final = ("kafkaspec", "pyarrow")
+_OF_SPARK: Final = "/site-packages/pyspark/jars"
+"""Hundreds of megabytes that a cluster has."""
 
 
 def write_archive(file: str | Path, prefix: str | Path = sys.prefix) -> int:
@@ -49,7 +51,7 @@ def write_archive(file: str | Path, prefix: str | Path = sys.prefix) -> int:
 def _wanted(item: tarfile.TarInfo) -> tarfile.TarInfo | None:
     item.uid = item.gid = 0
     item.uname = item.gname = ""
-    return None if item.name.endswith(("/__pycache__", ".pyc")) else item
+    return None if item.name.endswith(("/__pycache__", ".pyc", _OF_SPARK)) else item
 
 
 def _check(target: Path, root: Path) -> None:

@@ -59,6 +59,8 @@ def _environment(tmp_path: Path) -> Path:
         shutil.copy(path, site / name)
     (site / "pyarrow").mkdir()
     (site / "pyarrow" / "__init__.py").touch()
+    (site / "pyspark" / "jars").mkdir(parents=True)
+    (site / "pyspark" / "jars" / "spark.jar").touch()
     return root
 
 
@@ -68,7 +70,8 @@ def test_an_archive_of_an_environment_works_elsewhere(environment: Path, tmp_pat
     shutil.rmtree(environment)
     place = tmp_path / "worker" / "env"
     with tarfile.open(file) as archive:
-        assert not [name for name in archive.getnames() if name.endswith((".pyc", "__pycache__"))]
+        left_out = (".pyc", "__pycache__", ".jar")
+        assert not [name for name in archive.getnames() if name.endswith(left_out)]
         archive.extractall(place, filter="fully_trusted")
     done = run(place / "bin" / "python")
     assert done.stdout == f"True {place}\n", done.stderr
