@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kafkaspec.analysis import Area, BrokerAction, verify
+from kafkaspec.files.names import PRODUCER_SNAPSHOT
 from kafkaspec.log.partition import Partition
 from kafkaspec.writing.index_rules import Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
@@ -70,6 +72,15 @@ def verify_agrees(directory: Path, files: dict[str, bytes], theirs: Answer) -> b
     sizes = {int(name[:20]): len(data) for name, data in files.items() if name.endswith(".log")}
     kept = dict(theirs.sizes) == sizes
     return BrokerAction.REFUSES_LOG not in actions and actions.isdisjoint(_LOSES) is kept
+
+
+def forgets(directory: Path) -> bool:
+    """Return whether ``verify`` says that a broker forgets producers, right after the stop."""
+    stopped = max(batch.max_timestamp for batch in Partition(directory).batches())
+    for path in directory.glob(f"*{PRODUCER_SNAPSHOT}"):
+        os.utime(path, ns=((stopped + 1) * 1_000_000,) * 2)
+    findings = verify(directory, index_interval_bytes=INDEX_INTERVAL_BYTES).findings
+    return any(item.action is BrokerAction.FORGETS_PRODUCERS for item in findings)
 
 
 _MEMORY = ("OutOfMemoryError", "exceeds the configured maximum record size")

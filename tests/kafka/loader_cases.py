@@ -435,7 +435,16 @@ MAKERS = (
 )  # fmt: skip
 
 
+def damaged_snapshots() -> Iterator[Case]:
+    """Yield the cases of damaged snapshots."""
+    yield from _on_snapshots(_chance_of(_on_snapshots))
+
+
+def _chance_of(maker: Callable[[random.Random], Iterator[Case]]) -> random.Random:
+    return random.Random(f"{_SEED} {maker.__name__}")
+
+
 def generate(most: int | None = None) -> Iterator[Case]:
     """Yield every case, or so many of each maker."""
     for maker in MAKERS:
-        yield from islice(maker(random.Random(f"{_SEED} {maker.__name__}")), most)
+        yield from islice(maker(_chance_of(maker)), most)

@@ -175,6 +175,27 @@ def test_what_becomes_of_a_damaged_partition(version: Version, tmp_path: Path) -
     assert not different, f"{len(different)} differ\n" + "\n".join(different[:10])
 
 
+def test_verify_names_the_producers_that_are_forgotten(version: Version, tmp_path: Path) -> None:
+    """Of a damaged snapshot after a clean stop; the loader knows all of them without the damage."""
+    corpus = [case for case in loader_cases.damaged_snapshots() if case.clean]
+    sound = list(loader_cases.partitions())
+    stops = [(files, True) for _, files in sound] + [(case.files, True) for case in corpus]
+    answers = list(loader.load(version, tmp_path, INDEX_INTERVAL_BYTES, stops))
+    known = {name: set(loaded.producers) for (name, _), loaded in zip(sound, answers, strict=False)}
+    (tmp_path / names.CLEAN_SHUTDOWN).touch()
+    seen: Counter[bool] = Counter()
+    different = []
+    for case, loaded in zip(corpus, answers[len(sound) :], strict=True):
+        directory = loader_answers.write(case.files, tmp_path / "ours-0")
+        said = loader_answers.forgets(directory)
+        lost = bool(known[case.name.split()[0]] - set(loaded.producers))
+        seen[lost] += 1
+        if lost and not said:
+            different.append(f"{case.damage}, {case.name}: {loaded}")
+    assert not different, f"{len(different)} of {seen}\n" + "\n".join(different[:10])
+    assert seen[True] > MOST_BACK
+
+
 def test_the_recorded_answers_are_those_of_the_loader(version: Version, tmp_path: Path) -> None:
     if version.name != loader_answers.RECORDED_WITH:
         pytest.skip("another release was recorded")
