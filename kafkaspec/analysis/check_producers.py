@@ -52,12 +52,14 @@ def check_producers(start: BrokerStart, *, has_producers: bool) -> Iterator[Find
     log = start.log
     if log is None or not (has_producers or any(map(read_snapshot, start.snapshots.values()))):
         return
-    known: _Producers = {}
-    end = log.base_offsets[0]
+    state = ProducerState(get_profile(DEFAULT_PROFILE))
     found: list[tuple[Finding, int]] = []
-    for end, known in _states(log):
-        if end in start.snapshots:
-            found += _contradictions(log, end, start.snapshots[end], known)
+    reached: list[int] = []
+    for offset in _offsets(log, state):
+        if offset in start.snapshots and offset not in reached[-1:]:
+            found += _contradictions(log, offset, start.snapshots[offset], _by_id(state))
+        reached.append(offset)
+    known = _by_id(state)
     for finding, producer_id in found:
         entry = known.get(producer_id)
         if entry is not None:
@@ -66,30 +68,27 @@ def check_producers(start: BrokerStart, *, has_producers: bool) -> Iterator[Find
             lost = forgets_producers(clean=clean, unclean=unclean)
             finding = replace(finding, predicted=lost if clean or unclean else USES_OTHER_STATE)
         yield finding
-    if end >= log.base_offsets[-1]:
-        yield from _missing(start, log, end, known)
+    if len(reached) > len(log.base_offsets):
+        yield from _missing(start, log, reached[-1], known)
 
 
-def _states(log: Partition) -> Iterator[tuple[int, _Producers]]:
-    """Yield the state of producers by the log alone, at the base of each segment and at the end.
+def _offsets(log: Partition, state: ProducerState) -> Iterator[int]:
+    """Bring the state of producers to the base of each segment, and to the end; yield the offset.
 
     Ends early at damage.
     """
-    state = ProducerState(get_profile(DEFAULT_PROFILE))
     try:
-        for base, path in zip(log.base_offsets, log.segment_paths, strict=True):
-            end = base
-            yield base, _by_id(state)
+        for end, path in zip(log.base_offsets, log.segment_paths, strict=True):
+            yield end
             with Segment(path) as segment:
                 for headers, first, last in recovery.entries(segment, 0, segment.size):
                     if headers.wrong_checksum() is not None:
                         return
                     replay(state, headers, first, last)
                     end = headers.last_offset[last - 1] + 1
+        yield end
     except (KafkaSpecError, OSError):
         return
-    if end > base:
-        yield end, _by_id(state)
 
 
 def _by_id(state: ProducerState) -> _Producers:
@@ -125,7 +124,7 @@ def _contradictions(
     for producer_id, entry in listed.items():
         if producer_id in known:
             continue
-        for at in {entry.last_offset, entry.current_txn_first_offset}:
+        for at in sorted({entry.last_offset, entry.current_txn_first_offset}):
             batch = _batch_at(log, at) if log.base_offsets[0] <= at < offset else None
             if batch is not None and batch.producer_id != producer_id:
                 text = f"producer {producer_id} did not write the batch with offset {at}"
@@ -176,9 +175,6 @@ def _missing(start: BrokerStart, log: Partition, end: int, known: _Producers) ->
     lost = [entry for entry in known.values() if _forgets(start.after_clean_stop, entry)]
     begin = log.base_offsets[0]
     usable = [taken for taken in start.snapshots if begin < taken < end]
-    text = "there is no producer snapshot at the end of the log"
-    if not start.snapshots:
-        text = "there is no producer snapshot"
     # A broker that runs has one at the base of the last segment, unless that is the only one.
     if clean is None and (start.snapshots or len(log.segment_paths) == 1):
         return
@@ -187,9 +183,9 @@ def _missing(start: BrokerStart, log: Partition, end: int, known: _Producers) ->
     forgets = bool(lost) or (begin > 0 and not usable)
     severity = Severity.WARNING if forgets and clean else Severity.INFO
     place = Place(os.fspath(log.segment_paths[-1]), Area.PRODUCER_SNAPSHOT, offset=end)
-    predicted = (
-        forgets_producers(clean=True, unclean=False)
-        if forgets
-        else reads_log(max(usable, default=begin))
-    )
+    text = "there is no producer snapshot at the end of the log"
+    predicted = reads_log(max(usable, default=begin))
+    if forgets:
+        text += ": after a clean stop, a broker forgets producers"
+        predicted = forgets_producers(clean=True, unclean=False)
     yield replace(place.found(severity, R.MISSING_SNAPSHOT, text), predicted=predicted)

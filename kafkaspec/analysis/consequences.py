@@ -383,7 +383,7 @@ def consequence_of(area: Area, reason: R) -> Consequence:
     return CONSEQUENCES.get((area, reason)) or _TABLE[area][()]
 
 
-USES_OTHER_STATE = Consequence(_NO_READER, "Takes the state of this producer from elsewhere.")
+USES_OTHER_STATE = Consequence(_NO_READER, "Does not take the state of this producer from it.")
 """For a snapshot that contradicts the log, and is not the one that a broker reads."""
 
 
