@@ -47,7 +47,7 @@ _DECIDED: Final = {
     Recovery.REFUSES: BrokerAction.REFUSES_LOG,
     Recovery.REMOVES: BrokerAction.CUTS_LOG,
 }
-"""What recovery does with a segment that it does not keep."""
+"""Actions on segments that recovery does not keep."""
 
 
 class BrokerStart:

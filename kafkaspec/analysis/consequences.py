@@ -51,7 +51,7 @@ PREDICTED: dict[BrokerAction, str] = {
         "A clean start finds that the log ends before its start, and deletes all segments."
     ),
 }
-"""What a broker does where the loader was asked; by what it does."""
+"""Texts for actions that the prediction gives, and not the table."""
 
 _ACCEPTED = Consequence(_FINE, _UNSEEN)
 _WRONG_OFFSETS = Consequence(

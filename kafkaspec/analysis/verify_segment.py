@@ -362,4 +362,4 @@ class SegmentVerifier:
 _TAILS = {"torn": R.TORN_TAIL, "zeros": R.ZERO_TAIL, "short": R.SHORT_TAIL}
 """The reasons for what ends a log."""
 _HIDING = frozenset({"torn", "corrupt"})
-"""What may hide batches after it: entries of indexes that point there cannot be compared."""
+"""Ends of a log that may hide batches: entries of indexes that point there are not compared."""

@@ -148,7 +148,7 @@ class LoadedSegment:
 
 @dataclass(slots=True)
 class Load:
-    """What a broker makes of a partition directory.
+    """Result of loading a partition directory.
 
     Attributes:
         segments: the segments in order, also those that recovery removes.
@@ -242,8 +242,9 @@ class Loader:
         current: LoadedSegment | None = None
         ready: list[LoadedSegment] = []
         try:
-            for current in self._all:
-                self._open(current)
+            for number, current in enumerate(self._all):
+                if not self._open(current):
+                    self._recover(current, self._all[:number], emptied=False)
             kept = self._all
             if not self._clean:
                 for number, current in enumerate(self._all):
@@ -272,24 +273,23 @@ class Loader:
                     current.run.refuse(error)
         yield from ready
 
-    def _open(self, segment: LoadedSegment) -> None:
-        """Open a segment; recover it if it has no offset index, or a bad transaction index."""
+    def _open(self, segment: LoadedSegment) -> bool:
+        """Open a segment; return whether it has an offset index, and no bad transaction index."""
         path = segment.path
         segment.end = file_size(path)
         name = names.SegmentName(segment.base_offset, names.LOG)
         if self._indexed:
-            return
+            return True
         index = path.with_name(name.sibling(names.OFFSET_INDEX))
         aborted = path.with_name(name.sibling(names.TRANSACTION_INDEX))
         if not index.exists():
-            self._recover(segment, self._all[: self._all.index(segment)], emptied=False)
-            return
+            return False
         entries = list(self._aborted(aborted)) if aborted.exists() else []
         if any(entry.last_offset < segment.base_offset for entry in entries):
-            self._recover(segment, self._all[: self._all.index(segment)], emptied=False)
-            return
+            return False
         with closing(OffsetIndex(index)) as opened:
             segment.offsets, segment.positions = opened.slot_columns()
+        return True
 
     def _aborted(self, path: Path) -> Iterator[AbortedTransaction]:
         """Yield the entries of a transaction index.

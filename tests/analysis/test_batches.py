@@ -145,7 +145,7 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
     assert peak < 2_000_000
 
 
-def test_reading_goes_on_behind_a_broken_batch(tmp_path: Path) -> None:
+def test_reading_goes_on_after_a_broken_batch(tmp_path: Path) -> None:
     report = verify_log(tmp_path, bytes(FLIPPED) + NEXT + batch(3, [record(0, b"d")]))
     (result, _) = report.files
     assert (result.batches, result.records, result.unread) == (3, 2, 1)
@@ -172,7 +172,7 @@ LEADER_EPOCH = range(12, 16)  # which the checksum does not cover
 
 @each("position", [i for i in range(8, len(GOOD)) if i not in LEADER_EPOCH])
 @pytest.mark.parametrize("bit", [0, 7])
-def test_no_flipped_bit_behind_the_offset_goes_unseen(
+def test_no_flipped_bit_after_the_offset_goes_unseen(
     tmp_path: Path, position: int, bit: int
 ) -> None:
     data = bytearray(GOOD)

@@ -97,7 +97,7 @@ def test_an_offset_that_no_version_would_choose(tmp_path: Path) -> None:
     assert reported(report) == [("warning", "offset_index", "index_key")]
 
 
-def test_entries_behind_a_hole_of_zeros(tmp_path: Path) -> None:
+def test_entries_after_a_hole_of_zeros(tmp_path: Path) -> None:
     index = struct.pack(">iiiiii", 3, SECOND, 0, 0, 5, THIRD)
     report = verify(write_segment(tmp_path, LOG, index=index))
     assert reported(report) == [("error", "offset_index", "index_order")]

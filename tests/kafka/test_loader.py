@@ -86,7 +86,7 @@ def _agree(data: bytes, theirs: Loaded, mine: RebuiltSegment, files: dict[str, b
     done = _recovery(data, theirs)
     size = sum(theirs.sizes.values())
     if done in (Recovery.REFUSES, Recovery.SPLITS):
-        # Behind the split a log may be refused for what comes next.
+        # After the split, a log may be refused for what comes next.
         refused_later = mine.recovery is Recovery.SPLITS and "InvalidTxnState" in theirs.error
         return mine.recovery is done or refused_later
     if done is Recovery.CUTS and mine.recovery is Recovery.EMPTIES:
