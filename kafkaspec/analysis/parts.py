@@ -133,11 +133,11 @@ def _note(found: Survey, batch: Batch, base: int | None, file: str) -> None:
     if not batch.is_control or batch.producer_id < 0 or not batch.crc_valid:
         return
     try:
-        controls = batch.control_records()
+        marker = batch.marker()
     except KafkaSpecError:
         return
-    if controls:
-        aborts = controls[0].key.type == ControlRecordType.ABORT
+    if marker is not None:
+        aborts = marker.key.type == ControlRecordType.ABORT
         found.order.end_transaction(batch, aborts, file)
 
 

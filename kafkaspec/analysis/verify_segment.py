@@ -27,7 +27,8 @@ from kafkaspec.codecs import Origin
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.control import ControlRecord, decode_control
+from kafkaspec.log.control import ControlRecord, decode_controls
+from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
@@ -268,7 +269,7 @@ class SegmentVerifier:
             if not batch.kind.has_record_sets:
                 first_offset = records[0].offset
                 yield from check_slack(batch, self._file)
-                if batch.is_compressed:
+                if isinstance(batch, LegacyBatch):
                     yield from check_wrapper(batch, self._file)
             elif not records and batch.payload is not None and len(batch.payload):
                 yield Place(self._file, Area.RECORDS).warning(
@@ -311,9 +312,7 @@ class SegmentVerifier:
         if batch.is_control and records:
             origin = Origin(self._file, batch.position, path=batch.payload_path)
             try:
-                controls = [
-                    decode_control(record, codec=self._codec, origin=origin) for record in records
-                ]
+                controls = decode_controls(records, codec=self._codec, origin=origin)
             except KafkaSpecError as error:
                 yield Place(self._file, Area.RECORDS).error(
                     R.CONTROL_RECORD if batch.producer_id >= 0 else R(error.reason),

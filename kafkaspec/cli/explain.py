@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -104,7 +104,7 @@ def explain_command(
     if type_name is None:
         if parameters or size is not None or codec is not None:
             raise click.UsageError("--parameter, --size and --codec go with --as")
-        sections = list(_sections(file, offset, position, max_records))
+        sections: Iterable[Section] = _sections(file, offset, position, max_records)
     else:
         if offset is not None:
             raise click.UsageError("--as takes --position, not --offset")
@@ -113,16 +113,15 @@ def explain_command(
         sections, disagree = explain_type(file, key, parameters, position or 0, size, chosen)
         for line in disagree:
             warn(f"{file}: {line}")
-    if output_format == "json":
-        for content in json_objects(sections):
-            print_object(content)
-    else:
-        console = stdout_console()
-        for section in sections:
+    console = None if output_format == "json" else stdout_console()
+    broken = bool(disagree)
+    for section in sections:
+        broken |= section.is_wrong or any(field.error for field in section.fields)
+        if console is not None:
             print_section(section, console, full=full)
-    broken = disagree or any(
-        section.is_wrong or any(field.error for field in section.fields) for section in sections
-    )
+            continue
+        for content in json_objects(section):
+            print_object(content)
     ctx.exit(FINDINGS if broken else CLEAN)
 
 

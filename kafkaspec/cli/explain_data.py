@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kafkaspec.codecs import Buffer, Origin
-from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec
+from kafkaspec.codecs import Buffer, Origin, get_codec
+from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec, with_error
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.io.local import read_beside
 from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.batch import Batch
+from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.lookup import first_reaching, holds, start_position
+from kafkaspec.log.pieces import PIECE_BYTES, Window
 from kafkaspec.log.segment import Segment
+from kafkaspec.model import Record
 
 _INDEXES = {
     names.OFFSET_INDEX: "index.offset_index_entry",
@@ -25,6 +29,8 @@ _INDEXES = {
 _SNAPSHOT = "producer_snapshot.producer_snapshot"
 _CONTROL_KEY = "control_record.control_record_key"
 _CONTROL_VALUE = "control_record.control_record_value"
+_AT_ONCE = 1000
+"""Records that are decoded together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,48 +142,96 @@ def _checksum(batch: Batch) -> Section:
 
 
 def _content(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Section]:
-    if not batch.kind.has_record_sets and not batch.is_compressed:
-        return
-    payload = bytes(batch.decompressed())
-    where = f"{len(payload)} bytes"
+    if isinstance(batch, DefaultBatch):
+        if batch.num_records:
+            yield from _record_set(codec, batch, max_records)
+    elif batch.is_compressed:
+        payload = bytes(batch.decompressed())
+        yield from _inner_messages(codec, batch, payload, _where(batch, len(payload)), max_records)
+
+
+def _where(batch: Batch, size: int) -> str:
+    where = f"{size} bytes"
     if batch.is_compressed:
         where += (
             f" decompressed with {batch.compression_name} from {len(batch.payload or b'')} bytes "
             f"at byte {batch.payload_position}; positions count in the decompressed bytes"
         )
-    if not batch.kind.has_record_sets:
-        yield from _inner_messages(codec, batch, payload, where, max_records)
-        return
-    if not batch.num_records:
-        return
+    return where
+
+
+def _record_set(codec: KaitaiCodec, batch: DefaultBatch, max_records: int) -> Iterator[Section]:
+    """Yield the first records, some at a time, and the fault that ends them all."""
+    total = batch.num_records
+    most = min(max_records, total) if max_records else total
+    chunks = batch.chunks(batch.held())
+    where = _where(batch, sum(map(len, chunks())))
     start = 0 if batch.is_compressed else batch.payload_position
     origin = Origin(batch.file, start, batch.is_compressed, batch.payload_path)
-    fields = codec.positions(
-        batch.kind.record_set, payload, parameters=(batch.message,), complete=True, origin=origin
-    )
-    shown, left_out = _first_records(fields, batch.payload_path, max_records)
-    yield Section(f"records: {where}", payload, start, shown, left_out)
+    window = Window(chunks())
+    number = position = 0
+    whole = True
+    while whole and number < most:
+        wanted = min(most - number, _AT_ONCE)
+        count, end = _whole(codec, batch, window, position, wanted)
+        whole = count == wanted
+        end = end if whole else len(window.data)
+        fields = codec.positions(
+            batch.kind.record_set,
+            window.data[:end],
+            position,
+            parameters=(batch.header_of(wanted),),
+            complete=True,
+            origin=origin,
+        )
+        title = f"records from number {number} on: {where}" if number else f"records: {where}"
+        number += wanted
+        left = total - number if number == most else 0
+        note = f"{left} more records; --records 0 shows all" if left and whole else ""
+        fields = _renumbered(fields, f"{batch.payload_path}/records", number - wanted)
+        yield Section(title, window.data, start, fields, note)
+        position = end
+    if not whole:
+        return
+    try:
+        records = batch.pieces(batch.held(), codec=get_codec()).records()
+    except KafkaSpecError as error:
+        yield Section("the first fault after these records", b"", 0, with_error([], error))
+        return
     if batch.is_control:
-        yield from _control(codec, batch, max_records)
+        yield from _control(codec, islice(records, most))
 
 
-def _first_records(
-    fields: list[FieldPosition], path: str, max_records: int
-) -> tuple[list[FieldPosition], str]:
-    """Return the fields of the first records, and a note on the number of the others."""
-    depth = path.count("/") + 2
-    numbers = {field.path.split("/")[depth] for field in fields if field.path.count("/") >= depth}
-    total = sum(number.isdigit() for number in numbers)
-    if not max_records or total <= max_records:
-        return fields, ""
+def _whole(
+    codec: KaitaiCodec, batch: DefaultBatch, window: Window, position: int, wanted: int
+) -> tuple[int, int]:
+    """Return how many of the wanted records there are, and where the last one ends."""
+    size = PIECE_BYTES
+    while True:
+        window.fill(position + size)
+        try:
+            count, end = codec.whole_records(batch.message, window.data[position:], wanted)
+        except KafkaSpecError:
+            return 0, position
+        if count == wanted or window.ended:
+            return count, position + end
+        size *= 2
 
-    def wanted(field: FieldPosition) -> bool:
-        parts = field.path.split("/")
-        number = parts[depth] if len(parts) > depth else ""
-        return not number.isdigit() or int(number) < max_records or field.error is not None
 
-    shown = [field for field in fields if wanted(field)]
-    return shown, f"{total - max_records} more records; --records 0 shows all"
+def _renumbered(fields: list[FieldPosition], path: str, first: int) -> list[FieldPosition]:
+    """Return the fields of records with their number in the batch."""
+    if not first:
+        return fields
+    found = []
+    for field in fields:
+        if field.path == path:
+            continue
+        number, _, rest = field.path.removeprefix(f"{path}/").partition("/")
+        own = f"{path}/{int(number) + first}/{rest}".rstrip("/")
+        if field.error is not None:
+            field.error.path = own
+        found.append(replace(field, path=own))
+    return found
 
 
 def _inner_messages(
@@ -200,10 +254,8 @@ def _inner_messages(
         position, number = end, number + 1
 
 
-def _control(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Section]:
-    for number, record in enumerate(batch.records()):
-        if max_records and number >= max_records:
-            return
+def _control(codec: KaitaiCodec, records: Iterable[Record]) -> Iterator[Section]:
+    for record in records:
         for name, data, type_key in (
             ("key", record.key, _CONTROL_KEY),
             ("value", record.value, _CONTROL_VALUE),

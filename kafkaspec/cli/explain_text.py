@@ -116,24 +116,23 @@ def enum_name(enum: str, value: Any) -> str:
         return ""
 
 
-def json_objects(sections: list[Section]) -> Iterator[dict[str, Any]]:
+def json_objects(section: Section) -> Iterator[dict[str, Any]]:
     """Yield one object for each field."""
-    for section in sections:
-        for field in section.fields:
-            value = field.value
-            if isinstance(value, bytes | bytearray | memoryview):
-                value = {"hex": bytes(value).hex()}
-            yield {
-                "section": section.title,
-                "path": field.path,
-                "start": field.start,
-                "end": field.end,
-                "bits": field.bits,
-                "hex": section.bytes_of(field).hex(),
-                "value": value,
-                "name": enum_name(field.enum, value) if field.enum else "",
-                "kafka_name": field.original_id,
-                "doc": field.doc,
-                "spec": field.location,
-                "error": None if field.error is None else str(field.error),
-            }
+    for field in section.fields:
+        value = field.value
+        if isinstance(value, bytes | bytearray | memoryview):
+            value = {"hex": bytes(value).hex()}
+        yield {
+            "section": section.title,
+            "path": field.path,
+            "start": field.start,
+            "end": field.end,
+            "bits": field.bits,
+            "hex": section.bytes_of(field).hex(),
+            "value": value,
+            "name": enum_name(field.enum, value) if field.enum else "",
+            "kafka_name": field.original_id,
+            "doc": field.doc,
+            "spec": field.location,
+            "error": None if field.error is None else str(field.error),
+        }

@@ -99,19 +99,31 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the entries of a buffer have in common.
+    """What the entries that a buffer begins with have in common.
 
     Attributes:
+        size: number of bytes of the entries.
         count: number of entries; all of them are plain messages.
         untimed: number of those of a kind without timestamps.
         first: offset of the first one.
         last: offset of the last one.
     """
 
+    size: int
     count: int
     untimed: int
     first: int
     last: int
+
+    def add(self, after: Survey) -> Survey:
+        """Return what these entries and those after them have in common."""
+        return Survey(
+            self.size + after.size,
+            self.count + after.count,
+            self.untimed + after.untimed,
+            self.first if self.count else after.first,
+            after.last if after.count else self.last,
+        )
 
 
 class PlainRecords(Protocol):
@@ -272,12 +284,13 @@ class Codec(ABC):
         return None
 
     def survey(self, payload: Buffer, verify: bool) -> Survey | None:
-        """Return what the messages of a wrapper have in common.
+        """Return what the messages of a wrapper have in common; None if one is not regular.
 
-        An optional fast path, for wrappers that consist of whole messages, none of them compressed.
+        An optional fast path, for whole messages of known magics, none of them compressed.
 
         Args:
-            payload: value of the wrapper after decompression.
+            payload: value of the wrapper after decompression, which may end within a message: see
+                ``Survey.size``.
             verify: whether all checksums have to match.
         """
         return None

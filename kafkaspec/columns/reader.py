@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkaspec import compression
 from kafkaspec.codecs.native.names import KIND, UNTIMED
-from kafkaspec.codecs.native.scan import EntryTable, scan, survey
+from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.memory import (
     Allocate,
     AnyColumn,
@@ -31,16 +31,16 @@ from kafkaspec.columns.memory import (
 )
 from kafkaspec.columns.names import OF_BATCH, POSITION
 from kafkaspec.columns.records import RecordColumns, fact
-from kafkaspec.columns.wrappers import Shift, apply_shifts, open_wrapper, shift_of
+from kafkaspec.columns.wrappers import apply_shift, apply_shifts, open_wrapper
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.window import LEAST_AHEAD
 from kafkaspec.layout.framing import ENTRY, LARGEST_OFFSET
 from kafkaspec.layout.kinds import new_entry
 from kafkaspec.layout.names import MAGIC
-from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
+from kafkaspec.log.batch import Batch
 from kafkaspec.log.columnar import CHUNK_BYTES
 from kafkaspec.log.default import DefaultBatch
-from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.legacy import LegacyBatch, Shift
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.pieces import HELD_BYTES, PIECE_BYTES, WHOLE_BYTES, Piece, runs_of
 from kafkaspec.log.segment import Segment
@@ -49,7 +49,6 @@ from kafkaspec.model import Buffer
 if TYPE_CHECKING:
     from kafkaspec.codecs.native.core import Core
 
-_MOST_PAYLOAD: Final = 1 << 30  # views reach 2 GiB
 _LEAST_ARENA: Final = 64 << 10
 _RATIO: Final = 4
 """Assumed ratio of decompressed to compressed bytes, until a batch shows a larger one."""
@@ -396,41 +395,33 @@ class Reader:
 
     def _wrapped(self, core: Core, batch: LegacyBatch, payload: Buffer | None) -> Iterator[Columns]:
         """Read a wrapper in pieces, if it is regular."""
-        if payload is None:
-            payload = batch.decompressed()
         verify = self._segment.crc == "error"
-        appended = batch.timestamp_type == LOG_APPEND_TIME
-        whole = shift_of(
-            core, payload, batch.magic, batch.last_offset, batch.max_timestamp if appended else None
-        )
-        if (
-            whole is None
-            or len(payload) > _MOST_PAYLOAD
-            or (verify and (not batch.crc_valid or survey(core, payload, verify) is None))
-        ):
+        found = batch.regular(payload, verify=verify)
+        if found is None or (verify and not batch.crc_valid):
             yield from self._add(batch)
             return
         yield from self._flush()
-        sources = (batch.data, memoryview(payload))
-        position = 0
-        while position < len(payload):
-            table = scan(core, payload, position, capacity=_MOST_ENTRIES)
-            place, rows = (position, table.position - position), table.count
-            position = table.position
-            found = decoded(
-                core, sources, rows, self._names, self._layout, self._allocate, place=place
-            )
-            assert found is not None, "the messages were surveyed"
-            replace(whole, count=rows).apply(core, found, 0)
-            yield Columns(
-                rows=rows,
-                columns=found,
-                layout=self._layout,
-                sources=sources,
-                start=batch.position,
-                cut=True,
-                untimed=True,
-            )
+        messages, shift = found
+        for data in messages:
+            sources, position = (batch.data, data), 0
+            while position < len(data):
+                table = scan(core, data, position, capacity=_MOST_ENTRIES)
+                place, rows = (position, table.position - position), table.count
+                position = table.position
+                columns = decoded(
+                    core, sources, rows, self._names, self._layout, self._allocate, place=place
+                )
+                assert columns is not None, "the messages were surveyed"
+                apply_shift(core, shift, columns, 0, rows)
+                yield Columns(
+                    rows=rows,
+                    columns=columns,
+                    layout=self._layout,
+                    sources=sources,
+                    start=batch.position,
+                    cut=True,
+                    untimed=True,
+                )
 
     def _piece(self, core: Core, batch: DefaultBatch, piece: Piece) -> Columns:
         """Decode some records of a batch as those of a batch that holds no others."""

@@ -9,56 +9,41 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.codecs.native.names import UNTIMED
-from kafkaspec.codecs.native.scan import End, EntryTable, survey
+from kafkaspec.codecs.native.scan import EntryTable, survey
 from kafkaspec.columns.memory import AnyColumn, IntegerColumn
 from kafkaspec.columns.names import BATCH_BASE_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.names import MAGIC, OFFSET, TIMESTAMP, TIMESTAMP_TYPE
-from kafkaspec.log.legacy import has_relative_offsets
+from kafkaspec.log.legacy import Shift, shift_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    from kafkaspec.model import Buffer
 
 
-@dataclass(frozen=True)
-class Shift:
-    """Changes to the decoded rows of a wrapper.
+def apply_shift(
+    core: Core, shift: Shift, found: Mapping[str, AnyColumn], first: int, rows: int
+) -> None:
+    """Apply the changes of a wrapper to those of the columns that are present.
 
-    Attributes:
-        count: number of rows.
-        offset: number to add to each offset.
-        base_offset: offset of the first row, after the addition.
-        timestamp: replaces each timestamp, in ms; None to keep them.
+    Args:
+        core: the extension.
+        shift: the changes.
+        found: the columns, by name.
+        first: row of the first message.
+        rows: number of messages.
     """
-
-    count: int
-    offset: int
-    base_offset: int
-    timestamp: int | None
-
-    def apply(self, core: Core, found: Mapping[str, AnyColumn], first: int) -> None:
-        """Apply the changes to those of the columns that are present.
-
-        Args:
-            core: the extension.
-            found: the columns, by name.
-            first: row of the first message.
-        """
-        changes = (
-            (OFFSET, False, self.offset or None),
-            (BATCH_BASE_OFFSET, True, self.base_offset),
-            (TIMESTAMP, True, self.timestamp),
-        )
-        for name, replaced, number in changes:
-            column = found.get(name)
-            if number is not None and isinstance(column, IntegerColumn):
-                core.module.adjust(column.values, first, self.count, replaced, number)
+    changes = (
+        (OFFSET, False, shift.offset or None),
+        (BATCH_BASE_OFFSET, True, shift.base_offset),
+        (TIMESTAMP, True, shift.timestamp),
+    )
+    for name, replaced, number in changes:
+        column = found.get(name)
+        if number is not None and isinstance(column, IntegerColumn):
+            core.module.adjust(column.values, first, rows, replaced, number)
 
 
 def apply_shifts(
@@ -84,7 +69,7 @@ def apply_shifts(
     for number in entries:
         shift = shifts.get(number)
         if shift is not None:
-            shift.apply(core, found, first)
+            apply_shift(core, shift, found, first, shift.count)
         first += rows[number]
 
 
@@ -100,50 +85,7 @@ def open_wrapper(core: Core, table: EntryTable, entry: int, payload: Buffer) -> 
     magic = table.column(MAGIC)[entry]
     appended = KINDS[magic].has_timestamps and table.column(TIMESTAMP_TYPE)[entry]
     append_time = table.column(TIMESTAMP)[entry] if appended else None
-    return shift_of(core, payload, magic, table.column(OFFSET)[entry], append_time)
-
-
-def shift_of(
-    core: Core, payload: Buffer, magic: int, offset: int, append_time: int | None
-) -> Shift | None:
-    """Return the changes to the messages of a wrapper; None if it is not regular.
-
-    Args:
-        core: the extension.
-        payload: decompressed value of the wrapper.
-        magic: magic of the wrapper.
-        offset: offset of the wrapper.
-        append_time: timestamp of the wrapper in ms if it has LogAppendTime, and so the timestamp of
-            all its messages; None otherwise.
-    """
-    found = survey(core, payload, False)
-    if found is None:
+    whole = survey(core, payload, False)
+    if whole is None or whole.size < len(payload):
         return None
-    count, untimed, first, last = found.count, found.untimed, found.first, found.last
-    shift = 0
-    if has_relative_offsets(KINDS[magic]) and offset:
-        if offset < last:
-            return None
-        shift = offset - last
-    if append_time is not None and untimed:  # a message without a timestamp does not get one
-        if untimed < count:
-            return None
-        append_time = None
-    return Shift(count, signed64(shift), signed64(first + shift), append_time)
-
-
-def is_mixed(core: Core, payload: Buffer, magic: int) -> bool | None:
-    """Return whether messages in a wrapper have another magic than it (KAFKA-4298, Q21).
-
-    Args:
-        core: the extension.
-        payload: decompressed value of the wrapper.
-        magic: magic of the wrapper.
-
-    Returns:
-        None if the wrapper is not regular.
-    """
-    end, count, batches, untimed, *_ = core.module.survey(payload, core.inner_roles, UNTIMED)
-    if end != End.COMPLETE or not count or batches:
-        return None
-    return bool(untimed != (0 if KINDS[magic].has_timestamps else count))
+    return shift_of(whole, KINDS[magic], table.column(OFFSET)[entry], append_time)

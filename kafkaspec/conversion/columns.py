@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from kafkaspec.codecs.native.core import Core
@@ -17,13 +17,13 @@ from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.memory import BytesColumn, ColumnSet, IntegerColumn, Layout
 from kafkaspec.columns.names import POSITION, SIZE
 from kafkaspec.columns.reader import described
-from kafkaspec.columns.wrappers import Shift, shift_of
 from kafkaspec.conversion.fields import fields_outside, own_fields
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.names import COMPRESSION, MAGIC, OFFSET, TIMESTAMP_TYPE
-from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
+from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.legacy import LegacyBatch, Shift
 from kafkaspec.model import Buffer, Record
 
 _OFFSET, _TIMESTAMP, _KEY, _VALUE = Record._fields[:4]
@@ -169,21 +169,20 @@ class Slice(Sequence[Record]):
         return max(self.columns.timestamps[self.first : self.last], default=NO_TIMESTAMP)
 
 
-def read_wrapped(core: Core, batch: Batch, payload: Buffer) -> tuple[MessageColumns, Shift] | None:
-    """Return the messages in a wrapper, all of its magic; None if they are not regular.
+def read_wrapped(
+    core: Core, batch: LegacyBatch, payload: Buffer, shift: Shift
+) -> MessageColumns | None:
+    """Return the messages in a regular wrapper with their inner offsets.
 
     Args:
         core: the extension.
         batch: the wrapper.
         payload: decompressed value of the wrapper.
+        shift: the changes to its messages, of which the timestamp is applied.
 
     Returns:
-        The messages with their inner offsets, and the changes to apply to them.
+        None if a message has another magic than the wrapper, or fields that no conversion knows.
     """
-    append_time = batch.max_timestamp if batch.timestamp_type == LOG_APPEND_TIME else None
-    shift = shift_of(core, payload, batch.magic, batch.last_offset, append_time)
-    if shift is None:
-        return None
     table = scan(core, payload, capacity=shift.count)
     if set(table.column(MAGIC)) != {batch.magic} or _plain(table, batch.kind) < table.count:
         return None
@@ -192,7 +191,36 @@ def read_wrapped(core: Core, batch: Batch, payload: Buffer) -> tuple[MessageColu
         return None
     if shift.timestamp is not None:
         core.module.adjust(found.timestamps, 0, found.rows, True, shift.timestamp)
-    return found, shift
+    return found
+
+
+def are_plain(
+    core: Core,
+    messages: Iterable[Buffer],
+    shift: Shift,
+    kind: EntryKind,
+    taken: Callable[[int], bool],
+) -> bool:
+    """Return whether all messages in a wrapper are wanted, and have no own fields.
+
+    Args:
+        core: the extension.
+        messages: the messages of a regular wrapper.
+        shift: the changes to them.
+        kind: kind of the wrapper.
+        taken: tells whether an offset is wanted.
+    """
+    for data in messages:
+        position = 0
+        while position < len(data):
+            table = scan(core, data, position, capacity=1 << 14)
+            position = table.position
+            if set(table.column(MAGIC)) != {kind.magic} or _plain(table, kind) < table.count:
+                return False
+            offsets = table.column(OFFSET)
+            if not all(taken(bound(offsets) + shift.offset) for bound in (min, max)):
+                return False
+    return True
 
 
 def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> MessageColumns | None:

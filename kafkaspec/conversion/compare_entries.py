@@ -24,7 +24,9 @@ from kafkaspec.columns.names import (
 )
 from kafkaspec.columns.reader import Reader, Wanted
 from kafkaspec.conversion.choices import Choices
+from kafkaspec.conversion.columns import are_plain
 from kafkaspec.conversion.fields import (
+    RecordValues,
     carried,
     carried_record,
     default_columns,
@@ -32,9 +34,9 @@ from kafkaspec.conversion.fields import (
     header_names,
     header_values,
     holds_only,
-    message_values,
     own_fields,
     record_values,
+    values_of_messages,
 )
 from kafkaspec.conversion.report import Comparison
 from kafkaspec.conversion.sides import Sides
@@ -42,6 +44,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
+from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.editing import changed
@@ -272,10 +275,14 @@ def _runs(
         wanted = Wanted(start_offset=low, end_offset=high, include_control=control)
         reader = Reader(segment, _names(core), wanted, layout=Layout.BINARY)
         parts = (_part(core, columns) for columns in reader)
+    done = 0
     for start, end, run in parts:
         if run is not None:
             yield run
             continue
+        if end <= done:  # another piece of the same entry
+            continue
+        done = end
         for batch in segment.batches(start):
             if control or not batch.is_control:
                 yield from _runs_of(batch, target or batch.kind, taken, timely, segment.codec)
@@ -330,12 +337,18 @@ def _runs_of(
 ) -> Iterator[_Run]:
     hidden = False
     if not batch.kind.has_record_sets:
-        messages = message_values(batch)
-        records = batch.records()
-        own = messages or [{}] * len(records)
         shared = _named(carried(header_values(batch.kind, batch.message), batch.kind, target))
         if not (batch.is_wrapper and target.has_record_sets):
             shared = {}  # each message has its own entry
+        columns = timely is None and codec.core is not None and batch.is_wrapper
+        if columns and isinstance(batch, LegacyBatch):
+            assert codec.core is not None
+            regular = batch.regular(batch.held())
+            if regular is not None and are_plain(codec.core, *regular, batch.kind, taken):
+                yield _Run(regular[1].count, shared, regular[1].base_offset)
+                return
+        records = batch.records()
+        own: Iterable[RecordValues] = values_of_messages(batch)
     else:
         if not batch.num_records:
             return

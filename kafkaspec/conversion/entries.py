@@ -16,7 +16,6 @@ from typing import Final
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec, Origin
-from kafkaspec.columns.wrappers import is_mixed
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
 from kafkaspec.conversion.fields import (
@@ -268,12 +267,12 @@ class EntryConverter:
         """
         if self._choices.kind is None or not isinstance(batch, LegacyBatch) or not batch.is_wrapper:
             return False
-        limit, core = self._choices.max_output, self._codec.core
-        found = None if core is None else is_mixed(core, batch.decompressed(limit), batch.magic)
-        if found is None:
-            inner = batch.inner_messages(limit)
-            found = any(item.magic != batch.magic for item in inner)
-        return found
+        limit = self._choices.max_output
+        regular = batch.regular(batch.held(limit), limit)
+        if regular is None:
+            return any(inner.magic != batch.magic for inner in batch.inner_messages(limit))
+        _, shift = regular
+        return shift.untimed != (0 if batch.kind.has_timestamps else shift.count)
 
     def _message(self, batch: Batch) -> Buffer | None:
         """Return a message or wrapper with only its offset changed; None if more must change."""
@@ -368,7 +367,9 @@ class EntryConverter:
         """Return the records of a batch, and their unknown fields, None if there are none."""
         limit = self._choices.max_output
         if not batch.kind.has_record_sets:
-            return list(batch.records(limit)), message_values(batch)
+            found = batch.records(limit)
+            batch.check_count(len(found))
+            return list(found), message_values(batch)
         if not batch.num_records:
             return [], None
         message = batch.message
@@ -376,6 +377,7 @@ class EntryConverter:
         if appended:  # records keep their own timestamps under it (KAFKA-5353)
             message = changed(message, {names.TIMESTAMP_TYPE: TimestampType.CREATE_TIME})
         payload = batch.decompressed(limit)
+        batch.check_count(min(batch.num_records, len(payload)))
         origin = Origin(batch.file, batch.payload_position, batch.is_compressed, batch.payload_path)
         records = self._codec.decode_records(message, payload, origin=origin)
         own = record_values(batch, message, payload, self._codec)

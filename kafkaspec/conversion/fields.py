@@ -248,6 +248,7 @@ def record_values(
     own = own_fields(kind).record
     if not own or _all_default(batch, payload, codec.core):
         return None
+    batch.check_count(min(getattr(header, kind.count), len(payload)))
     record_set, _ = codec.parse(kind.record_set, payload, parameters=(header,), complete=True)
     read = _reader(tuple(field for field in own if not _is_of_headers(field.name)))
     inner = [field for field in own if _is_of_headers(field.name)]
@@ -337,10 +338,15 @@ def holds_only(
 
 
 def message_values(batch: Batch) -> list[RecordValues] | None:
-    """Return the fields of a message, or of those in a wrapper, that ``Record`` does not have.
+    """Return what ``values_of_messages`` does; None if no message has such a field."""
+    found = list(values_of_messages(batch))
+    return found if any(found) else None
 
-    Returns:
-        For each message its fields that differ from their default; None if no message has any.
+
+def values_of_messages(batch: Batch) -> Iterator[RecordValues]:
+    """Yield the fields of a message, or of each in a wrapper, that ``Record`` does not have.
+
+    Those that have their default are left out.
 
     Raises:
         KafkaSpecError: the messages in a wrapper cannot be read.
@@ -353,8 +359,8 @@ def message_values(batch: Batch) -> list[RecordValues] | None:
             inner.message for inner in batch.inner_messages() if not codec_of(inner.message)
         )
     readers = {magic: _reader(own_fields(kind).record) for magic, kind in batch.kinds.items()}
-    found: list[RecordValues] = [dict(readers[magic_of(item)](item)) for item in messages]
-    return found if any(found) else None
+    for item in messages:
+        yield dict(readers[magic_of(item)](item))
 
 
 def values_of_records(batch: Batch, codec: Codec) -> list[RecordValues] | None:

@@ -124,11 +124,17 @@ class Runs:
         others = header_values(batch.kind, batch.message)
         if others and not (compression and carried(others, batch.kind, kind) == others):
             return None  # something is lost, which the path through records counts
-        read = read_wrapped(self._core, batch, batch.decompressed(self._choices.max_output))
-        if read is None:
+        limit = self._choices.max_output
+        payload = batch.held(limit)
+        regular = batch.regular(payload, limit)
+        if regular is None:
             return None
-        found, shift = read
-        if not all(map(lt, found.offsets, found.offsets[1:])):
+        _, shift = regular
+        batch.check_count(shift.count)
+        if payload is None:
+            payload = batch.decompressed(limit)
+        found = read_wrapped(self._core, batch, payload, shift)
+        if found is None or not all(map(lt, found.offsets, found.offsets[1:])):
             return None
         if not self._fits(shift.base_offset, found.offsets[-1] + shift.offset):
             return None

@@ -51,11 +51,12 @@ class Transactions:
 
     def _add(self, batch: Batch) -> None:
         try:
-            records = batch.control_records()
+            marker = batch.marker()
         except KafkaSpecError:
             return
-        for record in records:
-            if record.type_name in (ControlRecordType.ABORT.name, ControlRecordType.COMMIT.name):
-                self._markers.setdefault(batch.producer_id, []).append(record.record.offset)
-                aborted = record.type_name == ControlRecordType.ABORT.name
-                self._aborts.setdefault(batch.producer_id, []).append(aborted)
+        if marker is None:
+            return
+        aborted = marker.key.type == ControlRecordType.ABORT
+        if aborted or marker.key.type == ControlRecordType.COMMIT:
+            self._markers.setdefault(batch.producer_id, []).append(marker.record.offset)
+            self._aborts.setdefault(batch.producer_id, []).append(aborted)

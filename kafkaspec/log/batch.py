@@ -16,8 +16,8 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Checksum, EntryKind, names
 from kafkaspec.layout.framing import LOG_FRAMING, Framing, checksum_of, field_of
 from kafkaspec.layout.kinds import KINDS, compression_of, magic_of, value_names
-from kafkaspec.log.control import ControlRecord, decode_control
-from kafkaspec.log.pieces import HELD_BYTES
+from kafkaspec.log.control import ControlRecord, decode_control, decode_controls
+from kafkaspec.log.pieces import HELD_BYTES, MOST_RECORDS
 from kafkaspec.model import Record
 
 T = TypeVar("T")
@@ -412,7 +412,11 @@ class Batch(ABC):
     def held(self, max_output: int | None = None) -> Buffer | None:
         """Return the payload after decompression; None if it is too large to be held in memory.
 
-        Args and errors: as of ``decompressed``.
+        Args:
+            max_output: as of ``decompressed``.
+
+        Raises:
+            KafkaSpecError: as ``decompressed``.
         """
         limit = self._context.max_output if max_output is None else max_output
         try:
@@ -421,6 +425,24 @@ class Batch(ABC):
             if error.reason is not Reason.DECOMPRESSED_TOO_LARGE or limit <= HELD_BYTES:
                 raise
             return None
+
+    def chunks(
+        self, payload: Buffer | None, max_output: int | None = None
+    ) -> Callable[[], Iterator[Buffer]]:
+        """Return a function that returns the payload after decompression, in parts of any size.
+
+        Args:
+            payload: what ``held`` returns.
+            max_output: as of ``decompressed``.
+        """
+
+        def chunks() -> Iterator[Buffer]:
+            if payload is None:
+                return self.decompressed_pieces(max_output)
+            self._context.check()
+            return iter([payload])
+
+        return chunks
 
     def decompressed_pieces(self, max_output: int | None = None) -> Iterator[Buffer]:
         """Return what ``decompressed`` does piece by piece.
@@ -455,18 +477,29 @@ class Batch(ABC):
                 checksum, of a wrapper's inner message too.
         """
 
-    def control_records(self, max_output: int | None = None) -> list[ControlRecord]:
+    def control_records(self, max_output: int | None = None) -> Sequence[ControlRecord]:
         """Return the records of a control batch, decoded; [] for any other batch.
+
+        Those of a large batch are no list, as in ``records``.
 
         Raises:
             KafkaSpecError: as ``records``, or a key or value cannot be decoded.
         """
         if not self.is_control:
             return []
-        return [
-            decode_control(record, codec=self._context.codec, origin=self._origin)
-            for record in self.records(max_output)
-        ]
+        return decode_controls(
+            self.records(max_output), codec=self._context.codec, origin=self._origin
+        )
+
+    def marker(self) -> ControlRecord | None:
+        """Return the first record of a control batch; Kafka takes no other one for a marker.
+
+        Raises:
+            KafkaSpecError: as ``control_records``.
+        """
+        for record in self.records() if self.is_control else ():
+            return decode_control(record, codec=self._context.codec, origin=self._origin)
+        return None
 
     def _verify(self) -> None:
         if self._context.crc == "error" and not self.crc_valid:
@@ -487,6 +520,12 @@ class Batch(ABC):
             path=self.payload_path,
             spec=field_of(self.kind.key, self.payload_field).location,
         )
+
+    def check_count(self, count: int) -> None:
+        """Raise an error if so many records are not to be in memory as objects."""
+        if count > MOST_RECORDS:
+            detail = f"more than {MOST_RECORDS} records of one batch are only read in pieces"
+            raise self.error(Reason.TOO_LARGE, detail)
 
     def memory_error(self) -> KafkaSpecError:
         """Return the error for a payload that takes more memory than there is."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import ControlRecordKey, ControlRecordType
 from kafkaspec.codecs import NOWHERE, Codec, Origin, get_codec
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.log.pieces import Records, runs_of
 from kafkaspec.model import Record
 
 KEY = "control_record.control_record_key"
 VALUE = "control_record.control_record_value"
+_AT_ONCE: Final = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,26 @@ def decode_control(
         VALUE, record.value, parameters=(key.type,), complete=True, origin=origin.under("/value")
     )
     return ControlRecord(record, key, body)
+
+
+def decode_controls(
+    records: Sequence[Record], *, codec: Codec | str | None = None, origin: Origin = NOWHERE
+) -> Sequence[ControlRecord]:
+    """Decode the records of a control batch; those of a large batch again each time they are read.
+
+    Raises:
+        KafkaSpecError: one of them cannot be decoded.
+    """
+
+    def runs() -> Iterator[Sequence[ControlRecord]]:
+        for run in runs_of(records, _AT_ONCE):
+            yield [decode_control(record, codec=codec, origin=origin) for record in run]
+
+    if not isinstance(records, Records):
+        return list(chain.from_iterable(runs()))
+    for _ in runs():
+        pass
+    return Records(len(records), runs)
 
 
 def _described() -> set[int | None]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kafkaspec._generated.python.model.recordbatch import RecordBatch
+from kafkaspec.codecs import Codec
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import record_classes
 from kafkaspec.log.batch import NONE, Batch
-from kafkaspec.log.pieces import PIECE_BYTES, Pieces
+from kafkaspec.log.pieces import PIECE_BYTES, Pieces, header_of
 from kafkaspec.model import Buffer, Record
 
 
@@ -75,24 +76,26 @@ class DefaultBatch(Batch):
         except MemoryError:
             raise self.memory_error() from None
 
-    def pieces(self, payload: Buffer | None, max_output: int | None = None) -> Pieces:
+    def pieces(
+        self, payload: Buffer | None, max_output: int | None = None, *, codec: Codec | None = None
+    ) -> Pieces:
         """Return the records in pieces.
 
         Args:
             payload: what ``held`` returns.
             max_output: as of ``records``.
+            codec: reads them; that of the segment by default.
 
         Raises:
             KafkaSpecError: as ``records``. The CRC is not checked.
         """
+        chunks = self.chunks(payload, max_output)
+        codec = codec or self._context.codec
+        return Pieces(codec, self.message, self._origin, chunks, self.memory_error)
 
-        def chunks() -> Iterator[Buffer]:
-            if payload is None:
-                return self.decompressed_pieces(max_output)
-            self._context.check()
-            return iter([payload])
-
-        return Pieces(self._context.codec, self.message, self._origin, chunks, self.memory_error)
+    def header_of(self, count: int) -> Any:
+        """Return the header of a batch with so many of its records."""
+        return header_of(self.message, count)
 
     def record_set(self, max_output: int | None = None) -> Any:
         """Return the records as objects of the typed model, with deltas and attributes.
@@ -101,14 +104,17 @@ class DefaultBatch(Batch):
             A ``RecordSet`` of the typed model, or that of a later format.
 
         Raises:
-            KafkaSpecError: the payload cannot be read. The CRC is not checked.
+            KafkaSpecError: the payload cannot be read, or it has more than ``MOST_RECORDS``
+                records. The CRC is not checked.
         """
         if self.message.num_records == 0:
             classes = record_classes(self.message)
             return classes.record_set(**{classes.parameter: self.message, "records": []})
+        payload = self.decompressed(max_output)
+        self.check_count(min(self.message.num_records, len(payload)))
         record_set, _ = self._context.codec.parse(
             self.kind.record_set,
-            self.decompressed(max_output),
+            payload,
             parameters=(self.message,),
             complete=True,
             origin=self._origin,

@@ -127,7 +127,7 @@ def _parts(table: HeaderTable, base: int) -> Iterator[_Part]:
 def _is_abort(segment: Entries, position: int) -> bool:
     """Return whether a marker aborts; a consumer also skips one that cannot be read."""
     try:
-        records = segment.batch_at(position).control_records()
+        marker = segment.batch_at(position).marker()
     except KafkaSpecError:
         return False
-    return bool(records) and records[0].type_name == ControlRecordType.ABORT.name
+    return marker is not None and marker.key.type == ControlRecordType.ABORT

@@ -17,12 +17,14 @@ The rules are those of Kafka's own iterator (``AbstractLegacyRecordBatch.DeepRec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from kafkaspec._generated.python.model.recordbatch import Entry, LegacyMessage
 from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs import Buffer
+from kafkaspec.codecs.base import Survey
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import ENTRY, FRAMING, HEADER_UP_TO_MAGIC, message_size
@@ -35,7 +37,7 @@ from kafkaspec.log.batch import (
     Context,
     InnerMessage,
 )
-from kafkaspec.log.pieces import PIECE_BYTES, Records
+from kafkaspec.log.pieces import PIECE_BYTES, Messages, Records, Window
 from kafkaspec.model import Record
 
 _AT_ONCE: Final = 1 << 14
@@ -52,10 +54,61 @@ def has_relative_offsets(kind: EntryKind) -> bool:
     return kind.has_timestamps
 
 
-class LegacyBatch(Batch):
-    """An entry of magic 0 or 1: one message, or the wrapper of several compressed ones."""
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Changes to the messages of a regular wrapper.
 
-    __slots__ = ("_base_offset", "_num_records")
+    Attributes:
+        count: number of messages.
+        untimed: number of those without timestamps.
+        offset: number to add to each offset.
+        base_offset: offset of the first message, after the addition.
+        timestamp: replaces each timestamp, in ms; None to keep them.
+    """
+
+    count: int
+    untimed: int
+    offset: int
+    base_offset: int
+    timestamp: int | None
+
+
+def shift_of(
+    found: Survey | None, kind: EntryKind, offset: int, append_time: int | None
+) -> Shift | None:
+    """Return the changes to the messages of a wrapper; None if it is not regular.
+
+    Args:
+        found: what the messages have in common; None if they are not regular.
+        kind: kind of the wrapper.
+        offset: offset of the wrapper.
+        append_time: timestamp of the wrapper in ms if it has LogAppendTime, and so the timestamp of
+            all its messages; None otherwise.
+    """
+    if found is None or not found.count:
+        return None
+    shift = 0
+    if has_relative_offsets(kind) and offset:
+        if offset < found.last:
+            return None
+        shift = offset - found.last
+    if append_time is not None and found.untimed:  # a message without a timestamp gets none
+        if found.untimed < found.count:
+            return None
+        append_time = None
+    first = signed64(found.first + shift)
+    return Shift(found.count, found.untimed, signed64(shift), first, append_time)
+
+
+class LegacyBatch(Batch):
+    """An entry of magic 0 or 1: one message, or the wrapper of several compressed ones.
+
+    Attributes:
+        dropped_bytes: bytes after the last message of a wrapper; 0 before its messages are read.
+        unknown_magic: magic of a message in a wrapper that does not exist; None before as well.
+    """
+
+    __slots__ = ("_base_offset", "_num_records", "dropped_bytes", "unknown_magic")
 
     message: LegacyMessage
 
@@ -66,11 +119,14 @@ class LegacyBatch(Batch):
         known = not self.is_compressed
         self._base_offset: int | None = self.message.offset if known else None
         self._num_records: int | None = 1 if known else None
+        self.dropped_bytes = 0
+        self.unknown_magic: int | None = None
 
     @property
     def base_offset(self) -> int:
         if self._base_offset is None:
-            self._base_offset = self.inner_messages()[0].offset
+            self._find_shift(self.held())
+            assert self._base_offset is not None
         return self._base_offset
 
     @property
@@ -116,66 +172,111 @@ class LegacyBatch(Batch):
         if not self.is_compressed:
             return [Record(message.offset, self.max_timestamp, message.key, message.value)]
         try:
-            payload = memoryview(self.decompressed(max_output))
-            runs = self._fast_runs(payload) or self._runs(payload)
+            payload = self.held(max_output)
+            runs = self._fast_runs(payload, max_output) or self._runs(payload, max_output)
             count = self._num_records
             assert count is not None
-            if len(payload) > PIECE_BYTES:
+            if payload is None or len(payload) > PIECE_BYTES:
                 return Records(count, runs)
             return [record for run in runs() for record in run]
         except MemoryError:
             raise self.memory_error() from None
 
-    def _fast_runs(self, payload: memoryview) -> Callable[[], Iterator[list[Record]]] | None:
+    def regular(
+        self, payload: Buffer | None, max_output: int | None = None, *, verify: bool = False
+    ) -> tuple[Messages, Shift] | None:
+        """Return the messages of a regular wrapper; None if it is not, or the codec cannot tell.
+
+        Args:
+            payload: what ``held`` returns.
+            max_output: as of ``records``.
+            verify: whether all checksums inside have to match.
+
+        Raises:
+            KafkaSpecError: the wrapper cannot be decompressed.
+        """
+        messages = Messages(self._context.codec, self.chunks(payload, max_output), verify)
+        appended = self.timestamp_type == LOG_APPEND_TIME
+        shift = shift_of(
+            messages.survey, self.kind, self.last_offset, self.max_timestamp if appended else None
+        )
+        if shift is None:
+            return None
+        self._base_offset, self._num_records = shift.base_offset, shift.count
+        self.dropped_bytes = messages.dropped
+        return messages, shift
+
+    def _fast_runs(
+        self, payload: Buffer | None, max_output: int | None
+    ) -> Callable[[], Iterator[list[Record]]] | None:
         """Return a function that reads the records of a regular wrapper in lists."""
         codec = self._context.codec
-        found = codec.survey(payload, self._context.crc == "error")
-        appended = self.timestamp_type == LOG_APPEND_TIME
-        if found is None or (appended and 0 < found.untimed < found.count):
+        found = self.regular(payload, max_output, verify=self._context.crc == "error")
+        if found is None:
             return None
-        shift = signed64(self._shift(found.last))
-        time = self.max_timestamp if appended and not found.untimed else None
-        self._base_offset, self._num_records = signed64(found.first + shift), found.count
+        messages, shift = found
 
         def runs() -> Iterator[list[Record]]:
-            position = 0
-            while position < len(payload):
-                records, position = codec.message_records(payload, position, shift, time)
-                yield records
+            for data in messages:
+                position = 0
+                while position < len(data):
+                    records, position = codec.message_records(
+                        data, position, shift.offset, shift.timestamp
+                    )
+                    yield records
 
         return runs
 
-    def _runs(self, payload: memoryview) -> Callable[[], Iterator[list[Record]]]:
+    def _runs(
+        self, payload: Buffer | None, max_output: int | None
+    ) -> Callable[[], Iterator[list[Record]]]:
         """Return a function that reads the records of any wrapper in lists, once all are checked.
 
         Raises:
             KafkaSpecError: the wrapper cannot be read.
         """
-        count = first = last = 0
-        refused: KafkaSpecError | None = None
-        for inner in self._messages(payload):
-            first, last = first if count else inner.offset, inner.offset
-            count += 1
-            if refused is None:
-                refused = self._refused(inner)
-        if not count:
-            raise self._nothing()
-        shift = self._shift(last)
-        if refused is not None:
-            # Again, since the text says what the offset is.
-            refused = None
-            for inner in self._messages(payload):
-                refused = self._refused(inner._replace(offset=signed64(inner.offset + shift)))
-                if refused is not None:
-                    raise refused
-        self._base_offset, self._num_records = signed64(first + shift), count
+        chunks = self.chunks(payload, max_output)
+        refused: list[InnerMessage] = []
+
+        def check(inner: InnerMessage) -> None:
+            if not refused and self._refused(inner) is not None:
+                refused.append(inner)
+
+        shift = self._measured(chunks, check)
+        for inner in refused:  # again, since the text says what the offset is
+            error = self._refused(inner._replace(offset=signed64(inner.offset + shift)))
+            assert error is not None
+            raise error
 
         def runs() -> Iterator[list[Record]]:
-            messages = self._messages(payload)
+            messages = self._messages(chunks())
             while inner := list(islice(messages, _AT_ONCE)):
                 yield [self._record(message, shift) for message in inner]
 
         return runs
+
+    def _measured(
+        self,
+        chunks: Callable[[], Iterator[Buffer]],
+        check: Callable[[InnerMessage], None] | None = None,
+    ) -> int:
+        """Return the number to add to each stored inner offset, and note what the messages show.
+
+        Raises:
+            KafkaSpecError: the messages cannot be read.
+        """
+        count = first = last = 0
+        for inner in self._messages(chunks()):
+            first, last = first if count else inner.offset, inner.offset
+            count += 1
+            if check is not None:
+                check(inner)
+        if not count:
+            detail = "a compressed message that holds no message"
+            raise self.error(Reason.EMPTY_WRAPPER, detail)
+        shift = self._shift(last)
+        self._base_offset, self._num_records = signed64(first + shift), count
+        return shift
 
     def _refused(self, inner: InnerMessage) -> KafkaSpecError | None:
         """Return the error for a message that a wrapper may not hold; None for any other."""
@@ -200,51 +301,67 @@ class LegacyBatch(Batch):
             timestamp = self.max_timestamp
         return Record(signed64(inner.offset + shift), timestamp, message.key, message.value)
 
-    def inner_messages(self, max_output: int | None = None) -> list[InnerMessage]:
-        """Return the messages inside a wrapper, without checking their checksums.
+    def inner_messages(self, max_output: int | None = None) -> Iterator[InnerMessage]:
+        """Yield the messages inside a wrapper, without checking their checksums.
 
         Args:
             max_output: maximum number of bytes of the decompressed payload; by default that of the
                 segment.
 
-        Returns:
+        Yields:
             At least one message for a wrapper, none for an entry that is not compressed.
 
         Raises:
             KafkaSpecError: the wrapper cannot be read.
         """
         if not self.is_compressed:
-            return []
-        found = list(self._messages(memoryview(self.decompressed(max_output))))
-        if not found:
-            raise self._nothing()
-        shift = self._shift(found[-1].offset)
-        if shift:
-            found = [inner._replace(offset=signed64(inner.offset + shift)) for inner in found]
-        self._base_offset = found[0].offset
-        self._num_records = len(found)
-        return found
+            return
+        payload = self.held(max_output)
+        shift = self._find_shift(payload, max_output)
+        for inner in self._messages(self.chunks(payload, max_output)()):
+            yield inner._replace(offset=signed64(inner.offset + shift)) if shift else inner
 
-    def _nothing(self) -> KafkaSpecError:
-        return self.error(Reason.EMPTY_WRAPPER, "a compressed message that holds no message")
+    def _find_shift(self, payload: Buffer | None, max_output: int | None = None) -> int:
+        """Return the number to add to each stored inner offset.
 
-    def _messages(self, payload: memoryview) -> Iterator[InnerMessage]:
+        Raises:
+            KafkaSpecError: the wrapper cannot be read.
+        """
+        found = self.regular(payload, max_output)
+        if found is None:
+            return self._measured(self.chunks(payload, max_output))
+        return found[1].offset
+
+    def _messages(self, chunks: Iterator[Buffer]) -> Iterator[InnerMessage]:
         """Yield the messages inside a wrapper with their offsets as stored."""
-        parse, whole = self._context.codec.parse, self._origin
-        position = 0
-        while position < len(payload):
-            data, start, origin = payload, position, whole
+        parse, origin = self._context.codec.parse, self._origin
+        self.dropped_bytes = 0
+        window, before, position = Window(chunks), 0, 0
+        while True:
+            payload = window.data
+            data, start, place, known = payload, position, origin, True
             if len(payload) - position > _MAGIC and payload[position + _MAGIC] not in _MAGICS:
-                data, start, origin = _as_newest(payload, position), 0, whole.after(position)
+                data, start, known = _as_newest(payload, position), 0, False
+                place = origin.after(position)
             entry: Entry
             try:
-                entry, end = parse(ENTRY, data, start, origin=origin)
-            except TruncatedError:  # dropped silently, as Kafka does (Q13)
-                break
+                entry, end = parse(ENTRY, data, start, origin=place)
+            except TruncatedError:
+                before += position
+                window.take(position)
+                position = 0
+                if window.ended:  # dropped silently, as Kafka does (Q13)
+                    self.dropped_bytes = len(window.data)
+                    break
+                window.fill(max(PIECE_BYTES, 2 * len(window.data)))
+                origin = self._origin.after(before)
+                continue
             after = position + end - start
-            yield InnerMessage(
-                entry.base_offset, entry.message, position, payload[position:after], self
-            )
+            inner = payload[position:after]
+            found = InnerMessage(entry.base_offset, entry.message, before + position, inner, self)
+            if not known:
+                self.unknown_magic = found.magic
+            yield found
             position = after
 
     def _shift(self, last_inner: int) -> int:

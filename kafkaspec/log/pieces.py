@@ -10,9 +10,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple, overload
+from typing import Any, Final, NamedTuple, TypeVar, overload
 
 from kafkaspec.codecs import Codec, Origin
+from kafkaspec.codecs.base import Survey
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout.kinds import kind_of, records_field
 from kafkaspec.model import Buffer, Record
@@ -26,6 +27,10 @@ WHOLE_BYTES: Final = 4 * PIECE_BYTES
 HELD_BYTES: Final = 8 * PIECE_BYTES
 """Bytes of a decompressed payload that is held in memory while its pieces are read; a larger one is
 decompressed again each time."""
+
+MOST_RECORDS: Final = 1 << 20
+"""Most records of a batch that are in memory at once as objects; more can only be read in pieces.
+As objects so many records take a few hundred MB."""
 
 MOST_HEADERS: Final = 1 << 20
 """Most headers of a record, in the core in C too. Kafka has no limit; real records have a few. As
@@ -50,7 +55,10 @@ class Piece(NamedTuple):
     position: int
 
 
-class Records(Sequence[Record]):
+T = TypeVar("T", covariant=True)
+
+
+class Records(Sequence[T]):
     """The records of a large batch: a sequence that is read again each time.
 
     Args:
@@ -58,40 +66,34 @@ class Records(Sequence[Record]):
         runs: returns the records in lists, from the first one on.
     """
 
-    def __init__(self, count: int, runs: Callable[[], Iterator[Sequence[Record]]]) -> None:
+    def __init__(self, count: int, runs: Callable[[], Iterator[Sequence[T]]]) -> None:
         self._count = count
         self.runs = runs
-        self._next = 0
-        self._iterator: Iterator[Record] = iter(())
 
     def __len__(self) -> int:
         return self._count
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[T]:
         return chain.from_iterable(self.runs())
 
     @overload
-    def __getitem__(self, index: int) -> Record: ...
+    def __getitem__(self, index: int) -> T: ...
 
     @overload
-    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: slice) -> list[T]: ...
 
-    def __getitem__(self, index: int | slice) -> Record | list[Record]:
-        """Return a record, or those of a slice. Going forward does not start over."""
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        """Return a record, or those of a slice; the records before it are read again."""
         if isinstance(index, slice):
             start, stop, step = index.indices(self._count)
             if step < 0:
                 return list(self)[index]
             return list(islice(self, start, stop, step))
         number = range(self._count)[index]
-        if number < self._next or not self._next:
-            self._iterator, self._next = iter(self), 0
-        skipped = number - self._next
-        self._next = number + 1
-        return next(islice(self._iterator, skipped, None))
+        return next(islice(self, number, None))
 
 
-def runs_of(records: Sequence[Record], most: int | None = None) -> Iterator[Sequence[Record]]:
+def runs_of(records: Sequence[T], most: int | None = None) -> Iterator[Sequence[T]]:
     """Yield records in sequences that are in memory, of ``most`` records if that is given."""
     for run in records.runs() if isinstance(records, Records) else (records,):
         if most is None or len(run) <= most:
@@ -128,9 +130,8 @@ class Pieces:
         self._origin = origin
         self._chunks = chunks
         self._memory_error = memory_error
-        self._count = kind_of(message).count
         self._bounds: list[tuple[int, int]] = []
-        window = _Window(chunks())
+        window = Window(chunks())
         try:
             self._bounds = list(self._measured(window))
         except KafkaSpecError:
@@ -142,19 +143,19 @@ class Pieces:
     @property
     def count(self) -> int:
         """Number of records."""
-        count: int = getattr(self._message, self._count)
+        count: int = getattr(self._message, kind_of(self._message).count)
         return count
 
     def __iter__(self) -> Iterator[Piece]:
-        window = _Window(self._chunks())
+        window = Window(self._chunks())
         first = position = 0
         for count, size in self._bounds:
             data = window.take(size)
-            yield Piece(self._header(count), data, first, position)
+            yield Piece(header_of(self._message, count), data, first, position)
             first += count
             position += size
 
-    def records(self) -> Records:
+    def records(self) -> Records[Record]:
         """Return the records as a sequence."""
         return Records(self.count, self._runs)
 
@@ -167,12 +168,7 @@ class Pieces:
             yield records
             del records
 
-    def _header(self, count: int) -> Any:
-        message = copy.copy(self._message)
-        setattr(message, self._count, count)
-        return message
-
-    def _measured(self, window: _Window) -> Iterator[tuple[int, int]]:
+    def _measured(self, window: Window) -> Iterator[tuple[int, int]]:
         """Check all records, and yield number and size of those of each piece."""
         codec, message = self._codec, self._message
         first = position = 0
@@ -220,7 +216,7 @@ class Pieces:
         except KafkaSpecError as error:
             raise self._located(error, first, position) from None
 
-    def _check_end(self, window: _Window, count: int, size: int, position: int) -> None:
+    def _check_end(self, window: Window, count: int, size: int, position: int) -> None:
         """Check what follows the last record, as a record set ends with it."""
         window.fill(size + 1)
         if len(window.data) == size:
@@ -232,7 +228,7 @@ class Pieces:
             kind.record_set,
             window.data,
             start,
-            parameters=(self._header(1),),
+            parameters=(header_of(self._message, 1),),
             complete=True,
             origin=self._origin.after(position),
         )
@@ -242,7 +238,57 @@ class Pieces:
         return self._origin.after(position).locate(error)
 
 
-class _Window:
+def header_of(message: Any, count: int) -> Any:
+    """Return the header of a batch with another number of records."""
+    made = copy.copy(message)
+    setattr(made, kind_of(message).count, count)
+    return made
+
+
+class Messages:
+    """The messages of a wrapper in pieces, each of ``PIECE_BYTES`` or of one larger message.
+
+    Args:
+        codec: the codec that reads them.
+        chunks: returns the payload, after decompression, in parts of any size.
+        verify: whether all checksums have to match.
+
+    Attributes:
+        survey: what the messages have in common; None if the wrapper is not regular.
+        dropped: bytes after the last whole message, which readers drop (quirk Q13).
+    """
+
+    def __init__(self, codec: Codec, chunks: Callable[[], Iterator[Buffer]], verify: bool) -> None:
+        self._chunks = chunks
+        self._sizes: list[int] = []
+        self.dropped = 0
+        self.survey = self._surveyed(codec, verify)
+
+    def __iter__(self) -> Iterator[memoryview]:
+        window = Window(self._chunks())
+        for size in self._sizes:
+            yield window.take(size)
+
+    def _surveyed(self, codec: Codec, verify: bool) -> Survey | None:
+        window = Window(self._chunks())
+        found = Survey(0, 0, 0, 0, 0)
+        wanted = PIECE_BYTES
+        while window.fill(wanted):
+            part = codec.survey(window.data, verify)
+            if part is None:
+                return None
+            if part.size:
+                found = found.add(part)
+                self._sizes.append(part.size)
+                window.take(part.size)
+            elif window.ended:
+                break
+            wanted = PIECE_BYTES if part.size else 2 * len(window.data)
+        self.dropped = len(window.data)
+        return found if found.count else None
+
+
+class Window:
     """The part of a payload that is looked at.
 
     Attributes:
@@ -255,8 +301,8 @@ class _Window:
         self.data: memoryview = memoryview(b"")
         self.ended = False
 
-    def fill(self, size: int | None) -> None:
-        """Have at least ``size`` bytes, or all that there are."""
+    def fill(self, size: int | None) -> int:
+        """Have at least ``size`` bytes, or all that there are; return how many there are."""
         found = [self.data] if self.data else []
         have = len(self.data)
         while not self.ended and (size is None or have < size):
@@ -270,6 +316,7 @@ class _Window:
             self.data = memoryview(b"".join(found))
         elif found:
             self.data = found[0]
+        return len(self.data)
 
     def take(self, size: int) -> memoryview:
         """Return the next bytes and go on after them."""

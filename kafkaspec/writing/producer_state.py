@@ -271,10 +271,10 @@ def read_marker(headers: Headers, number: int) -> Marker | None:
 
 
 def _read_marker(batch: Batch) -> Marker | None:
-    found = batch.control_records()
-    if not found:
+    found = batch.marker()
+    if found is None:
         return None
-    return marker_of(found[0], Origin(batch.file, batch.payload_position, path=batch.payload_path))
+    return marker_of(found, Origin(batch.file, batch.payload_position, path=batch.payload_path))
 
 
 def marker_of(control: ControlRecord, origin: Origin) -> Marker:

@@ -315,7 +315,7 @@ def wrapper_fault(entry: Headers) -> KafkaSpecError | None:
         payload = memoryview(entry.batch(0).decompressed())
     except KafkaSpecError as error:
         return error
-    first = last = None
+    ends: list[memoryview] = []
     position = 0
     while len(payload) - position >= FRAMING:
         size = message_size(payload, position)
@@ -324,12 +324,14 @@ def wrapper_fault(entry: Headers) -> KafkaSpecError | None:
         end = position + FRAMING + size
         if end > len(payload):
             break
-        inner = payload[position:end]
-        last = _message(segment, at, inner, min(_magic(inner), _MESSAGES[-1]))
-        first = first or last
+        ends[1:] = [payload[position:end]]
         position = end
-    if first is None or last is None:
+    if not ends:
         return _fault(segment, at, "there is no message in it")
+    first, last = (
+        _message(segment, at, inner, min(_magic(inner), _MESSAGES[-1]))
+        for inner in (ends[0], ends[-1])
+    )
     if first.compression[0]:
         return _fault(segment, at, "the first message in it is compressed too")
     relative = has_relative_offsets(KINDS[entry.magic[0]])

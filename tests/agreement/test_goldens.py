@@ -105,7 +105,7 @@ def compare_with_dump(golden: Golden, codec: Codec) -> None:
             line = next(lines)
             assert line.batch
             compare(line.values, batch_values(batch))
-        inner = batch.inner_messages() if isinstance(batch, LegacyBatch) else []
+        inner = list(batch.inner_messages()) if isinstance(batch, LegacyBatch) else []
         for index, record in enumerate(records):
             line = next(lines)
             assert not line.batch

@@ -29,6 +29,16 @@ def test_millions_of_rows_of_a_few_bytes(tmp_path: Path, layout: str) -> None:
 
 
 @pytest.mark.slow
+@linux
+def test_millions_of_messages_in_a_wrapper(tmp_path: Path) -> None:
+    """A payload of 102 MB, of which a few are held."""
+    what = "lambda path: sum(len(b) for b in ks.open(path).to_batches())"
+    found, size = grown_by(tmp_path, what, grown.wrapper(3_000_000))
+    assert found == "3000000"
+    assert size < 128 * MEBIBYTE
+
+
+@pytest.mark.slow
 def test_rows_are_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches before and after a large one too, in both layouts and every codec."""
     small = [forge.record(0, b"small", headers=[(b"a", b"1")])]

@@ -15,7 +15,9 @@ from kafkaspec.cli.explain_data import entry_at
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import VERSIONS, files
-from tests.log.forge import batch, record
+from tests.log import grown
+from tests.log.forge import batch, record, zigzag
+from tests.log.test_pieces import MEBIBYTE, grown_by, linux
 from tests.loops import each
 
 
@@ -99,6 +101,36 @@ def test_records_are_limited(tmp_path: Path) -> None:
     shown = lines(run("explain", path, "--records", "2", "--format", "json"))
     numbers = {field["path"] for field in shown if field["path"].endswith("/offset_delta")}
     assert len(numbers) == 2
+
+
+def test_records_are_numbered_through(tmp_path: Path) -> None:
+    """They are decoded a thousand at a time; what is wrong after those shown is shown too."""
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(batch(0, [*(record(i, b"x") for i in range(1039)), b"\x02\0"]))
+    records = "/message/content/records/records"
+    fields = lines(run("explain", path, "--records", "0", "--format", "json"))
+    inner = [field for field in fields if field["section"].startswith("records")]
+    deltas = [field for field in inner if field["path"].endswith("/offset_delta")]
+    assert [field["value"] for field in deltas] == list(range(1039))
+    data = path.read_bytes()
+    for number, field in enumerate(deltas):
+        assert field["path"] == f"{records}/{number}/body/offset_delta"
+        assert bytes.fromhex(field["hex"]) == data[field["start"] : field["end"]] == zigzag(number)
+    few = lines(run("explain", path, "--records", "3", "--format", "json"))
+    for shown in (fields, few):
+        assert shown[-1]["path"] == f"{records}/1039/body/timestamp_delta"
+        assert shown[-1]["error"] == fields[-1]["error"]
+
+
+@pytest.mark.slow
+@linux
+def test_a_large_batch_takes_the_memory_of_what_is_shown(tmp_path: Path) -> None:
+    what = "lambda path: sum(len(s.fields) for s in e.explain_batch(ks.Segment(path), 0, 20))"
+    module = "__import__('kafkaspec.cli.explain_data', fromlist=['*'])"
+    what = what.replace("e.explain", f"{module}.explain")
+    found, size = grown_by(tmp_path, what, grown.records(1_500_000))
+    assert int(found) > 20
+    assert size < 64 * MEBIBYTE
 
 
 def test_a_cut_batch_is_shown_up_to_the_cut(tmp_path: Path) -> None:

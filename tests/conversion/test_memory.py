@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.log.pieces import MOST_RECORDS
 from tests.arrow import forge
+from tests.log import grown
 
 pytestmark = pytest.mark.slow
 
@@ -39,6 +41,26 @@ report = ks.convert(path, out, progress=progress, **choices)
 print(json.dumps([most - before, done, calls, partition.comparison.records,
                   partition.comparison.differences, len(partition.findings)]))
 """
+
+
+@pytest.mark.parametrize(
+    ("data", "choices"),
+    [
+        (grown.records(MOST_RECORDS + 1), {"batch_bytes": 1000}),
+        (grown.records(MOST_RECORDS + 1), {"end_offset": 5}),
+        (grown.wrapper(MOST_RECORDS + 1), {"magic": 2}),
+        (grown.wrapper(MOST_RECORDS + 1, surplus=b"cut"), {"magic": 1, "compression": "lz4"}),
+    ],
+    ids=["in other batches", "a part", "messages", "messages, the last one cut"],
+)
+def test_a_batch_with_too_many_records_is_not_written_again(
+    tmp_path: Path, data: bytes, choices: dict[str, Any]
+) -> None:
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(data)
+    with pytest.raises(ks.KafkaSpecError, match="more than 1048576 records") as raised:
+        ks.convert(path, tmp_path / "out", **choices)
+    assert raised.value.reason is ks.Reason.TOO_LARGE
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="RssAnon in /proc/self/status")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import zstandard
 
 from tests.log import forge
@@ -27,6 +29,20 @@ def records(count: int, *, tail: bytes = b"", said: int | None = None) -> bytes:
     payload = repeated(RECORD, count, tail=tail)
     number = count if said is None else said
     return forge.batch(0, payload, count=number, attributes=ZSTD, last_offset_delta=number - 1)
+
+
+def wrapper(count: int, *, surplus: bytes = b"") -> bytes:
+    """A wrapper of empty messages, whose offsets are all the same one."""
+    value = gzip.compress(forge.legacy(0, None) * count + surplus, 1)
+    return forge.legacy(count - 1, value, attributes=forge.GZIP)
+
+
+def markers(count: int) -> bytes:
+    """A control batch with the same marker again and again."""
+    marker = forge.record(0, bytes(6), key=b"\0\0\0\1")
+    payload = repeated(marker, count)
+    attributes = ZSTD | 0x20
+    return forge.batch(0, payload, count=count, attributes=attributes, producer=(1, 0, -1))
 
 
 def headers(count: int) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import subprocess
 import sys
 from collections.abc import Callable
@@ -188,13 +187,33 @@ finally:
 @pytest.mark.slow
 @linux
 def test_millions_of_messages_in_a_wrapper(tmp_path: Path) -> None:
-    """A payload of 34 MB, in memory as a whole; its messages were 3 GB of objects."""
-    message = forge.legacy(0, None)
-    value = gzip.compress(message * 1_000_000)
-    data = forge.legacy(999_999, value, attributes=forge.GZIP)
-    found, size = grown_by(tmp_path, RECORDS, data)
-    assert found == "1000000"
-    assert size < 128 * MEBIBYTE
+    """A payload of 34 MB, the last message may be cut; its messages were 3 GB of objects."""
+    for surplus in (b"", forge.legacy(0, None)[:-1]):
+        data = grown.wrapper(1_000_000, surplus=surplus)
+        found, size = grown_by(tmp_path, RECORDS, data)
+        assert found == "1000000"
+        assert size < 64 * MEBIBYTE
+
+
+@pytest.mark.slow
+@linux
+def test_millions_of_control_records(tmp_path: Path) -> None:
+    first = "lambda path: next(ks.open(path).batches()).marker() is not None"
+    found, size = grown_by(tmp_path, first, grown.markers(1_000_000))
+    assert found == "True"
+    assert size < 64 * MEBIBYTE
+    each = "lambda path: sum(c.key.type for c in next(ks.open(path).batches()).control_records())"
+    found, size = grown_by(tmp_path, each, grown.markers(100_000))
+    assert found == "100000"
+    assert size < 64 * MEBIBYTE
+
+
+def test_a_record_set_of_typed_objects_has_a_limit() -> None:
+    data = grown.records(pieces.MOST_RECORDS + 1)
+    batch = next(ks.Segment(data).batches())
+    with pytest.raises(ks.KafkaSpecError, match="more than 1048576 records") as raised:
+        batch.record_set()  # type: ignore[attr-defined]
+    assert raised.value.reason is ks.Reason.TOO_LARGE
 
 
 @pytest.mark.slow

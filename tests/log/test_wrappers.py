@@ -206,7 +206,7 @@ def test_any_other_magic_is_read_as_1_but_has_its_own_timestamp(only: Open) -> N
         assert shown(only(cut)) == [(12, 10, b"x")], magic
         small = bytearray(inner[1])
         small[8:12] = struct.pack(">i", 3)
-        assert failure(only(wrapper(12, [small]))).path.endswith("/len_message"), magic
+        assert failure(only(wrapper(12, [bytes(small)]))).path.endswith("/len_message"), magic
         older = wrapper(12, [legacy(5, b"x", magic=magic, timestamp=3)], magic=0)
         assert shown(only(older)) == [(5, 3, b"x")], magic
 

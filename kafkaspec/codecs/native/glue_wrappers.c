@@ -35,10 +35,11 @@ static void look(const int64_t *values, int64_t count, const int64_t *role, int6
 }
 
 /*
- * survey(buffer, roles, untimed) -> (status, count, batches, untimed, compressed, first, last)
+ * survey(buffer, roles, untimed) -> (status, count, batches, untimed, compressed, first, last, end)
  *
- * The entries that a buffer consists of: why they end, as for scan, how many there are, how many of
- * them are batches, of a magic without timestamps, and compressed, the first and the last offset.
+ * The entries that a buffer begins with: why they end, as for scan, how many there are, how many of
+ * them are batches, of a magic without timestamps, and compressed, the first and the last offset,
+ * and the position after the last one.
  */
 PyObject *glue_survey(PyObject *module, PyObject *args)
 {
@@ -69,9 +70,9 @@ PyObject *glue_survey(PyObject *module, PyObject *args)
             look(values, count, role, untimed, &s);
         } while (status == KS_GROW);
         Py_END_ALLOW_THREADS
-        result = Py_BuildValue("iLLLLLL", status, (long long)s.count, (long long)s.batches,
+        result = Py_BuildValue("iLLLLLLL", status, (long long)s.count, (long long)s.batches,
                                (long long)s.untimed, (long long)s.compressed, (long long)s.first,
-                               (long long)s.last);
+                               (long long)s.last, (long long)position);
     } else if (bytes) {
         PyErr_NoMemory();
     }

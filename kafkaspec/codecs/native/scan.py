@@ -94,14 +94,14 @@ def scan(
 def survey(core: Core, payload: Buffer, verify: bool) -> Survey | None:
     """Return what the messages in a wrapper have in common; see ``Codec.survey``."""
     module = core.module
-    end, count, batches, untimed, compressed, first, last = module.survey(
+    end, count, batches, untimed, compressed, first, last, size = module.survey(
         payload, core.inner_roles, UNTIMED
     )
-    if end != End.COMPLETE or not count or compressed or batches or count >= _MOST_ROWS:
+    if end == End.IRREGULAR or compressed or batches or count >= _MOST_ROWS:
         return None
     if verify:
         entry = array("q", bytes(8 * module.BATCH_FIELDS))
-        entry[module.SIZE], entry[module.PAYLOAD] = memoryview(payload).nbytes, -1
+        entry[module.SIZE], entry[module.PAYLOAD] = size, -1
         entry[module.ROWS], entry[module.FLAGS] = count, module.VERIFY | module.ENTRIES
         outputs = (None,) * len(core.columns)
         lists = sum(column.kind == module.LIST for column in core.columns.values())
@@ -110,7 +110,7 @@ def survey(core: Core, payload: Buffer, verify: bool) -> Survey | None:
         status, _, _ = module.decode((payload,), entry, 0, 1, 2, outputs, capacities, state)
         if status != module.OK:
             return None
-    return Survey(count, untimed, first, last)
+    return Survey(size, count, untimed, first, last)
 
 
 def _scan(core: Core, buffer: Buffer, start: int, stop: int, capacity: int) -> EntryTable:

@@ -6,6 +6,6 @@
 from __future__ import annotations
 
 from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
-from kafkaspec.codecs.references.kaitai.positions import FieldPosition
+from kafkaspec.codecs.references.kaitai.positions import FieldPosition, with_error
 
-__all__ = ["FieldPosition", "KaitaiCodec"]
+__all__ = ["FieldPosition", "KaitaiCodec", "with_error"]
