@@ -64,9 +64,14 @@ def name_missing(paths: Sequence[str], *, log_start: bool = True) -> bool:
     Raises:
         KafkaSpecError: ``unreadable``: there is nothing under a path.
     """
-    LOGGER.addHandler(_Notes())
+    notes = _Notes()
+    LOGGER.addHandler(notes)
+    try:
+        logs = find_logs(paths, log_start=log_start)
+    finally:
+        LOGGER.removeHandler(notes)
     lost = 0
-    for log in find_logs(paths, log_start=log_start):
+    for log in logs:
         for item in missing_in(log, Span(), log_start=log_start):
             lost += item.is_loss
             warn(str(item) if item.is_loss else f"note: {item}")
