@@ -10,15 +10,16 @@ nothing in a log says whether its topic was compacted. So a gap alone is no loss
   inside a segment, nor a batch with fewer records than offsets. Brokers begin a segment with the
   offset after the last one.
 
-The log itself ends too early if an index, a file of a later segment or a checkpoint of its broker
-(high watermark, recovery point) goes beyond its last batch. Zeros at the end alone are no loss:
-preallocated files have them.
+The log itself ends too early if an index, a file of a later segment, a producer snapshot or a
+checkpoint of its broker (high watermark, recovery point) goes beyond its last batch. Zeros at the
+end alone are no loss: preallocated files have them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -27,6 +28,7 @@ from pathlib import Path
 from kafkaspec.codecs import HeaderTable
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
+from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
@@ -428,29 +430,37 @@ class _Around:
         return self._bases[following] if following < len(self._bases) else None
 
     def orphans(self, start: int, end: int | None) -> Iterator[tuple[int, str]]:
-        """Yield the offsets that indexes without a segment between two offsets begin at."""
-        for base, name in self._orphans:
-            if start < base and (end is None or base < end):
-                yield base, f"{name} is there without its segment"
+        """Yield the offsets up to which indexes without a segment between two offsets reach."""
+        for base, path in self._orphans:
+            if start <= base and (end is None or base < end):
+                reach = _end_of_index(path)
+                text = f"{path.name} is there without its segment"
+                yield (base, text) if reach is None else (reach, f"{text}, and goes to {reach - 1}")
 
     @cached_property
-    def _orphans(self) -> list[tuple[int, str]]:
+    def _orphans(self) -> list[tuple[int, Path]]:
         paths = self._partition.files if self._partition else []
-        parsed = [(files.parse_segment(path.name), path.name) for path in paths]
+        parsed = [(files.parse_segment(path.name), path) for path in paths]
         known = set(self._bases)
         return [
-            (item.base_offset, name)
-            for item, name in parsed
+            (item.base_offset, path)
+            for item, path in parsed
             if item is not None
             and item.kind in files.REMOTE_INDEXES
             and not item.state
             and item.base_offset not in known
         ]
 
-    def checkpoints(self) -> Iterator[tuple[int, str]]:
-        """Yield the ends of the log by the checkpoints of the broker."""
+    def ends(self) -> Iterator[tuple[int, str]]:
+        """Yield the ends of the log by its last producer snapshot and the broker's checkpoints."""
         partition = self._partition
-        if partition is None or partition.state:
+        if partition is None:
+            return
+        for path in partition.snapshot_paths[-1:]:
+            snapshot = files.parse_segment(path.name)
+            if snapshot is not None:
+                yield snapshot.base_offset, f"{path.name} is of that offset"
+        if partition.state:
             return
         for name, what in (
             (files.HIGH_WATERMARKS, "high_watermark"),
@@ -498,10 +508,10 @@ def _around(log: Segment | Partition) -> _Around:
 def _after(segment: Segment, extent: _Extent, around: _Around, inside: _Gaps) -> Missing | None:
     """Return what is missing between the last batch of a segment and the next segment."""
     end, tail, following = extent.end, segment.tail, around.next_base(segment.base_offset)
-    claims = [*_listed(segment, extent), *around.orphans(end, following)]
+    claims = [*_listed(segment, extent)]
     if following is None:
-        claims += around.checkpoints()
-    claims = [claim for claim in claims if claim[0] > end]
+        claims += around.ends()
+    claims = [claim for claim in claims if claim[0] > end] + [*around.orphans(end, following)]
     is_loss = bool(claims) or (tail is not None and tail.reason != "zeros")
     upto = max((offset for offset, _ in claims), default=end)
     proofs = ([str(tail)] if tail else []) + [text for _, text in claims]
@@ -536,6 +546,22 @@ def _after(segment: Segment, extent: _Extent, around: _Around, inside: _Gaps) ->
 def offsets_text(first: int, last: int) -> str:
     """Return a range of offsets as the subject of a sentence."""
     return f"offset {first} is" if first == last else f"offsets {first} to {last} are"
+
+
+def _end_of_index(path: Path) -> int | None:
+    """Return the offset after the last one that an index lists, None if it lists none."""
+    index: OffsetIndex | TimeIndex
+    try:
+        if path.name.endswith(files.OFFSET_INDEX):
+            index = OffsetIndex(path)
+        elif path.name.endswith(files.TIME_INDEX):
+            index = TimeIndex(path)
+        else:
+            return None
+        with closing(index):
+            return index.entry(len(index) - 1).offset + 1 if index else None
+    except KafkaSpecError:  # of a file that says nothing about records
+        return None
 
 
 def _listed(segment: Segment, extent: _Extent) -> Iterator[tuple[int, str]]:

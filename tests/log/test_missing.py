@@ -101,13 +101,40 @@ def test_a_segment_that_is_gone_is_missing_unless_the_log_was_compacted(logs: Pa
 
 
 def test_an_index_without_its_segment_is_seen_in_a_compacted_log(logs: Path) -> None:
+    """The cleaner removes the indexes of a segment with it."""
     partition = logs / PLAIN
     (logs / "cleaner-offset-checkpoint").write_text("0\n1\nsegments 0 99\n")
     (partition / f"{12:020d}.log").unlink()
-    assert losses(partition) == []  # cleaning can have left nothing between 11 and 24
-    (partition / f"{12:020d}.index").rename(partition / f"{13:020d}.index")
     (item,) = losses(partition)
-    assert f"{13:020d}.index is there without its segment" in item.message
+    assert (item.why, item.first_offset, item.last_offset) == (Why.CUT, 12, 23)
+    assert f"{12:020d}.index is there without its segment" in item.message
+
+
+def test_indexes_and_snapshots_say_that_the_last_segment_is_gone(logs: Path) -> None:
+    """Also where no checkpoint of the broker was copied."""
+    partition = logs / PLAIN
+    last = sorted(partition.glob("*.log"))[-1]
+    (logs / "replication-offset-checkpoint").unlink()
+    (logs / "recovery-point-offset-checkpoint").unlink()
+    end = Partition(partition).log_end_offset
+    snapshot = partition / f"{end:020d}.snapshot"
+    last.unlink()
+    indexes = [last.with_suffix(suffix) for suffix in (".index", ".timeindex")]
+    for proofs in ([*indexes, snapshot], indexes, [snapshot]):
+        kept = {path: path.read_bytes() for path in (*indexes, snapshot)}
+        for path in kept.keys() - set(proofs):
+            path.unlink()
+        (item,) = losses(partition)
+        assert (item.why, item.first_offset, item.last_offset) == (Why.END, 36, end - 1)
+        assert all(path.name in item.message for path in proofs)
+        for path, data in kept.items():
+            path.write_bytes(data)
+    snapshot.unlink()
+    for path in indexes:  # the first 4 KiB of a segment have no entry
+        path.write_bytes(b"")
+    (item,) = losses(partition)
+    assert (item.why, item.first_offset, item.last_offset) == (Why.TAIL, 36, None)
+    assert item.is_loss
 
 
 def test_a_torn_end_is_a_loss_and_zeros_are_a_note(tmp_path: Path) -> None:
