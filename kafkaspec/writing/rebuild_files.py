@@ -11,6 +11,7 @@ from typing import Final
 
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.files import names
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.writing import recovery
 from kafkaspec.writing.comparison import (
     BY_BATCH,
@@ -163,7 +164,7 @@ class SegmentFiles:
         if end is None or not self._run.goes_on:
             return
         yield from self._earlier_snapshots(end)
-        if end > base:
+        if base < end <= LARGEST_OFFSET:  # no offset follows the largest
             yield self._snapshot(end, self._run.state)
 
     def _snapshot(self, offset: int, state: ProducerState) -> _Made:

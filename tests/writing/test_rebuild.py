@@ -301,6 +301,18 @@ def test_a_log_that_is_cut_has_its_last_snapshot_where_it_ends(tmp_path: Path) -
     assert offsets == [int(log.stem), last.base_offset]
 
 
+def test_no_snapshot_follows_the_largest_offset(tmp_path: Path) -> None:
+    largest = 2**63 - 1
+    (tmp_path / "a-0").mkdir()
+    for first, snapshots in ((largest - 1, [largest]), (largest, [])):
+        log = tmp_path / "a-0" / f"{first:020}{names.LOG}"
+        log.write_bytes(ks.encode([ks.Record(first, 5, None, b"")]))
+        report = ks.rebuild_indexes(tmp_path / "a-0")
+        made = of_kind(report, names.PRODUCER_SNAPSHOT)
+        assert [int(file.name[:20]) for file in made] == snapshots
+        log.unlink()
+
+
 def test_producers_are_unknown_after_a_segment_that_is_refused(tmp_path: Path) -> None:
     def batch(offset: int, **options: Any) -> bytes:
         record = ks.Record(offset, 5, b"\0", b"")
