@@ -40,7 +40,6 @@ class LogDirectory(Log):
         """
         self.path = as_path(path)
         self._options = options
-        self._errors: dict[str, KafkaSpecError] = {}
         try:
             found = sorted(self.path.iterdir())
             # No file, but perhaps a link that leads nowhere: it shows when it is opened.
@@ -68,16 +67,10 @@ class LogDirectory(Log):
             raise error
         return self.readable
 
-    @cached_property
+    @property
     def readable(self) -> list[Partition]:
         """The partitions that can be listed, in the same order; ``unreadable`` has the others."""
-        found = []
-        for path in self._names:
-            try:
-                found.append(Partition(path, checkpoints=self.checkpoints, **self._options))
-            except KafkaSpecError as error:
-                self._errors[str(path)] = error
-        return sorted(found, key=lambda item: (item.topic or "", item.partition or 0, item.state))
+        return self._listed[0]
 
     @property
     def current(self) -> list[Partition]:
@@ -90,8 +83,18 @@ class LogDirectory(Log):
     @property
     def unreadable(self) -> dict[str, KafkaSpecError]:
         """Why other partitions cannot be listed, by path."""
-        assert self.readable is not None  # which fills it
-        return self._errors
+        return self._listed[1]
+
+    @cached_property
+    def _listed(self) -> tuple[list[Partition], dict[str, KafkaSpecError]]:
+        found, errors = [], {}
+        for path in self._names:
+            try:
+                found.append(Partition(path, checkpoints=self.checkpoints, **self._options))
+            except KafkaSpecError as error:
+                errors[str(path)] = error
+        found.sort(key=lambda item: (item.topic or "", item.partition or 0, item.state))
+        return found, errors
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
