@@ -35,13 +35,15 @@ def codec(request: pytest.FixtureRequest) -> Codec:
 SPARK = "tests/spark/"
 LONG = (
     SPARK,
+    "tests/specgen/test_public.py",
+    "tests/specgen/test_edits.py",
     "tests/test_readme.py",
     "tests/log/test_lookup.py",
     "tests/codecs/test_kaitai_codec.py",
     "tests/agreement/",
     "tests/test_benchmarks.py",
 )
-"""Tests of about a minute: they come first, or one worker would end long after the others."""
+"""Tests of about a minute and more: first, or one worker would end long after the others."""
 
 
 @pytest.hookimpl(optionalhook=True)
