@@ -56,7 +56,7 @@ print(limit, rows, pa.default_memory_pool().max_memory(), most - before)
 """
 
 
-@pytest.mark.address_space
+@pytest.mark.memory
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS and /proc/self/statm")
 @pytest.mark.parametrize(
     ("pool", "compression", "layout"),

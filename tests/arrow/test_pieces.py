@@ -11,7 +11,7 @@ from kafkaspec.codecs import codec_names
 from kafkaspec.columns import reader
 from kafkaspec.log import pieces
 from tests.log import forge, grown
-from tests.log.test_pieces import MEBIBYTE, grown_by, linux
+from tests.log.test_pieces import MEBIBYTE, grown_by, measured
 
 pytest.importorskip("pyarrow")
 
@@ -19,7 +19,7 @@ COLUMNS = ["offset", "timestamp", "key", "value", "headers", "batch_position", "
 
 
 @pytest.mark.slow
-@linux
+@measured
 @pytest.mark.parametrize("layout", ["view", "binary"])
 def test_millions_of_rows_of_a_few_bytes(tmp_path: Path, layout: str) -> None:
     what = f"lambda path: sum(len(b) for b in ks.open(path).to_batches(layout={layout!r}))"
@@ -29,7 +29,7 @@ def test_millions_of_rows_of_a_few_bytes(tmp_path: Path, layout: str) -> None:
 
 
 @pytest.mark.slow
-@linux
+@measured
 def test_millions_of_messages_in_a_wrapper(tmp_path: Path) -> None:
     """A payload of 102 MB, of which a few are held."""
     what = "lambda path: sum(len(b) for b in ks.open(path).to_batches())"

@@ -112,7 +112,7 @@ MAKE_BOMB = {
 }
 
 
-@pytest.mark.address_space
+@pytest.mark.memory
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and RLIMIT_AS")
 @pytest.mark.parametrize("bomb", MAKE_BOMB)
 def test_a_bomb_ends_at_its_bound_and_not_in_memory(bomb: str) -> None:

@@ -63,6 +63,7 @@ def test_a_batch_with_too_many_records_is_not_written_again(
     assert raised.value.reason is ks.Reason.TOO_LARGE
 
 
+@pytest.mark.memory
 @pytest.mark.skipif(sys.platform != "linux", reason="RssAnon in /proc/self/status")
 @pytest.mark.parametrize(
     ("magic", "choices", "segment", "most_held"),

@@ -56,11 +56,17 @@ def grown_by(tmp_path: Path, what: str, data: bytes) -> tuple[str, int]:
 RECORDS = "lambda path: sum(1 for _ in ks.open(path).records())"
 BATCHES = "lambda path: sum(1 for b in ks.open(path).batches() for _ in b.records())"
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="VmHWM in /proc/self/status")
+_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="VmHWM in /proc/self/status")
+
+
+def measured(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test of what ``grown_by`` returns."""
+    marked: Callable[..., None] = pytest.mark.memory(_LINUX(test))
+    return marked
 
 
 @pytest.mark.slow
-@linux
+@measured
 @pytest.mark.parametrize("what", [RECORDS, BATCHES], ids=["segment", "batch"])
 def test_millions_of_records_of_a_few_bytes(tmp_path: Path, what: str) -> None:
     """3 million records were 400 MiB of objects."""
@@ -70,7 +76,7 @@ def test_millions_of_records_of_a_few_bytes(tmp_path: Path, what: str) -> None:
 
 
 @pytest.mark.slow
-@linux
+@measured
 @pytest.mark.parametrize("count", [5_000_000, 120_000_000])
 def test_millions_of_headers_are_an_error(tmp_path: Path, count: int) -> None:
     found, size = grown_by(tmp_path, RECORDS, grown.headers(count))
@@ -162,7 +168,7 @@ def test_records_are_a_sequence() -> None:
 
 
 @pytest.mark.slow
-@linux
+@measured
 def test_dump_writes_a_large_batch_as_it_reads(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(grown.records(600_000))
@@ -185,7 +191,7 @@ finally:
 
 
 @pytest.mark.slow
-@linux
+@measured
 def test_millions_of_messages_in_a_wrapper(tmp_path: Path) -> None:
     """A payload of 34 MB, the last message may be cut; its messages were 3 GB of objects."""
     for surplus in (b"", forge.legacy(0, None)[:-1]):
@@ -196,7 +202,7 @@ def test_millions_of_messages_in_a_wrapper(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@linux
+@measured
 def test_millions_of_control_records(tmp_path: Path) -> None:
     first = "lambda path: next(ks.open(path).batches()).marker() is not None"
     found, size = grown_by(tmp_path, first, grown.markers(1_000_000))
@@ -247,7 +253,7 @@ VERIFY = "lambda path: ks.verify(path).files[0].records"
 
 
 @pytest.mark.slow
-@linux
+@measured
 def test_verify_reads_a_large_batch_in_pieces(tmp_path: Path) -> None:
     found, size = grown_by(tmp_path, VERIFY, grown.records(2_000_000))
     assert found == "2000000"
