@@ -17,7 +17,7 @@ from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import VERSIONS, files
 from tests.log import grown
 from tests.log.forge import batch, record, zigzag
-from tests.log.test_pieces import MEBIBYTE, grown_by, linux
+from tests.log.test_pieces import MEBIBYTE, grown_by, measured
 from tests.loops import each
 
 
@@ -123,7 +123,7 @@ def test_records_are_numbered_through(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@linux
+@measured
 def test_a_large_batch_takes_the_memory_of_what_is_shown(tmp_path: Path) -> None:
     what = "lambda path: sum(len(s.fields) for s in e.explain_batch(ks.Segment(path), 0, 20))"
     module = "__import__('kafkaspec.cli.explain_data', fromlist=['*'])"

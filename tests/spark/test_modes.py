@@ -116,8 +116,8 @@ def test_a_torn_tail_is_the_end_and_not_damage(
     with pytest.raises(OptionError, match=r"offsets 55 to 59 are missing: .* its offset index"):
         table(orders)
     assert logs.offsets(table(orders, failOnDataLoss=False)) == rest(11)
-    for index in orders.glob("*index"):  # nothing shows that the batch was ever complete
-        index.unlink()
+    for path in (*orders.glob("*index"), *orders.glob("*.snapshot")):
+        path.unlink()  # nothing shows that the batch was ever complete
     caplog.clear()
     assert logs.offsets(table(orders)) == rest(11)
     assert "the last 218 bytes are the beginning of a batch that is cut off" in caplog.text
