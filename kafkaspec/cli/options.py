@@ -16,6 +16,7 @@ from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
+from kafkaspec.jobs import cores
 from kafkaspec.log.selection import LogStart
 from kafkaspec.shown import without_credentials
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
@@ -311,3 +312,14 @@ paths_argument: Final = click.argument(
 paths_or_urls_argument: Final = click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=LogPath(urls=True)
 )
+
+
+jobs_option: Final = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=cores,
+    show_default="cores",
+    metavar="N",
+    help="Work on N parts of the input at the same time.",
+)
+"""``--jobs N``, for commands that use ``kafkaspec.jobs``."""

@@ -78,6 +78,7 @@ class Wanted:
         include_control: whether to read control records.
         max_bytes: most bytes of Kafka data in a chunk.
         start_position: byte position of the first entry to read.
+        end_position: byte position of the first entry not to read, None for the end.
     """
 
     start_offset: int | None = None
@@ -86,6 +87,7 @@ class Wanted:
     include_control: bool = False
     max_bytes: int = CHUNK_BYTES
     start_position: int = 0
+    end_position: int | None = None
 
 
 @dataclass
@@ -173,12 +175,13 @@ class Reader:
         position = wanted.start_position
         if wanted.start_offset is not None:
             position = max(position, start_position(segment, wanted.start_offset)[0])
-        while position < segment.size and not self._done:
+        end = segment.size if wanted.end_position is None else wanted.end_position
+        while position < end and not self._done:
             segment.check()
             self.position = position
             if core is not None:
                 buffer, base = segment.around(self._cursor, position)
-                buffer = buffer[position - base :]
+                buffer = buffer[position - base : max(end - base, 0)]
                 table = self._scan(core, buffer)
                 if table.count:
                     yield from self._table(core, table, buffer, position)
@@ -188,7 +191,7 @@ class Reader:
             for batch in segment.batches(position):
                 self.position = position = batch.end
                 yield from self._by_records(batch)
-                if core is not None or self._done:
+                if core is not None or self._done or position >= end:
                     break  # the core may decode the next entries
             else:
                 return

@@ -14,6 +14,7 @@ from kafkaspec.columns.memory import Columns, Layout
 from kafkaspec.columns.reader import Reader, Wanted
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.encoding import encode
+from kafkaspec.log.headers import ranges
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests import goldens
@@ -38,12 +39,19 @@ def expected_of(data: Any) -> list[Record]:
 
 
 def read(
-    data: bytes, codec: str | Codec, layout: Layout = Layout.VIEW, max_bytes: int = 1 << 20
+    data: bytes,
+    codec: str | Codec,
+    layout: Layout = Layout.VIEW,
+    max_bytes: int = 1 << 20,
+    within: tuple[int, int | None] = (0, None),
 ) -> tuple[list[Record], list[int]]:
     """The records of all columns, control records too, and entries that C left to objects."""
     found: list[Record] = []
     with Segment(data, codec=codec) as segment:
-        wanted = Wanted(include_control=True, max_bytes=max_bytes)
+        start, end = within
+        wanted = Wanted(
+            include_control=True, max_bytes=max_bytes, start_position=start, end_position=end
+        )
         reader = Noted(segment, (*NAMES, POSITION), wanted, layout=layout)
         positions = {batch.position for batch in segment.batches()}
         for columns in reader:
@@ -116,3 +124,17 @@ def test_a_codec_without_a_core_gives_the_same_columns() -> None:
                     values += [columns.start + n for n in column] if name == POSITION else column
         found.append(numbers)
     assert found[0] == found[1]
+
+
+@each("golden", golden_segments())
+def test_ranges_have_the_records_of_the_whole(golden: goldens.Golden) -> None:
+    data = golden.path.read_bytes()
+    for codec in CODECS:
+        whole = read(data, codec)[0]
+        with Segment(data, codec=codec) as segment:
+            for most in (1, 500, 1 << 30):
+                parts = list(ranges(segment, most))
+                assert [start for start, _ in parts[1:]] == [end for _, end in parts[:-1]]
+                assert {start for start, _ in parts} <= {b.position for b in segment.batches()}
+                found = [record for part in parts for record in read(data, codec, within=part)[0]]
+                assert found == whole

@@ -15,6 +15,7 @@ LAYERS = (
         "kafkaspec.errors",
         "kafkaspec.shown",
         "kafkaspec.extension",
+        "kafkaspec.jobs",
         "kafkaspec.lazy",
         "kafkaspec.checksum",
         "kafkaspec.layout",

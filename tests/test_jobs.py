@@ -1,0 +1,41 @@
+"""Work in threads: the order of the results, errors in their place, and bounds."""
+
+from __future__ import annotations
+
+import threading
+from itertools import islice
+
+import pytest
+
+from kafkaspec.jobs import in_order
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_results_come_in_the_order_of_the_items(jobs: int) -> None:
+    assert list(in_order(lambda item: item * item, range(100), jobs)) == [
+        item * item for item in range(100)
+    ]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_an_error_comes_after_the_results_before_it(jobs: int) -> None:
+    def work(item: int) -> int:
+        return 10 // (item - 3)
+
+    results = in_order(work, range(10), jobs)
+    assert list(islice(results, 3)) == [10 // -3, 10 // -2, 10 // -1]
+    with pytest.raises(ZeroDivisionError):
+        next(results)
+
+
+def test_items_wait_until_there_is_room() -> None:
+    """So that memory is bounded however slowly results are taken."""
+    items = iter(range(1000))
+    results = in_order(lambda item: item, items, 2)
+    assert list(islice(results, 5)) == [0, 1, 2, 3, 4]
+    assert next(items) <= 5 + 2
+
+
+def test_work_is_done_at_the_same_time() -> None:
+    meet = threading.Barrier(3, timeout=60)
+    assert len(list(in_order(lambda _: meet.wait(), range(3), 3))) == 3
