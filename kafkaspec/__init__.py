@@ -12,6 +12,7 @@ from kafkaspec import provider as _provider
 from kafkaspec.lazy import attach
 
 if TYPE_CHECKING:
+    from kafkaspec._version import __version__ as __version__
     from kafkaspec.analysis.verification import verify as verify
     from kafkaspec.conversion.running import convert as convert
     from kafkaspec.errors import ChecksumError as ChecksumError
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from kafkaspec.log.partition import Partition as Partition
     from kafkaspec.log.segment import Segment as Segment
     from kafkaspec.model import Record as Record
-    from kafkaspec.specification import __version__ as __version__
     from kafkaspec.specification import spec_files as spec_files
     from kafkaspec.writing.rebuild import rebuild_indexes as rebuild_indexes
     from kafkaspec.writing.segment_writer import SegmentWriter as SegmentWriter

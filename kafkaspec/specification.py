@@ -1,8 +1,7 @@
-"""The place of the specification, and the version of the library."""
+"""The place of the specification."""
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _HERE = Path(__file__).parent
@@ -16,9 +15,3 @@ def spec_files() -> dict[str, Path]:
     places = (_HERE / "_spec", _HERE.parent / "spec")
     place = next(place for place in places if place.is_dir())
     return {path.name: path for path in sorted(place.glob("*.ksy"))}
-
-
-try:
-    __version__ = version("kafkaspec")
-except PackageNotFoundError:  # a checkout that was not installed
-    __version__ = "unknown"

@@ -1,7 +1,8 @@
-"""CPU time of importing the package, each time in a new process."""
+"""CPU time of importing the package and of starting the command, each time in a new process."""
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from statistics import median
@@ -18,6 +19,12 @@ import sys
 assert not {{"pyarrow", "numpy"}} & set(sys.modules)
 print(spent * 1000)
 """
+_COMMANDS = {
+    "`python -c pass`": ("-c", "pass"),
+    "`kafkaspec --version`": ("-m", "kafkaspec", "--version"),
+    "`kafkaspec --help`": ("-m", "kafkaspec", "--help"),
+}
+_MOST = 3.0
 _STATEMENTS = (
     "import kafkaspec",
     "from kafkaspec import Segment",
@@ -44,7 +51,29 @@ def run(settings: Settings) -> Outcome:
     figure = Figure(
         "import of `kafkaspec` without pyarrow, numpy", first, _GATE, at_most=True, unit="ms"
     )
-    return Outcome([table], [figure])
+    started, ratio = _start(settings)
+    return Outcome([table, started], [figure, ratio])
+
+
+def _start(settings: Settings) -> tuple[Table, Figure]:
+    """Whole processes in turns, and Python alone among them."""
+    spent: dict[str, list[float]] = {name: [] for name in _COMMANDS}
+    for _ in range(settings.rounds(15)):
+        for name, command in _COMMANDS.items():
+            spent[name].append(_cpu(command))
+    table = Table("Start of the command, ms of CPU time of the whole process", ("command", "ms"))
+    table.rows = [(name, number(median(values))) for name, values in spent.items()]
+    alone, version, _ = spent.values()
+    ratio = median(ours / python for ours, python in zip(version, alone, strict=True))
+    return table, Figure("`kafkaspec --version` ÷ `python -c pass`", ratio, _MOST, at_most=True)
+
+
+def _cpu(command: tuple[str, ...]) -> float:
+    """CPU time of a process in ms, that of the system for it included."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *command], stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
 
 
 CASE = Case("imports", "Import", run)

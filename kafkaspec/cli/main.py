@@ -11,6 +11,7 @@ import click
 from kafkaspec.cli.commands import Commands
 from kafkaspec.cli.console import say, warn
 from kafkaspec.cli.exits import USAGE
+from kafkaspec.cli.version import version_lines
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.extension import StaleExtensionError
 from kafkaspec.shown import printable
@@ -84,12 +85,8 @@ def _silence_stdout() -> None:
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
-    from kafkaspec.codecs import DEFAULT_CODEC, codec_names
-    from kafkaspec.specification import __version__
-
-    say(f"kafkaspec {__version__}, codec {DEFAULT_CODEC}")
-    if "native" not in codec_names():
-        say("the native codec was not built here; it needs a C compiler when installing")
+    for line in version_lines():
+        say(line)
     ctx.exit(0)
 
 

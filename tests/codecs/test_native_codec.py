@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkaspec import codecs
 from kafkaspec._generated.python.model.recordbatch import (
     BatchAttributes,
     Entry,
@@ -28,6 +27,7 @@ from kafkaspec._generated.python.model.recordbatch import (
 )
 from kafkaspec._generated.python.model.recordbatch import Record as SpecRecord
 from kafkaspec._generated.python.runtime import signed64
+from kafkaspec.codecs import installed
 from kafkaspec.codecs.native.scan import End, scan
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.columns.memory import ColumnSet, Layout
@@ -61,10 +61,10 @@ def _batch(**changes: Any) -> RecordBatch:
 
 
 def test_it_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(codecs.ENVIRONMENT, raising=False)
-    assert codecs.default_codec() == "native"
-    monkeypatch.setenv(codecs.ENVIRONMENT, "kaitai")
-    assert codecs.default_codec() == "kaitai"
+    monkeypatch.delenv(installed.ENVIRONMENT, raising=False)
+    assert installed.default_codec() == "native"
+    monkeypatch.setenv(installed.ENVIRONMENT, "kaitai")
+    assert installed.default_codec() == "kaitai"
 
 
 # -- record objects -------------------------------------------------------------------------

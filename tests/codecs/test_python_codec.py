@@ -16,7 +16,6 @@ from kafka.record.legacy_records import (  # type: ignore[import-untyped]
     LegacyRecordBatchBuilder,
 )
 
-from kafkaspec import codecs
 from kafkaspec._generated.python.model.recordbatch import (
     Entry,
     Header,
@@ -24,6 +23,7 @@ from kafkaspec._generated.python.model.recordbatch import (
     Record,
     RecordSet,
 )
+from kafkaspec.codecs import installed
 from tests.codecs.python_cases import (
     CODEC,
     MAX64,
@@ -167,6 +167,6 @@ def test_legacy_messages_of_kafka_python(
 def test_it_is_the_default_codec_where_nothing_was_compiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(codecs, "_is_there", lambda name: name != "native")
-    monkeypatch.delenv(codecs.ENVIRONMENT, raising=False)
-    assert codecs.default_codec() == "python"
+    monkeypatch.setattr(installed, "is_installed", lambda name: name != "native")
+    monkeypatch.delenv(installed.ENVIRONMENT, raising=False)
+    assert installed.default_codec() == "python"

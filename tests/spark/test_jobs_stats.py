@@ -16,9 +16,9 @@ import numpy as np
 from click.testing import CliRunner
 
 import kafkaspec as ks
-from kafkaspec import codecs
 from kafkaspec.analysis.parts import WHOLE, spans_of
 from kafkaspec.cli.main import main
+from kafkaspec.codecs import installed
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.jobs import plots
@@ -147,7 +147,7 @@ class _Liar(PythonCodec):
 def test_a_codec_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     path = next((GOLDEN / "4.3.1/logs/segments-0").glob("0*0.log"))
     place = (__name__, "_Liar", None)
-    monkeypatch.setitem(codecs._CODECS, "liar", place)
+    monkeypatch.setitem(installed.CODECS, "liar", place)
     (batch,) = compare(Part(str(path), "segments", 0, WHOLE, ("native", "python", "liar")))
     *rows, part = batch.to_pylist()
     batches = list(Segment(path).batches())
@@ -188,7 +188,7 @@ def test_the_commands(spark: SparkSession) -> None:
     summary = json.loads(run.stdout.splitlines()[-1])
     totals = ks.verify(logs).totals
     assert (summary["batches"], summary["records"]) == (totals.batches, totals.records)
-    assert summary["codecs"] == list(codecs.codec_names())
+    assert summary["codecs"] == list(installed.codec_names())
     run = CliRunner().invoke(main, ["spark", "stats", logs])
     assert run.exit_code == 0, run.output
     assert "1 partition, " in run.stdout
