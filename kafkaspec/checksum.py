@@ -1,9 +1,10 @@
 """The two CRCs of Kafka's files, over any contiguous buffer and without copying it.
 
-``fastcrc`` computes both: it takes ``bytes``, ``bytearray``, ``memoryview`` and ``mmap`` alike,
-uses the carry-less multiplication of the CPU, and has wheels for Linux, macOS and Windows on x86
-and ARM. It was chosen by measurement over ``google-crc32c`` (takes ``bytes`` only, so a slice of
-a mapped file would be copied), ``crc32c`` (40 ms to import) and ``zlib`` (a tenth of the speed).
+The extension computes both where it was built; ``fastcrc`` stands in for it. It is as fast from
+16 KiB on, and takes a third longer for less than 1 KiB. It takes ``bytes``, ``bytearray``,
+``memoryview`` and ``mmap`` alike, and has wheels for Linux, macOS, Windows on x86 and ARM. It was
+chosen by measurement over ``google-crc32c`` (takes ``bytes`` only, so a slice of a mapped file
+would be copied), ``crc32c`` (40 ms to import) and ``zlib`` (a tenth of the speed).
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from fastcrc import crc32 as _crc32
-
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-_ieee = _crc32.iso_hdlc
-_castagnoli = _crc32.iscsi
+try:
+    import kafkaspec._native as _native
+
+    _ieee: Callable[[Buffer], int] = _native.crc32
+    _castagnoli: Callable[[Buffer], int] = _native.crc32c
+except ImportError:
+    from fastcrc import crc32 as _crc32
+
+    _ieee, _castagnoli = _crc32.iso_hdlc, _crc32.iscsi
 
 
 def crc32(data: Buffer) -> int:

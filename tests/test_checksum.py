@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import mmap
+import sys
 import zlib
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafkaspec import checksum
 from kafkaspec.checksum import crc32, crc32c
 
 BATCH_V2 = bytes.fromhex(
@@ -17,6 +21,21 @@ BATCH_V2 = bytes.fromhex(
     "10 00 00 00 02 6b 02 76 00"
 )
 MESSAGE_V1 = bytes.fromhex("01 00 00000000000003e8 00000001 6b ffffffff")
+
+
+def without_extension() -> ModuleType:
+    """Return another copy of the module, as it is where there is no extension."""
+    spec = spec_from_file_location("checksum_without_extension", checksum.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "kafkaspec._native", None)
+        spec.loader.exec_module(module)
+    return module
+
+
+fallback = without_extension()
 
 
 def bitwise(data: bytes, polynomial: int) -> int:
@@ -44,7 +63,7 @@ def bitwise(data: bytes, polynomial: int) -> int:
     ],
 )
 def test_crc32c_of_known_data(data: bytes, expected: int) -> None:
-    assert crc32c(data) == expected
+    assert crc32c(data) == fallback.crc32c(data) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,16 +75,22 @@ def test_crc32c_of_known_data(data: bytes, expected: int) -> None:
     ],
 )
 def test_crc32_of_known_data(data: bytes, expected: int) -> None:
-    assert crc32(data) == expected
+    assert crc32(data) == fallback.crc32(data) == expected
 
 
 @given(st.binary(max_size=300))
 def test_both_follow_the_definition(data: bytes) -> None:
-    assert crc32(data) == bitwise(data, 0xEDB88320) == zlib.crc32(data)
-    assert crc32c(data) == bitwise(data, 0x82F63B78)
+    assert crc32(data) == fallback.crc32(data) == bitwise(data, 0xEDB88320) == zlib.crc32(data)
+    assert crc32c(data) == fallback.crc32c(data) == bitwise(data, 0x82F63B78)
 
 
-@pytest.mark.parametrize("checksum", [crc32, crc32c])
+def test_the_extension_serves_where_it_was_built() -> None:
+    native = pytest.importorskip("kafkaspec._native")
+    assert (checksum._ieee, checksum._castagnoli) == (native.crc32, native.crc32c)
+    assert fallback._ieee.__module__ != native.__name__
+
+
+@pytest.mark.parametrize("checksum", [crc32, crc32c, fallback.crc32, fallback.crc32c])
 def test_every_contiguous_buffer_is_taken(checksum: Callable[[object], int]) -> None:
     data = bytes(range(256)) * 20
     expected = checksum(data)
