@@ -50,6 +50,7 @@ _T = TypeVar("_T")
 def scan(
     buffer: Buffer, start: int, end: int, columns: Buffer, present: Buffer, capacity: int, /
 ) -> tuple[int, int, int]: ...
+def name_items(record: type[tuple[Any, ...]], /) -> None: ...
 def select(
     values: Buffer,
     capacity: int,

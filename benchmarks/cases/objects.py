@@ -34,6 +34,7 @@ _SHAPES = (
     Shape(100, headers=3, batch=LARGE_BATCH),
 )
 _GATES = {Shape(100): 1.9, Shape(100, headers=3): 1.4}
+_READ, _READ_GATE = Shape(100), 1.6
 _SLOW = ("kaitai", "construct")
 
 
@@ -90,6 +91,9 @@ def run(settings: Settings) -> Outcome:
         if shape in _GATES:
             what = f"record objects against aiokafka, {shape.headers} headers"
             outcome.figures.append(Figure(what, against, _GATES[shape]))
+        if shape == _READ:
+            what = "record objects with five parts read, against aiokafka"
+            outcome.figures.append(Figure(what, found.ratio(AIOKAFKA, _PARTS), _READ_GATE))
     outcome.tables.append(table)
     return outcome
 

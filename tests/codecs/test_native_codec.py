@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import inspect
+import pickle
 import random
 import threading
 import time
@@ -79,6 +82,29 @@ def test_records_are_records() -> None:
     assert found[0].headers is found[0]._replace(offset=1).headers
     assert (found[0].offset, found[1].headers[0][0]) == (100, "h")
     assert repr(found[0]) == repr(records[0])
+
+
+def test_parts_of_a_record_are_read_by_name() -> None:
+    """In place, whoever made the record; and it is a tuple as before."""
+    payload = CODEC.encode_records(_batch(num_records=1), [Record(100, 1_000, b"k", b"v", ())])
+    (found,) = CODEC.decode_records(_batch(num_records=1), payload)
+    for record in (found, Record(7, -1, None, b"w"), Record(*found), found._replace(key=None)):
+        assert tuple(getattr(record, name) for name in Record._fields) == tuple(record)
+        assert pickle.loads(pickle.dumps(record)) == copy.copy(record) == record
+        for name in Record._fields:
+            with pytest.raises(AttributeError):
+                setattr(record, name, None)
+    assert all(map(inspect.ismemberdescriptor, (vars(Record)[n] for n in Record._fields)))
+    with pytest.raises(AttributeError):
+        del found.key
+    with pytest.raises(TypeError):
+        vars(Record)["key"].__get__((1, 2, 3))
+
+
+def test_only_tuples_with_fields_get_names() -> None:
+    for wrong, error in ((list, TypeError), (3, TypeError), (tuple, AttributeError)):
+        with pytest.raises(error):
+            CODEC.core.module.name_items(wrong)
 
 
 def test_no_headers_are_one_empty_tuple_and_the_collector_is_left_alone() -> None:

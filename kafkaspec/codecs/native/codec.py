@@ -7,6 +7,7 @@ reads again, so that every error has its reason, its byte and its path from one 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MemberDescriptorType
 from typing import Any, ClassVar, Final
 
 from kafkaspec.codecs.base import NOWHERE, Origin, PlainRecords, Survey
@@ -43,6 +44,8 @@ class NativeCodec(PythonCodec):
     def __init__(self, package: str = DEFAULT_PACKAGE) -> None:
         super().__init__(package)
         self.core: Core = load_core(package)
+        if not isinstance(vars(Record)[Record._fields[0]], MemberDescriptorType):
+            self.core.module.name_items(Record)
 
     def scan(
         self,

@@ -121,6 +121,7 @@ static PyMethodDef methods[] = {
     {"whole", glue_whole, METH_VARARGS, "Records that a payload begins with."},
     {"entry_objects", glue_entry_objects, METH_VARARGS, "Records of a run of entries as objects."},
     {"payload_objects", glue_payload_objects, METH_VARARGS, "Records of one payload as objects."},
+    {"name_items", glue_name_items, METH_O, "Read the items of a tuple type by name in place."},
     {"select", glue_select, METH_VARARGS, "Descriptions of the batches that are wanted."},
     {"survey", glue_survey, METH_VARARGS, "What the entries of a buffer have in common."},
     {"adjust", glue_adjust, METH_VARARGS, "Add to rows of a column of integers, or set them."},

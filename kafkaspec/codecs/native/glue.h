@@ -96,6 +96,7 @@ int glue_parts(const ks_column *list, int parts[MOST_FIELDS]);
 PyObject *glue_decode(PyObject *module, PyObject *args);
 PyObject *glue_whole(PyObject *module, PyObject *args);
 PyObject *glue_entry_objects(PyObject *module, PyObject *args);
+PyObject *glue_name_items(PyObject *module, PyObject *type);
 PyObject *glue_payload_objects(PyObject *module, PyObject *args);
 PyObject *glue_select(PyObject *module, PyObject *args);
 PyObject *glue_survey(PyObject *module, PyObject *args);

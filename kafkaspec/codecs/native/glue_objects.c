@@ -7,7 +7,9 @@
  */
 #include "glue_objects.h"
 
+#include <stddef.h>
 #include <string.h>
+#include <structmember.h>
 
 /*
  * PyTuple_SetItem costs more than anything else that is done to a record but its allocation. Items
@@ -50,6 +52,41 @@ static int is_bare(PyTypeObject *type)
     }
     PyErr_Clear();
     return bare;
+}
+
+/*
+ * name_items(type): give the items of a tuple type the names in its `_fields`, as members of its
+ * memory. The descriptors of a named tuple are called for each read; a member is read in place
+ * since Python 3.11. Nothing changes where items do not lie as expected.
+ */
+PyObject *glue_name_items(PyObject *module, PyObject *type)
+{
+    (void)module;
+    if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, &PyTuple_Type))
+        return PyErr_Format(PyExc_TypeError, "a subtype of tuple is needed");
+    maker m = {.type = (PyTypeObject *)type};
+    find_items(&m);
+    PyObject *names = PyObject_GetAttrString(type, "_fields");
+    const Py_ssize_t count = names && m.items ? PySequence_Size(names) : 0;
+    /* The members live as long as the type, which has them for good. */
+    PyMemberDef *members = count > 0 ? PyMem_Calloc((size_t)count, sizeof *members) : NULL;
+    for (Py_ssize_t i = 0; members && i < count; i++) {
+        PyObject *name = PySequence_GetItem(names, i); /* kept: the member points into it */
+        members[i].name = name ? (char *)PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+        members[i].type = T_OBJECT_EX;
+        members[i].offset = m.items + i * (Py_ssize_t)sizeof(PyObject *);
+        members[i].flags = READONLY;
+        PyObject *member =
+            members[i].name ? PyDescr_NewMember((PyTypeObject *)type, &members[i]) : NULL;
+        const int done = member ? PyObject_SetAttr(type, name, member) : -1;
+        Py_XDECREF(member);
+        if (done < 0)
+            break;
+    }
+    Py_XDECREF(names);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
 }
 
 /* Takes the reference to `item`; a tuple that was made just now and nobody else has. */
