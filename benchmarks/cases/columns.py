@@ -18,7 +18,8 @@ from benchmarks.timing import Candidate, Times, measure
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.columns.memory import Layout
 
-_VIEW, _COPY = "views", "copies"
+_VIEW, _COPY, _NARROW = "views", "copies", "narrow"
+_NARROW_NAMES = ("offset", "timestamp")
 
 _SHAPES = (
     Shape(20),
@@ -34,6 +35,7 @@ _SHAPES = (
 )
 _VIEW_GATES = {Shape(20): 2.3, Shape(100): 1.3, Shape(1024): 0.85, Shape(100, headers=3): 1.7}
 _COPY_GATES = {Shape(20): 2.6, Shape(100): 1.9, Shape(1024): 1.7, Shape(100, headers=3): 2.1}
+_NARROW_GATES = {Shape(1024): 1.3}
 _AIOKAFKA_GATES = {Shape(100): 12, Shape(1024): 6}
 _KAFKA_PYTHON_GATES = {Shape(100): 100, Shape(1024): 25}
 
@@ -73,6 +75,7 @@ def _measure(codec: NativeCodec, shape: Shape, settings: Settings) -> tuple[Time
         Candidate(CRC, checksum, big.records),
         Candidate(_VIEW, lambda: read_columns(big.data, names), big.records),
         Candidate(_COPY, lambda: read_columns(big.data, names, Layout.BINARY), big.records),
+        Candidate(_NARROW, lambda: read_columns(big.data, _NARROW_NAMES), big.records),
         Candidate(AIOKAFKA, lambda: read_aiokafka(small.data), small.records),
         Candidate(KAFKA_PYTHON, lambda: read_kafka_python(tiny.data), tiny.records),
     ]
@@ -86,14 +89,15 @@ def run(settings: Settings) -> Outcome:
     table = Table(
         "Columns in memory, ns a record",
         (
-            "records", "memcpy", "CRC", "views", "copies", "GB/s of views",
-            "views ÷ (memcpy + CRC)", "copies ÷ (memcpy + CRC)",
+            "records", "memcpy", "CRC", "views", "copies", "narrow", "GB/s of views",
+            "views ÷ (memcpy + CRC)", "copies ÷ (memcpy + CRC)", "narrow ÷ CRC",
             "aiokafka", "against views", "kafka-python", "against views",
         ),
         notes=[
             "Views point into the input, copies are Arrow's `binary`; both verify checksums, into"
             " memory of Arrow's pool: the reader of `to_batches`, headers included. Peers make a"
-            " tuple or an object of each record."
+            " tuple or an object of each record. Narrow: views of offset and timestamp alone, with"
+            " all checks of the whole record."
         ],
     )  # fmt: skip
     for shape in _SHAPES:
@@ -101,15 +105,17 @@ def run(settings: Settings) -> Outcome:
         found, width = _measure(codec, shape, settings)
         view = found.ratio(_VIEW, MEMCPY, CRC)
         copies = found.ratio(_COPY, MEMCPY, CRC)
+        narrow = found.ratio(_NARROW, CRC)
         aiokafka = found.ratio(AIOKAFKA, _VIEW)
         kafka_python = found.ratio(KAFKA_PYTHON, _VIEW)
         table.rows.append(
             (
                 shape.name,
-                *(number(found.median(name)) for name in (MEMCPY, CRC, _VIEW, _COPY)),
+                *(number(found.median(name)) for name in (MEMCPY, CRC, _VIEW, _COPY, _NARROW)),
                 number(width / found.median(_VIEW)),
                 number(view),
                 number(copies),
+                number(narrow),
                 number(found.median(AIOKAFKA)),
                 times(aiokafka),
                 number(found.median(KAFKA_PYTHON)),
@@ -119,6 +125,7 @@ def run(settings: Settings) -> Outcome:
         for gates, value, what, at_most in (
             (_VIEW_GATES, view, "columns, time ÷ (memcpy + CRC)", True),
             (_COPY_GATES, copies, "copying layout, time ÷ (memcpy + CRC)", True),
+            (_NARROW_GATES, narrow, "offset and timestamp, time ÷ CRC", True),
             (_AIOKAFKA_GATES, aiokafka, "columns against aiokafka", False),
             (_KAFKA_PYTHON_GATES, kafka_python, "columns against kafka-python", False),
         ):
