@@ -11,15 +11,22 @@ import os
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import IO, Any, Final, Literal, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 
 import pyarrow as pa
 
 from kafkaspec.arrow.reading import Log, default_columns, record_batches
 from kafkaspec.arrow.schema import Request, request_of
+from kafkaspec.codecs import get_codec
+from kafkaspec.columns import json_lines
+from kafkaspec.columns.memory import Layout
+from kafkaspec.log.columnar import CHUNK_BYTES
 from kafkaspec.model import Buffer
 from kafkaspec.writing.atomic import file_aside
 from kafkaspec.writing.places import check_output
+
+if TYPE_CHECKING:
+    from kafkaspec.codecs.native.core import Core
 
 Format = Literal["parquet", "arrow", "jsonl"]
 
@@ -72,9 +79,13 @@ def export(
         FileExistsError: ``output`` exists.
         OSError: ``output`` cannot be written.
     """
-    exact = "binary" if to == "jsonl" else "strict"
-    options = {"header_keys": exact, "max_bytes": FILE_CHUNK} | options
-    request = request_of(default_columns(log), columns, layout="binary", **options)
+    if to == "jsonl":  # whatever is in the input, from where it is
+        options = {"header_keys": "binary", "max_bytes": CHUNK_BYTES} | options
+        layout = "view"
+    else:
+        options = {"header_keys": "strict", "max_bytes": FILE_CHUNK} | options
+        layout = "binary"
+    request = request_of(default_columns(log), columns, layout=layout, **options)
     request = replace(request, progress=progress)
     if isinstance(output, str | os.PathLike):
         check_output(output, log)
@@ -131,7 +142,7 @@ def writer_of(to: Format, file: IO[bytes], request: Request) -> Writer:
     elif to == "arrow":
         writer = pa.ipc.new_file(file, request.schema)
     elif to == "jsonl":
-        writer = JsonLines(file, request)
+        writer = JsonLines(file, get_codec().core)
     else:
         raise ValueError(f"no format {to!r}; there are parquet, arrow, jsonl")
     return writer
@@ -142,40 +153,102 @@ class JsonLines:
 
     Args:
         file: the open file.
-        request: the request that the columns come from.
+        core: the extension, which makes the lines; without it they are made in Python.
     """
 
-    def __init__(self, file: IO[bytes], request: Request) -> None:
+    def __init__(self, file: IO[bytes], core: Core | None) -> None:
         self._file = file
-        self._schema = request.schema
+        self._core = core
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Write the records of a batch."""
-        columns = [self._values(batch.column(i)) for i in range(batch.num_columns)]
-        names = [json.dumps(name) for name in batch.schema.names]
-        lines = [
-            "{" + ", ".join(f"{name}: {text}" for name, text in zip(names, row, strict=True)) + "}"
-            for row in zip(*columns, strict=True)
+        if self._core is None:
+            self._file.write(_lines(batch).encode())
+            return
+        shown = [
+            _in_core(json.dumps(name), column)
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
         ]
-        self._file.write(("\n".join(lines) + "\n").encode())
+        lines = json_lines.JsonLines(self._core, [field for field, _ in shown])
+        given = [column for _, column in shown if column is not None]
+        for text in lines.of(given, batch.num_rows):
+            self._file.write(text)
 
     def close(self) -> None:
         """Do nothing: all lines are written already."""
 
-    def _values(self, column: pa.Array) -> list[str]:
-        kind = column.type
-        if pa.types.is_binary(kind):
-            return [_bytes(value) for value in column.to_pylist()]
-        if pa.types.is_list(kind):
-            return [_pairs(value) for value in column.to_pylist()]
-        if pa.types.is_timestamp(kind):
-            column = column.view(pa.int64())
-        return [json.dumps(value) for value in column.to_pylist()]
+
+def _in_core(name: str, array: pa.Array) -> tuple[json_lines.Field, json_lines.Column | None]:
+    """Return a field of a line, and its column as the core takes it."""
+    kind = array.type
+    if pa.types.is_null(kind):
+        return json_lines.Field(name, json_lines.NULL), None
+    if pa.types.is_list(kind):
+        # Their children are those of the whole array, whatever part of it this is.
+        keys, values = (array.values.field(number) for number in range(2))
+        offsets = array.buffers()[1]
+        column = json_lines.pairs(
+            offsets, len(array.values), _strings(keys), _strings(values), array.offset
+        )
+        return json_lines.Field(name), column
+    if _is_text(kind):
+        return json_lines.Field(name), _strings(array)
+    shown: Sequence[str] = ()
+    if pa.types.is_dictionary(kind):
+        shown = [json.dumps(text) for text in array.dictionary.to_pylist()]
+        array = array.indices
+    elif pa.types.is_boolean(kind):
+        shown = json_lines.BOOLEANS
+    elif pa.types.is_timestamp(kind):
+        array = array.view(pa.int64())
+    array = array if array.type == pa.int64() else array.cast(pa.int64())
+    validity, integers = array.buffers()
+    return json_lines.Field(name, shown=shown), json_lines.numbers(integers, array.offset, validity)
+
+
+def _strings(array: pa.Array) -> json_lines.Column:
+    validity, main, *data = array.buffers()
+    binary = pa.types.is_binary(array.type) or pa.types.is_string(array.type)
+    layout = Layout.BINARY if binary else Layout.VIEW
+    present = [b"" if item is None else item for item in data]
+    if main is None:  # no rows
+        main = bytes(16)
+    return json_lines.strings(layout, main, present, array.offset, validity)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_binary(kind)
+        or types.is_string(kind)
+        or types.is_binary_view(kind)
+        or types.is_string_view(kind)
+    )
+
+
+def _lines(batch: pa.RecordBatch) -> str:
+    """Return the lines of a record batch, made in Python."""
+    names = [json.dumps(name) for name in batch.schema.names]
+    return "".join(
+        "{" + ", ".join(f"{name}: {text}" for name, text in zip(names, row, strict=True)) + "}\n"
+        for row in zip(*map(_values, batch.columns), strict=True)
+    )
+
+
+def _values(column: pa.Array) -> list[str]:
+    kind = column.type
+    if _is_text(kind):
+        return [_bytes(value) for value in column.to_pylist()]
+    if pa.types.is_list(kind):
+        return [_pairs(value) for value in column.to_pylist()]
+    if pa.types.is_timestamp(kind):
+        column = column.view(pa.int64())
+    return [json.dumps(value) for value in column.to_pylist()]
 
 
 def _bytes(data: bytes | str | None) -> str:
     if data is None:
-        return "null"
+        return json_lines.NULL
     try:
         return json.dumps(data if isinstance(data, str) else data.decode(), ensure_ascii=False)
     except UnicodeDecodeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import sys
 from itertools import groupby
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.codecs import codec_names, get_codec
 from tests import goldens
 from tests.agreement.test_reencode import options
 from tests.arrow import forge
@@ -22,7 +24,8 @@ pa = pytest.importorskip("pyarrow")
 
 from pyarrow import parquet  # noqa: E402
 
-from kafkaspec.arrow.export import Format, export  # noqa: E402
+from kafkaspec.arrow.export import Format, JsonLines, export  # noqa: E402
+from kafkaspec.arrow.schema import COLUMNS as COLUMNS_OF_ALL  # noqa: E402
 
 FORMATS: list[Format] = ["parquet", "arrow", "jsonl"]
 COLUMNS = ["batch_position", "offset", "timestamp", "key", "value", "headers"]
@@ -215,3 +218,23 @@ def test_progress_counts_every_byte(tmp_path: Path) -> None:
         export(partition, tmp_path / "out", "parquet", progress=note, max_bytes=100)
         assert isinstance(partition, ks.Partition)
         assert seen == {str(path): path.stat().st_size for path in partition.segment_paths}
+
+
+@pytest.mark.skipif("native" not in codec_names(), reason="the extension was not built")
+@pytest.mark.parametrize("header_keys", ["binary", "string"])
+@pytest.mark.parametrize("version", goldens.VERSIONS)
+def test_lines_of_the_core_are_those_of_python(version: str, header_keys: Any) -> None:
+    with ks.open(goldens.GOLDEN / version / "logs") as log:
+        choices: list[dict[str, Any]] = [{}, {"layout": "binary", "start_offset": 3}]
+        for options in choices:
+            batches = log.to_batches(
+                COLUMNS_OF_ALL, header_keys=header_keys, include_control=True, **options
+            )
+            for batch in batches:
+                for part in (batch, batch.slice(1, 5), batch.slice(2)):
+                    lines = [io.BytesIO(), io.BytesIO()]
+                    for file, core in zip(lines, (None, get_codec("native").core), strict=True):
+                        if part.num_rows:
+                            JsonLines(file, core).write_batch(part)
+                    assert lines[0].getvalue() == lines[1].getvalue()
+                    assert lines[0].getvalue().count(b"\n") == part.num_rows

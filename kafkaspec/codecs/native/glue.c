@@ -126,6 +126,7 @@ static PyMethodDef methods[] = {
     {"survey", glue_survey, METH_VARARGS, "What the entries of a buffer have in common."},
     {"adjust", glue_adjust, METH_VARARGS, "Add to rows of a column of integers, or set them."},
     {"count", glue_count, METH_VARARGS, count_doc},
+    {"json_lines", glue_json_lines, METH_VARARGS, "Rows of columns as lines of JSON."},
     {"encode", glue_encode, METH_VARARGS, "Columns as bytes."},
     {"encode_objects", glue_encode_objects, METH_VARARGS, "Record objects as bytes."},
     {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},

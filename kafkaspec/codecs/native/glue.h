@@ -101,6 +101,7 @@ PyObject *glue_payload_objects(PyObject *module, PyObject *args);
 PyObject *glue_select(PyObject *module, PyObject *args);
 PyObject *glue_survey(PyObject *module, PyObject *args);
 PyObject *glue_adjust(PyObject *module, PyObject *args);
+PyObject *glue_json_lines(PyObject *module, PyObject *args);
 /* The type of the iterator over records; a new reference. */
 PyObject *glue_records_type(PyObject *module);
 PyObject *glue_encode(PyObject *module, PyObject *args);

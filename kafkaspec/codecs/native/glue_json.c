@@ -1,0 +1,466 @@
+/* From columns to lines of JSON, with a plan that says what stands in a line. */
+#include "glue.h"
+#include "json_values.h"
+
+#include <string.h>
+
+/*
+ * json_lines(plan, columns, first, rows, base64, out) -> (next, used, needed)
+ *
+ * Writes one line for each row from `first` up to `rows`, as many as there is room for. `next` is the
+ * first row that was not written. If not even one was, `needed` is more room than there is.
+ *
+ * plan: tuples (before, lowest, names), one for each piece of a line: bytes that come first, then
+ *   what a column says; bytes that stand for the numbers lowest, lowest + 1 ... instead of digits.
+ * columns: for each piece one of
+ *   None                                            nothing follows
+ *   (at, validity, values, others, set)             64-bit integers; where the integer of `others`
+ *                                                   is in the set, a bit for each, `lowest` is meant
+ *   (at, validity, layout, main, sources)           byte strings: KS_VIEW with the buffers that views
+ *                                                   point into, or KS_BINARY with that of the bytes
+ *   (at, offsets, items, keys, values)              lists of pairs of byte strings
+ *   The first row is number `at` of the buffers. Validity is None where nothing is null.
+ * base64: whether byte strings that are UTF-8 are shown as base64 too.
+ */
+enum { NOTHING, NUMBER, STRING, PAIRS };
+enum { MOST_PIECES = 256 };
+
+typedef struct {
+    int layout;
+    int64_t at;
+    const uint8_t *validity;
+    const uint8_t *views;
+    const int32_t *offsets;
+    const ks_buffer *sources;
+    int64_t count;
+} strings;
+
+typedef struct {
+    ks_buffer before;
+    int what;
+    int64_t at;
+    const uint8_t *validity;
+    /* numbers */
+    const int64_t *values, *others;
+    int64_t set, lowest, names_count, most;
+    const ks_buffer *names;
+    int64_t last; /* the number before, and its digits */
+    int64_t last_size;
+    uint8_t last_text[LITERAL];
+    /* byte strings, pairs */
+    strings string, second;
+    const int32_t *offsets;
+    int64_t items;
+} piece;
+
+/* Memory for what the plan holds: literals that 32 bytes can be copied from, and lists of buffers. */
+typedef struct {
+    piece *pieces;
+    Py_ssize_t count;
+    ks_buffer *buffers;
+    uint8_t *literals;
+} lines;
+
+static int is_null(const uint8_t *validity, int64_t i)
+{
+    return validity && !(validity[i >> 3] >> (i & 7) & 1);
+}
+
+static uint8_t *put_number(uint8_t *out, piece *p, int64_t row)
+{
+    const int64_t i = p->at + row;
+    if (is_null(p->validity, i))
+        return put_null(out);
+    int64_t value = p->values[i];
+    if (p->others && glue_has(p->set, p->others[i]))
+        value = p->lowest;
+    const uint64_t name = (uint64_t)value - (uint64_t)p->lowest;
+    if (name < (uint64_t)p->names_count)
+        return put(out, p->names[name].bytes, p->names[name].size);
+    if (value != p->last || !p->last_size) {
+        p->last = value;
+        p->last_size = digits_of(p->last_text, value);
+    }
+    memcpy(out, p->last_text, LITERAL);
+    return out + p->last_size;
+}
+
+/* The bytes of a row, NULL for null; -1 if the column is not sound. */
+static int string_of(const strings *s, int64_t row, const uint8_t **bytes, int64_t *size)
+{
+    const int64_t i = s->at + row;
+    *bytes = NULL;
+    *size = 0;
+    if (is_null(s->validity, i))
+        return 0;
+    int64_t source = 0, start;
+    if (s->layout == KS_BINARY) {
+        start = s->offsets[i];
+        *size = (int64_t)s->offsets[i + 1] - start;
+    } else {
+        const uint8_t *view = s->views + 16 * i;
+        int32_t count, number, place;
+        memcpy(&count, view, 4);
+        *size = count;
+        if (count >= 0 && count <= 12) {
+            *bytes = view + 4;
+            return 0;
+        }
+        memcpy(&number, view + 8, 4);
+        memcpy(&place, view + 12, 4);
+        source = number;
+        start = place;
+    }
+    if (source < 0 || source >= s->count || start < 0 || *size < 0 ||
+        s->sources[source].size - *size < start)
+        return -1;
+    *bytes = s->sources[source].bytes + start;
+    return 0;
+}
+
+/* -- lines ----------------------------------------------------------------------------------- */
+
+/* One string where there is room for it: the position after it, NULL if there is none. */
+static uint8_t *fit_string(uint8_t *out, const uint8_t *end, const strings *s, int64_t row,
+                           int base64, int64_t *needed)
+{
+    const uint8_t *bytes;
+    int64_t size;
+    if (string_of(s, row, &bytes, &size) < 0) {
+        *needed = -1;
+        return NULL;
+    }
+    const int64_t room = bytes ? string_room(bytes, size, &base64) : 4;
+    if (end - out < room) {
+        *needed = room;
+        return NULL;
+    }
+    return bytes ? put_string(out, bytes, size, base64) : put_null(out);
+}
+
+static uint8_t *fit_pairs(uint8_t *out, const uint8_t *end, const piece *p, int64_t row, int base64,
+                          int64_t *needed, uint8_t **reached)
+{
+    const int64_t first = p->offsets[p->at + row], last = p->offsets[p->at + row + 1];
+    *reached = out;
+    *needed = first < 0 || first > last || last > p->items ? -1 : 2;
+    if (*needed < 0 || end - out < 2)
+        return NULL;
+    *out++ = '[';
+    for (int64_t i = first; i < last; i++) {
+        for (int part = 0; part < 2; part++) {
+            *reached = out;
+            *needed = 3;
+            if (end - out < 3)
+                return NULL;
+            if (part || i > first) {
+                *out++ = ',';
+                *out++ = ' ';
+            }
+            if (!part)
+                *out++ = '[';
+            *reached = out;
+            if (!(out = fit_string(out, end, part ? &p->second : &p->string, i, base64, needed)))
+                return NULL;
+        }
+        *reached = out;
+        *needed = 2; /* the ends of this pair and of the list */
+        if (end - out < 2)
+            return NULL;
+        *out++ = ']';
+    }
+    *reached = out;
+    *needed = 1;
+    if (end - out < 1)
+        return NULL;
+    *out++ = ']';
+    return out;
+}
+
+/* The line of a row; NULL if there is no room for it, or needed is -1 for an unsound column. */
+static uint8_t *line(lines *l, int64_t row, int base64, uint8_t *start, const uint8_t *end,
+                     int64_t *needed)
+{
+    uint8_t *out = start;
+    for (Py_ssize_t k = 0; k < l->count; k++) {
+        piece *p = &l->pieces[k];
+        uint8_t *reached = out;
+        *needed = p->most;
+        if (end - out < p->most)
+            out = NULL;
+        else
+            reached = out = put(out, p->before.bytes, p->before.size);
+        if (out && p->what == NUMBER)
+            out = put_number(out, p, row);
+        else if (out && p->what == STRING)
+            out = fit_string(out, end, &p->string, row, base64, needed);
+        else if (out && p->what == PAIRS)
+            out = fit_pairs(out, end, p, row, base64, needed, &reached);
+        if (!out) {
+            if (*needed >= 0)
+                *needed += reached - start;
+            return NULL;
+        }
+    }
+    return out;
+}
+
+/* -- the plan and its columns ------------------------------------------------------------------ */
+
+/* The leaves of nested tuples: no fewer than there are buffers among them. */
+static Py_ssize_t leaves(PyObject *item, int depth)
+{
+    if (!PyTuple_Check(item) || depth > 4)
+        return 1;
+    Py_ssize_t found = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(item); i++)
+        found += leaves(PyTuple_GetItem(item, i), depth + 1);
+    return found;
+}
+
+/* Copy a bytes object to where 32 bytes can be read from it; -1 with an exception set. */
+static int literal(PyObject *bytes, uint8_t **free, ks_buffer *out)
+{
+    char *content;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(bytes, &content, &size) < 0)
+        return -1;
+    memcpy(*free, content, (size_t)size);
+    out->bytes = *free;
+    out->size = size;
+    *free += size + LITERAL;
+    return 0;
+}
+
+/* Bytes that the literals of a plan take; -1 with an exception set. */
+static int64_t literals_size(PyObject *plan, Py_ssize_t *names)
+{
+    int64_t total = 0;
+    *names = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(plan); i++) {
+        PyObject *item = PyTuple_GetItem(plan, i), *list = NULL;
+        if (PyTuple_Check(item) && PyTuple_Size(item) == 3)
+            list = PyTuple_GetItem(item, 2);
+        if (!list || !PyTuple_Check(list) || !PyBytes_Check(PyTuple_GetItem(item, 0))) {
+            PyErr_SetString(PyExc_TypeError, "a piece of a plan is (before, lowest, names)");
+            return -1;
+        }
+        total += PyBytes_Size(PyTuple_GetItem(item, 0)) + LITERAL;
+        for (Py_ssize_t k = 0; k < PyTuple_Size(list); k++, ++*names) {
+            PyObject *name = PyTuple_GetItem(list, k);
+            if (!PyBytes_Check(name)) {
+                PyErr_SetString(PyExc_TypeError, "names are bytes");
+                return -1;
+            }
+            total += PyBytes_Size(name) + LITERAL;
+        }
+    }
+    return total;
+}
+
+static int load_plan(lines *l, PyObject *plan)
+{
+    uint8_t *free = l->literals;
+    ks_buffer *names = l->buffers;
+    for (Py_ssize_t i = 0; i < l->count; i++) {
+        PyObject *item = PyTuple_GetItem(plan, i), *list = PyTuple_GetItem(item, 2);
+        piece *p = &l->pieces[i];
+        p->lowest = PyLong_AsLongLong(PyTuple_GetItem(item, 1));
+        if ((p->lowest == -1 && PyErr_Occurred()) ||
+            literal(PyTuple_GetItem(item, 0), &free, &p->before) < 0)
+            return -1;
+        p->names = names;
+        p->names_count = PyTuple_Size(list);
+        p->most = DIGITS;
+        for (Py_ssize_t k = 0; k < p->names_count; k++, names++) {
+            if (literal(PyTuple_GetItem(list, k), &free, names) < 0)
+                return -1;
+            p->most = names->size > p->most ? names->size : p->most;
+        }
+        p->most += p->before.size;
+    }
+    return 0;
+}
+
+/* `at` and the validity of a column with so many rows; -1 with an exception set. */
+static int load_rows(glue_pins *pins, PyObject *at, PyObject *validity, int64_t rows, int64_t *first,
+                     const uint8_t **bits)
+{
+    *first = PyLong_AsLongLong(at);
+    if (*first == -1 && PyErr_Occurred())
+        return -1;
+    if (*first < 0 || *first > INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "a column has 2^31 - 1 rows at most");
+        return -1;
+    }
+    *bits = NULL;
+    if (validity != Py_None)
+        *bits = glue_pin_sized(pins, validity, 0, (*first + rows + 7) / 8);
+    return validity != Py_None && !*bits ? -1 : 0;
+}
+
+static int load_strings(glue_pins *pins, PyObject *column, int64_t rows, ks_buffer **free,
+                        strings *s)
+{
+    PyObject *at, *validity, *main, *sources;
+    if (!PyTuple_Check(column) ||
+        !PyArg_ParseTuple(column, "OOiOO!", &at, &validity, &s->layout, &main, &PyTuple_Type,
+                          &sources) ||
+        load_rows(pins, at, validity, rows, &s->at, &s->validity) < 0) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "a column of byte strings is a tuple");
+        return -1;
+    }
+    if (s->layout == KS_VIEW)
+        s->views = glue_pin_sized(pins, main, 0, 16 * (s->at + rows));
+    else if (s->layout == KS_BINARY)
+        s->offsets = glue_pin_sized(pins, main, 0, 4 * (s->at + rows + 1));
+    else
+        PyErr_SetString(PyExc_ValueError, "the layout is neither views nor offsets");
+    if (!s->views && !s->offsets)
+        return -1;
+    s->sources = *free;
+    s->count = PyTuple_Size(sources);
+    for (Py_ssize_t i = 0; i < s->count; i++, ++*free) {
+        (*free)->bytes = glue_pin(pins, PyTuple_GetItem(sources, i), 0, &(*free)->size);
+        if (!(*free)->bytes)
+            return -1;
+    }
+    return 0;
+}
+
+static int load_pairs(glue_pins *pins, PyObject *column, int64_t rows, ks_buffer **free, piece *p)
+{
+    PyObject *at, *offsets, *keys, *values;
+    long long items;
+    if (!PyArg_ParseTuple(column, "OOLOO", &at, &offsets, &items, &keys, &values) ||
+        load_rows(pins, at, Py_None, rows, &p->at, &p->validity) < 0)
+        return -1;
+    if (items < 0 || items > INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "a list has 2^31 - 1 items at most");
+        return -1;
+    }
+    p->what = PAIRS;
+    p->items = items;
+    p->offsets = glue_pin_sized(pins, offsets, 0, 4 * (p->at + rows + 1));
+    return !p->offsets || load_strings(pins, keys, items, free, &p->string) < 0 ||
+                   load_strings(pins, values, items, free, &p->second) < 0
+               ? -1
+               : 0;
+}
+
+static int load_numbers(glue_pins *pins, PyObject *column, int64_t rows, piece *p)
+{
+    PyObject *at, *validity, *values, *others;
+    long long set;
+    if (!PyArg_ParseTuple(column, "OOOOL", &at, &validity, &values, &others, &set) ||
+        load_rows(pins, at, validity, rows, &p->at, &p->validity) < 0)
+        return -1;
+    p->what = NUMBER;
+    p->set = set;
+    p->values = glue_pin_sized(pins, values, 0, 8 * (p->at + rows));
+    if (p->values && others != Py_None)
+        p->others = glue_pin_sized(pins, others, 0, 8 * (p->at + rows));
+    return p->values && (others == Py_None || p->others) ? 0 : -1;
+}
+
+static int load_columns(glue_pins *pins, lines *l, PyObject *columns, int64_t rows, ks_buffer *free)
+{
+    for (Py_ssize_t i = 0; i < l->count; i++) {
+        PyObject *column = PyTuple_GetItem(columns, i);
+        piece *p = &l->pieces[i];
+        if (column == Py_None)
+            continue;
+        if (!PyTuple_Check(column) || PyTuple_Size(column) != 5) {
+            PyErr_SetString(PyExc_TypeError, "a column is a tuple of five");
+            return -1;
+        }
+        const int pairs = PyTuple_Check(PyTuple_GetItem(column, 3));
+        if (pairs ? load_pairs(pins, column, rows, &free, p) < 0
+            : PyTuple_Check(PyTuple_GetItem(column, 4))
+                ? load_strings(pins, column, rows, &free, &p->string) < 0
+                : load_numbers(pins, column, rows, p) < 0)
+            return -1;
+        p->what = p->what ? p->what : STRING;
+    }
+    return 0;
+}
+
+static void lines_close(lines *l)
+{
+    PyMem_Free(l->pieces);
+    PyMem_Free(l->buffers);
+    PyMem_Free(l->literals);
+}
+
+static int lines_open(lines *l, PyObject *plan, Py_ssize_t pins)
+{
+    Py_ssize_t names = 0;
+    memset(l, 0, sizeof *l);
+    const int64_t size = literals_size(plan, &names);
+    if (size < 0)
+        return -1;
+    l->count = PyTuple_Size(plan);
+    l->pieces = PyMem_Calloc((size_t)l->count + 1, sizeof *l->pieces);
+    l->buffers = PyMem_Calloc((size_t)(names + pins) + 1, sizeof *l->buffers);
+    l->literals = PyMem_Calloc((size_t)size + 1, 1);
+    if (!l->pieces || !l->buffers || !l->literals) {
+        lines_close(l);
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
+PyObject *glue_json_lines(PyObject *module, PyObject *args)
+{
+    PyObject *plan, *columns, *target;
+    long long first, rows;
+    int base64;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!LLpO", &PyTuple_Type, &plan, &PyTuple_Type, &columns, &first,
+                          &rows, &base64, &target))
+        return NULL;
+    if (first < 0 || rows < first || rows > INT32_MAX || PyTuple_Size(plan) > MOST_PIECES ||
+        PyTuple_Size(plan) != PyTuple_Size(columns))
+        return PyErr_Format(PyExc_ValueError, "no such rows, or not a column for each piece");
+    const Py_ssize_t buffers = leaves(columns, 0);
+    glue_pins pins;
+    lines l;
+    if (buffers > INT32_MAX / 64 || lines_open(&l, plan, buffers) < 0)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "too many buffers");
+    if (glue_pins_open(&pins, (int)buffers + 1) < 0) {
+        lines_close(&l);
+        return NULL;
+    }
+    PyObject *result = NULL;
+    int64_t size = 0, needed = 0, row = first;
+    uint8_t *start = NULL, *out = NULL;
+    if (load_plan(&l, plan) == 0) {
+        ks_buffer *free = l.buffers;
+        for (Py_ssize_t i = 0; i < l.count; i++)
+            free += l.pieces[i].names_count;
+        if (load_columns(&pins, &l, columns, rows, free) == 0)
+            out = start = glue_pin(&pins, target, 1, &size);
+    }
+    if (out) {
+        /* What is copied in whole words may go beyond what it means. */
+        const uint8_t *const end = start + (size > ROOM ? size - ROOM : 0);
+        Py_BEGIN_ALLOW_THREADS
+        for (; row < rows; row++) {
+            uint8_t *const after = line(&l, row, base64, out, end, &needed);
+            if (!after)
+                break;
+            out = after;
+        }
+        Py_END_ALLOW_THREADS
+        if (needed < 0 && row < rows)
+            PyErr_SetString(PyExc_ValueError, "a byte string lies outside of its buffer");
+        else
+            result = Py_BuildValue("LLL", (long long)row, (long long)(out - start),
+                                   (long long)(row == first && row < rows ? needed + ROOM : 0));
+    }
+    glue_pins_close(&pins);
+    lines_close(&l);
+    return result;
+}

@@ -1,0 +1,220 @@
+/* JSON of one value, as Python's json writes it without escapes beyond ASCII. */
+#ifndef KAFKASPEC_JSON_VALUES_H
+#define KAFKASPEC_JSON_VALUES_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    ROOM = 64,    /* bytes after an output that copies may overwrite */
+    LITERAL = 32, /* bytes that can be read from the start of any literal */
+    DIGITS = 20,  /* of a 64-bit integer with its sign */
+    SMALL = 4096  /* bytes of a string that may take more room than it needs */
+};
+
+static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char BEFORE64[] = "{\"base64\": \"", AFTER64[] = "\"}";
+enum { AROUND64 = sizeof BEFORE64 - 1 + sizeof AFTER64 - 1 };
+
+static uint8_t *put(uint8_t *out, const uint8_t *bytes, int64_t size)
+{
+    if (size <= LITERAL)
+        memcpy(out, bytes, LITERAL);
+    else
+        memcpy(out, bytes, (size_t)size);
+    return out + size;
+}
+
+static uint8_t *put_null(uint8_t *out)
+{
+    memcpy(out, "null", 4);
+    return out + 4;
+}
+
+static int64_t digits_of(uint8_t *out, int64_t value)
+{
+    uint8_t text[DIGITS];
+    int at = DIGITS;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    while (left >= 100) {
+        const unsigned two = (unsigned)(left % 100);
+        left /= 100;
+        text[--at] = (uint8_t)('0' + two % 10);
+        text[--at] = (uint8_t)('0' + two / 10);
+    }
+    if (left >= 10) {
+        text[--at] = (uint8_t)('0' + left % 10);
+        left /= 10;
+    }
+    text[--at] = (uint8_t)('0' + left);
+    if (value < 0)
+        text[--at] = '-';
+    memcpy(out, text + at, (size_t)(DIGITS - at));
+    return DIGITS - at;
+}
+
+static int64_t base64_size(int64_t size) { return 4 * ((size + 2) / 3) + AROUND64; }
+
+static uint8_t *put_base64(uint8_t *out, const uint8_t *bytes, int64_t size)
+{
+    memcpy(out, BEFORE64, sizeof BEFORE64 - 1);
+    out += sizeof BEFORE64 - 1;
+    for (; size >= 3; size -= 3, bytes += 3) {
+        const uint32_t bits = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
+        *out++ = (uint8_t)BASE64[bits >> 18];
+        *out++ = (uint8_t)BASE64[bits >> 12 & 63];
+        *out++ = (uint8_t)BASE64[bits >> 6 & 63];
+        *out++ = (uint8_t)BASE64[bits & 63];
+    }
+    if (size > 0) {
+        const uint32_t bits = (uint32_t)bytes[0] << 16 | (size > 1 ? (uint32_t)bytes[1] << 8 : 0);
+        *out++ = (uint8_t)BASE64[bits >> 18];
+        *out++ = (uint8_t)BASE64[bits >> 12 & 63];
+        *out++ = (uint8_t)(size > 1 ? BASE64[bits >> 6 & 63] : '=');
+        *out++ = '=';
+    }
+    memcpy(out, AFTER64, sizeof AFTER64 - 1);
+    return out + sizeof AFTER64 - 1;
+}
+
+/* Bytes of the character that begins here, beyond ASCII; 0 where UTF-8 has none (RFC 3629). */
+static int character(const uint8_t *p, const uint8_t *end)
+{
+    const unsigned c = p[0];
+    const int size = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+    if (!size || end - p < size)
+        return 0;
+    const unsigned low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+    const unsigned high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+    if (p[1] < low || p[1] > high)
+        return 0;
+    for (int i = 2; i < size; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    return size;
+}
+
+/* The letter after the backslash; 0 for none, 'u' for four hexadecimal digits. */
+static const uint8_t ESCAPES[128] = {
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u',
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
+    ['"'] = '"', ['\\'] = '\\',
+};
+
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+#define TOP EACH(0x80)
+
+/* In eight bytes, a top bit for one that needs a look: quotes and backslashes, and others. */
+static uint64_t zeros(uint64_t word) { return (word - EACH(1)) & ~word & TOP; }
+static uint64_t marks(uint64_t word) { return zeros(word ^ EACH('"')) | zeros(word ^ EACH('\\')); }
+static uint64_t odd(uint64_t word) { return ((word - EACH(0x20)) | word) & TOP; }
+
+static uint8_t *put_ascii(uint8_t *out, uint8_t c)
+{
+    static const char hexadecimal[] = "0123456789abcdef";
+    const uint8_t letter = ESCAPES[c];
+    if (!letter) {
+        *out++ = c;
+        return out;
+    }
+    *out++ = '\\';
+    *out++ = letter;
+    if (letter == 'u') {
+        *out++ = '0';
+        *out++ = '0';
+        *out++ = (uint8_t)hexadecimal[c >> 4];
+        *out++ = (uint8_t)hexadecimal[c & 15];
+    }
+    return out;
+}
+
+/* A JSON string; NULL where the bytes are not UTF-8. */
+static uint8_t *put_text(uint8_t *out, const uint8_t *p, int64_t size)
+{
+    const uint8_t *const end = p + size;
+    *out++ = '"';
+    while (p < end) {
+        const uint8_t *stop = end;
+        if (end - p >= 8) {
+            uint64_t word;
+            memcpy(&word, p, 8);
+            if (!odd(word)) {
+                memcpy(out, p, 8);
+                if (!marks(word)) {
+                    p += 8;
+                    out += 8;
+                    continue;
+                }
+                for (int i = 0; i < 8; i++) { /* without branches: any of them may be a mark */
+                    const uint8_t c = p[i];
+                    const int mark = ESCAPES[c] != 0;
+                    out[0] = mark ? '\\' : c;
+                    out[1] = c;
+                    out += 1 + mark;
+                }
+                p += 8;
+                continue;
+            }
+            stop = p + 8;
+        }
+        while (p < stop) {
+            if (*p < 0x80) {
+                out = put_ascii(out, *p++);
+                continue;
+            }
+            const int count = character(p, end);
+            if (!count)
+                return NULL;
+            for (int i = 0; i < count; i++)
+                *out++ = *p++;
+        }
+    }
+    *out++ = '"';
+    return out;
+}
+
+/* Size of the text of a string; -1 where the bytes are not UTF-8. */
+static int64_t text_size(const uint8_t *p, int64_t size)
+{
+    const uint8_t *const end = p + size;
+    int64_t total = size + 2;
+    while (p < end) {
+        if (end - p >= 8) {
+            uint64_t word;
+            memcpy(&word, p, 8);
+            if (!odd(word) && !marks(word)) {
+                p += 8;
+                continue;
+            }
+        }
+        if (*p < 0x80) {
+            const uint8_t letter = ESCAPES[*p++];
+            total += letter == 'u' ? 5 : letter != 0;
+            continue;
+        }
+        const int count = character(p, end);
+        if (!count)
+            return -1;
+        p += count;
+    }
+    return total;
+}
+
+/* Bytes that put_string needs at most. A long string is looked at, and base64 set if it must be. */
+static int64_t string_room(const uint8_t *bytes, int64_t size, int *base64)
+{
+    if (!*base64 && size <= SMALL)
+        return 6 * size + DIGITS;
+    const int64_t found = *base64 ? -1 : text_size(bytes, size);
+    *base64 = found < 0;
+    return found < 0 ? base64_size(size) : found;
+}
+
+/* A string if it is UTF-8 and base64 is not wanted, otherwise an object with base64. */
+static uint8_t *put_string(uint8_t *out, const uint8_t *bytes, int64_t size, int base64)
+{
+    uint8_t *after = base64 ? NULL : put_text(out, bytes, size);
+    return after ? after : put_base64(out, bytes, size);
+}
+
+#endif

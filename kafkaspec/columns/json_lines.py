@@ -1,0 +1,157 @@
+"""Write columns as lines of JSON in the core: one object a row, without an object for any of them.
+
+Bytes that are UTF-8 are a JSON string, other bytes are ``{"base64": "..."}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, ListColumn
+from kafkaspec.layout import names
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from kafkaspec.codecs.native.core import Core
+
+NULL: Final = "null"
+BOOLEANS: Final = ("false", "true")
+
+_AT_ONCE: Final = 1 << 20
+"""Bytes of lines that are made at once; a longer line is made alone."""
+
+Column = tuple[Any, ...]
+"""A column as ``json_lines`` of the extension takes it."""
+
+
+class Field(NamedTuple):
+    """A field of a line.
+
+    Attributes:
+        name: its JSON, with quotes.
+        text: the JSON that all lines have; None if a column says it.
+        lowest: the number that the first of ``shown`` stands for.
+        shown: JSON that stands for ``lowest``, ``lowest`` + 1 and so on, instead of the number.
+    """
+
+    name: str
+    text: str | None = None
+    lowest: int = 0
+    shown: Sequence[str] = ()
+
+
+class JsonLines:
+    """Lines with certain fields.
+
+    Args:
+        core: the extension.
+        fields: the fields of a line, in order.
+        base64: whether bytes that are UTF-8 are base64 too.
+    """
+
+    def __init__(self, core: Core, fields: Iterable[Field], *, base64: bool = False) -> None:
+        self._core = core
+        self._base64 = base64
+        plan: list[tuple[bytes, int, tuple[bytes, ...]]] = []
+        before = "{"
+        for field in fields:
+            before += f"{field.name}: "
+            if field.text is None:
+                shown = tuple(text.encode() for text in field.shown)
+                plan.append((before.encode(), field.lowest, shown))
+                before = ""
+            else:
+                before += field.text
+            before += ", "
+        self._plan = (*plan, (f"{before.removesuffix(', ')}}}\n".encode(), 0, ()))
+
+    def of(self, columns: Sequence[Column], rows: int) -> Iterator[memoryview]:
+        """Yield the lines of some rows, many at a time; each time in memory of its own.
+
+        Args:
+            columns: a column for each field without text.
+            rows: number of rows.
+        """
+        given = (*columns, None)
+        size, first = _AT_ONCE, 0
+        while first < rows:
+            out = bytearray(size)
+            first, used, needed = self._core.module.json_lines(
+                self._plan, given, first, rows, self._base64, out
+            )
+            size = needed + needed // 4 if needed else _AT_ONCE
+            if used:
+                yield memoryview(out)[:used]
+
+
+def numbers(
+    values: Buffer,
+    at: int = 0,
+    validity: Buffer | None = None,
+    *,
+    where: Buffer | None = None,
+    among: int = 0,
+) -> Column:
+    """Return a column of 64-bit integers.
+
+    Args:
+        values: the integers.
+        at: number of the first row in the buffers.
+        validity: a bit for each row, 0 for null; None if nothing is null.
+        where: integers of another column; if such a one is among some numbers, the first of
+            ``Field.shown`` stands in the line.
+        among: these numbers, a bit for each.
+    """
+    return (at, validity, values, where, among)
+
+
+def strings(
+    layout: Layout, main: Buffer, data: Iterable[Any], at: int = 0, validity: Buffer | None = None
+) -> Column:
+    """Return a column of byte strings.
+
+    Args:
+        layout: ``VIEW`` or ``BINARY``.
+        main: views or offsets.
+        data: the buffers that views point into, or the one that offsets point into.
+        at: number of the first row in the buffers.
+        validity: a bit for each row, 0 for null; None if nothing is null.
+    """
+    return (at, validity, int(layout), main, tuple(data))
+
+
+def pairs(offsets: Buffer, items: int, keys: Column, values: Column, at: int = 0) -> Column:
+    """Return a column of lists of pairs.
+
+    Args:
+        offsets: where the items of each row begin, and where the last ones end.
+        items: number of items.
+        keys: byte strings.
+        values: byte strings.
+        at: number of the first row in ``offsets``.
+    """
+    return (at, offsets, items, keys, values)
+
+
+def column_of(columns: Columns, name: str) -> Column:
+    """Return a column of a reader."""
+    column = columns.columns[name]
+    if isinstance(column, IntegerColumn):
+        return numbers(column.values)
+    if isinstance(column, BytesColumn):
+        return _strings(columns, column)
+    assert isinstance(column, ListColumn)
+    keys, values = (
+        column.children[part.rpartition(".")[2]] for part in (names.HEADER_KEY, names.HEADER_VALUE)
+    )
+    assert isinstance(keys, BytesColumn)
+    assert isinstance(values, BytesColumn)
+    return pairs(column.offsets, column.items, _strings(columns, keys), _strings(columns, values))
+
+
+def _strings(columns: Columns, column: BytesColumn) -> Column:
+    data = columns.sources if columns.layout is Layout.VIEW else (column.data or b"",)
+    validity = column.validity if column.nulls else None
+    return strings(columns.layout, column.main, data, validity=validity)
