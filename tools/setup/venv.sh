@@ -36,6 +36,8 @@ newer=$(find pyproject.toml setup.py requirements generated/native kafkaspec/cod
   -name '*.[ch]' -newer "$stamp" -o -name '*.toml' -newer "$stamp" -o -name '*.txt' -newer "$stamp" \
   -o -name setup.py -newer "$stamp" 2>/dev/null || true)
 
+DIST_EXTRA_CONFIG=$PWD/tools/setup/wheels.cfg
+export DIST_EXTRA_CONFIG
 pip() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
 
 locked() {
