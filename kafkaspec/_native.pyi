@@ -125,6 +125,27 @@ def json_lines(
     out: Buffer,
     /,
 ) -> tuple[int, int, int]: ...
+def intact(
+    buffer: Buffer,
+    start: int,
+    positions: Buffer,
+    sizes: Buffer,
+    checksums: Buffer,
+    count: int,
+    skip: int,
+    castagnoli: bool,
+    /,
+) -> int: ...
+def headed(
+    kind: int,
+    values: Buffer,
+    capacity: int,
+    count: int,
+    members: tuple[int, ...],
+    out: Buffer,
+    ends: Buffer,
+    /,
+) -> int: ...
 def crc32c(data: Buffer, /) -> int: ...
 def crc32(data: Buffer, /) -> int: ...
 def checksums(kernel: int, data: Buffer, /) -> tuple[int, int]: ...

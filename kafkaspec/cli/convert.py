@@ -16,6 +16,7 @@ from kafkaspec.cli.options import (
     codec_option,
     epilog,
     format_option,
+    jobs_option,
     max_output_option,
     no_mmap_option,
     output_option,
@@ -107,6 +108,7 @@ nothing can be read, or OUT cannot be written: there is no OUT.
 @click.option("--no-check", is_flag=True, help="Do not read the result back.")
 @codec_option()
 @no_mmap_option
+@jobs_option
 @format_option
 @click.pass_context
 def convert_command(
@@ -118,6 +120,7 @@ def convert_command(
     segment_bytes: int | None,
     no_check: bool,
     codec: str,
+    jobs: int,
     output_format: str,
     selection: dict[str, Any],
     **choices: Any,
@@ -140,6 +143,7 @@ def convert_command(
             output,
             codec=codec,
             check=not no_check,
+            jobs=jobs,
             progress=lambda name, done: advance(done, name),
             magic=None if magic is None else int(magic),
             **selection,

@@ -30,6 +30,7 @@ from kafkaspec.conversion.fields import (
     refuse_entry_fields,
 )
 from kafkaspec.conversion.header import edited, with_payload
+from kafkaspec.conversion.kept import Kept
 from kafkaspec.conversion.losses import Loss, Losses
 from kafkaspec.conversion.offsets import Offsets, check_rising
 from kafkaspec.conversion.runs import Runs
@@ -61,6 +62,7 @@ class EntryConverter:
         offsets: mapping of old to new offsets.
         took: whether any part of the last batch was taken.
         runs: the fast path for messages.
+        kept: the fast path for batches that stay batches.
     """
 
     def __init__(
@@ -92,6 +94,13 @@ class EntryConverter:
         self.offsets = Offsets(choices)
         self.runs = Runs(
             choices, codec, self.offsets, self.losses, self._waiting, (self._low, self._high)
+        )
+        self.kept = Kept(
+            choices,
+            codec,
+            self.offsets,
+            (self._low, self._high),
+            outcomes=transactions is not None,
         )
         self.took = False
         self._untimely = 0  # records of the batch that are out of the range of timestamps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from kafkaspec.conversion.transactions import Transactions
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import partition_metadata
+from kafkaspec.jobs import in_order
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.segment import Segment
@@ -34,6 +36,8 @@ _APPEND_BYTES: Final = 1 << 20
 """Size in bytes of the chunks that the writer gets."""
 _MESSAGES: Final = 64
 """Number of messages to convert one by one before trying to convert many at once again."""
+_BATCHES: Final = 16, 1 << 14
+"""The same for batches: at first, and at most, since it doubles as long as that is in vain."""
 
 
 class PartitionConversion:
@@ -57,6 +61,7 @@ class PartitionConversion:
         *,
         log_start_offset: int | None = None,
         progress: Progress | None = None,
+        jobs: int = 1,
     ) -> None:
         """Prepare to convert; read all transactions first if the plan needs their outcomes.
 
@@ -68,6 +73,7 @@ class PartitionConversion:
             codec: reads and writes entries.
             log_start_offset: start offset of the log; records below it were deleted.
             progress: see ``Progress``.
+            jobs: number of threads.
 
         Raises:
             KafkaSpecError: ``unreadable``: a segment cannot be opened.
@@ -79,6 +85,7 @@ class PartitionConversion:
         self._codec = codec
         self._log_start = log_start_offset
         self._progress = progress
+        self._jobs = jobs
         self._last: int | None = None
         self._done = 0
         self.result = PartitionResult(source=source, target=str(target))
@@ -182,12 +189,18 @@ class PartitionConversion:
         self.result.unread.append(Damage.of(error))
 
     def _segment(self, segment: Segment) -> Iterator[Buffer]:
-        """Yield entries for the writer: runs of messages at once, all others one by one."""
+        """Yield entries for the writer: many regular ones at once, all others one by one."""
         self._done = position = 0
         cursor = segment.cursor()
         by_columns = self.converter.runs.available and segment.format.has_columns
+        batches, most = _BATCHES
         while position < segment.size:
             if by_columns:
+                before = position
+                position = yield from self._kept(segment, position)
+                if position > before:
+                    batches = _BATCHES[0]
+                    continue
                 segment.check()
                 buffer, base = cursor.at(position, RUN_BYTES)
                 entries = buffer[position - base : position - base + RUN_BYTES]
@@ -201,14 +214,36 @@ class PartitionConversion:
                     position += found.end
                     self._tell(segment, position)
                     continue
-            position = yield from self._one_by_one(segment, position, by_columns)
+            position = yield from self._one_by_one(segment, position, batches, by_columns)
+            batches = min(2 * batches, most)
         self._tell(segment, segment.size)
 
+    def _kept(self, segment: Segment, position: int) -> Generator[Buffer, None, int]:
+        """Yield the regular batches from a position on, if batches stay; return their end."""
+        kept = self.converter.kept
+        if not kept.available:
+            return position
+        ranges = kept.ranges(segment, position, self._last)
+        with closing(in_order(kept.convert, ranges, self._jobs)) as results:
+            for made in results:
+                if not made.count or not kept.settle(made):
+                    break
+                yield from self.converter.flush()
+                yield made.data
+                self.result.batches += made.count
+                self.result.taken += made.count
+                self.spans.add(made.position, made.end)
+                self._last, position = made.last_offset, made.end
+                self._tell(segment, position)
+                if not made.whole:
+                    break
+        return position
+
     def _one_by_one(
-        self, segment: Segment, position: int, by_columns: bool
+        self, segment: Segment, position: int, most: int, by_columns: bool
     ) -> Generator[Buffer, None, int]:
         """Yield some entries; return the position of the next one, or the end of the segment."""
-        messages = 0
+        messages = batches = 0
         for item in segment.scan(position):
             try:
                 if isinstance(item, KafkaSpecError):
@@ -228,7 +263,8 @@ class PartitionConversion:
             if isinstance(item, Batch):
                 self._tell(segment, item.end)
                 messages += not item.kind.has_record_sets and not item.is_compressed
-                if messages == _MESSAGES and by_columns:
+                batches += item.kind.has_record_sets
+                if by_columns and (messages == _MESSAGES or batches == most):
                     return item.end
         tail = segment.tail
         if tail is not None:
@@ -312,6 +348,9 @@ def _joined(pieces: Iterator[Buffer]) -> Iterator[Buffer]:
     """Yield the same bytes in larger chunks."""
     waiting = bytearray()
     for piece in pieces:
+        if not waiting and len(piece) >= _APPEND_BYTES // 4:
+            yield piece
+            continue
         waiting += piece
         if len(waiting) >= _APPEND_BYTES:
             yield waiting

@@ -39,6 +39,7 @@ def convert(
     codec: Codec | str | None = None,
     check: bool = True,
     progress: Progress | None = None,
+    jobs: int = 1,
     **choices: Any,
 ) -> ConversionReport:
     """Rewrite logs with another magic, compression, offsets, batches or segments.
@@ -66,6 +67,8 @@ def convert(
             record by record.
         progress: called with the name of a file and the number of bytes read from it since the last
             call; with ``check`` each byte is reported twice.
+        jobs: number of threads that convert batches of a partition at the same time. The output is
+            the same for any number.
         choices: see ``Choices``.
 
     Returns:
@@ -92,7 +95,7 @@ def convert(
         try:
             for item, place in _items(opened, aside.path, report):
                 try:
-                    result, lost = _convert(item, place, plan, reader, check, progress)
+                    result, lost = _convert(item, place, plan, reader, check, progress, jobs)
                 except KafkaSpecError as error:
                     if not isinstance(opened, LogDirectory) or aside.concerns(error):
                         raise
@@ -163,6 +166,7 @@ def _convert(
     codec: Codec,
     check: bool,
     progress: Progress | None,
+    jobs: int,
 ) -> tuple[PartitionResult, Path | None]:
     """Return the result for a partition, and the producer snapshot that was not carried over."""
     start: int | None = None
@@ -175,7 +179,14 @@ def _convert(
             paths = [item.path]
         source = os.fspath(item.path or "")
         conversion = PartitionConversion(
-            source, paths, target, plan, codec, log_start_offset=start, progress=progress
+            source,
+            paths,
+            target,
+            plan,
+            codec,
+            log_start_offset=start,
+            progress=progress,
+            jobs=jobs,
         )
         conversion.run()
         result = conversion.result

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs.headers import HeaderTable
+from kafkaspec.codecs.native.entries import intact
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import FRAMING, checksum_of
@@ -124,6 +125,11 @@ class Headers:
     def wrong_checksum(self) -> int | None:
         """Return the number of the first entry whose checksum is wrong; None if all are right."""
         buffer, start = self.buffer, self.start
+        core = self.segment.codec.core
+        if core is not None and len(set(self.magic)) == 1:
+            kind = KINDS[self.magic[0]]
+            number = intact(core, kind, buffer, self.position, self.size, self.crc, start)
+            return None if number == len(self) else number
         entries = enumerate(zip(self.position, self.size, self.crc, strict=True))
         rules = {_CHECKSUMS[magic] for magic in set(self.magic)}
         if len(rules) == 1:

@@ -129,6 +129,8 @@ static PyMethodDef methods[] = {
     {"json_lines", glue_json_lines, METH_VARARGS, "Rows of columns as lines of JSON."},
     {"encode", glue_encode, METH_VARARGS, "Columns as bytes."},
     {"encode_objects", glue_encode_objects, METH_VARARGS, "Record objects as bytes."},
+    {"intact", glue_intact, METH_VARARGS, "How many of the first entries have their checksum."},
+    {"headed", glue_headed, METH_VARARGS, "Headers before payloads that are in place."},
     {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},
     {"crc32", glue_crc32, METH_O, "CRC-32 of a buffer."},
     {"checksums", glue_checksums, METH_VARARGS, checksums_doc},

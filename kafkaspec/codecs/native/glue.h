@@ -106,5 +106,7 @@ PyObject *glue_json_lines(PyObject *module, PyObject *args);
 PyObject *glue_records_type(PyObject *module);
 PyObject *glue_encode(PyObject *module, PyObject *args);
 PyObject *glue_encode_objects(PyObject *module, PyObject *args);
+PyObject *glue_intact(PyObject *module, PyObject *args);
+PyObject *glue_headed(PyObject *module, PyObject *args);
 
 #endif

@@ -1,0 +1,338 @@
+"""Keep batches, and change only their compression, offsets and leader epochs, many at a time.
+
+Only regular batches are handled here. All others, and those in which anything is wrong, go one by
+one through ``conversion.entries``, which implements the rules and raises the errors.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from operator import add
+from typing import Final
+
+from kafkaspec import compression as compressions
+from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec.codecs import Codec
+from kafkaspec.codecs.native.core import Core
+from kafkaspec.codecs.native.entries import header_size, intact, put_headers
+from kafkaspec.codecs.native.scan import EntryTable, scan
+from kafkaspec.columns.names import POSITION, SIZE
+from kafkaspec.conversion.choices import Choices
+from kafkaspec.conversion.offsets import Offsets
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import EntryKind, names
+from kafkaspec.layout.framing import LARGEST_OFFSET, checksum_of
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.pieces import WHOLE_BYTES
+from kafkaspec.log.segment import Segment
+from kafkaspec.model import Buffer
+from kafkaspec.writing.editing import put_offset
+
+RANGE_BYTES: Final = 1 << 20
+"""Bytes of batches that are converted at a time, unless one batch has more."""
+_SCRATCH: Final = 64 << 10
+"""Bytes that a payload may decompress to before larger memory is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Regular batches that follow one another.
+
+    Attributes:
+        buffer: bytes that contain them.
+        start: position of the first byte of ``buffer`` in the segment.
+        table: their headers; positions are those in ``buffer``.
+        compressions: the compression that each is to have; None if all keep their bytes.
+        max_output: most bytes that one may decompress to.
+    """
+
+    buffer: memoryview
+    start: int
+    table: EntryTable
+    compressions: list[int] | None
+    max_output: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Converted batches, with their old offsets.
+
+    Attributes:
+        source: the batches.
+        count: number of batches, from the first one on, that were converted.
+        data: their bytes.
+        ends: position after each of them in ``data``.
+    """
+
+    source: Range
+    count: int
+    data: bytearray
+    ends: array[int]
+
+    @property
+    def whole(self) -> bool:
+        """Whether all batches were converted."""
+        return self.count == self.source.table.count
+
+    @property
+    def position(self) -> int:
+        """Position in the segment of the first batch."""
+        return self.source.start + self.source.table.column(POSITION)[0]
+
+    @property
+    def end(self) -> int:
+        """Position in the segment after the last batch that was converted."""
+        table, last = self.source.table, self.count - 1
+        return self.source.start + table.column(POSITION)[last] + table.column(SIZE)[last]
+
+    @property
+    def last_offset(self) -> int:
+        """Last offset of the last batch that was converted."""
+        return self.source.table.column(names.LAST_OFFSET)[self.count - 1]
+
+
+class Kept:
+    """The fast path for batches that stay batches. It writes the same bytes as that of entries."""
+
+    def __init__(
+        self,
+        choices: Choices,
+        codec: Codec,
+        offsets: Offsets,
+        bounds: tuple[int | None, int | None],
+        *,
+        outcomes: bool,
+    ) -> None:
+        """Share the state of the path of entries.
+
+        Args:
+            choices: the plan.
+            codec: reads and writes entries; without a core there is no fast path.
+            offsets: mapping of old to new offsets.
+            bounds: smallest offset to convert, and first offset not to convert.
+            outcomes: whether the outcome of a transaction matters.
+        """
+        self._choices = choices
+        self._core = codec.core
+        self._offsets = offsets
+        self._low, self._high = bounds
+        self._outcomes = outcomes
+
+    @property
+    def available(self) -> bool:
+        """Whether there is a fast path for this plan."""
+        choices = self._choices
+        return self._core is not None and choices.batch_bytes is None and not choices.by_time
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def ranges(self, segment: Segment, position: int, after: int | None) -> Iterator[Range]:
+        """Yield the batches from a position on, up to the first one that is not regular.
+
+        Args:
+            segment: the segment.
+            position: position of an entry.
+            after: last offset before it, None if there is none.
+
+        Raises:
+            KafkaSpecError: ``changed``, ``unreadable``.
+        """
+        core = self._core
+        if core is None:
+            return
+        cursor = segment.cursor(most=RANGE_BYTES)
+        while position < segment.size:
+            segment.check()
+            buffer, start = segment.around(cursor, position)
+            at = position - start
+            kind = self._kind(core, buffer, at)
+            if kind is None:
+                return
+            table = scan(core, buffer, at, min(at + RANGE_BYTES, len(buffer)))
+            if not table.count:
+                table = scan(core, buffer, at, capacity=1)
+            regular, wanted = self._regular(table, kind, after)
+            if regular:
+                after = table.column(names.LAST_OFFSET)[regular - 1]
+                found = replace(table, count=regular)
+                yield Range(buffer, start, found, wanted, segment.max_output)
+            if regular < table.count:
+                return
+            position = start + table.position
+
+    def _kind(self, core: Core, buffer: Buffer, position: int) -> EntryKind | None:
+        """Return the kind of the batch at a position; None if it goes the other way."""
+        first = scan(core, buffer, position, capacity=1)
+        kind = KINDS.get(first.column(names.MAGIC)[0]) if first.count else None
+        if kind is None or not kind.has_record_sets or not header_size(core, kind):
+            return None
+        return kind if self._choices.kind is None or self._choices.kind is kind else None
+
+    def _regular(
+        self, table: EntryTable, kind: EntryKind, after: int | None
+    ) -> tuple[int, list[int] | None]:
+        """Return the number of leading batches that are regular, and the compression of each."""
+        choices = self._choices
+        wanted = choices.codec_id
+        renumbers, outcomes = self._offsets.renumbers, self._outcomes
+        low, high = self._low, self._high
+        found: list[int] = []
+        changes = choices.leader_epoch is not None
+        columns = (
+            names.MAGIC, names.BASE_OFFSET, names.LAST_OFFSET, kind.count, names.COMPRESSION,
+            names.IS_CONTROL, names.IS_TRANSACTIONAL,
+        )  # fmt: skip
+        last = -LARGEST_OFFSET - 2 if after is None else after
+        for magic, first, end, count, own, control, transactional in zip(
+            *map(table.column, columns), strict=True
+        ):
+            if magic != kind.magic or not last < first <= end or own not in _KNOWN:
+                break
+            if (low is not None and first < low) or (high is not None and end >= high):
+                break
+            if renumbers and (not count or end - first + 1 != count):
+                break
+            if outcomes and transactional and not control:
+                break
+            new = own if wanted is None or control or not count else wanted
+            if not compressions.is_allowed(new, kind.magic):
+                break
+            again = choices.level is not None and new and not control and count
+            changes = changes or new != own or bool(again)
+            found.append(new)
+            last = end
+        return len(found), found if changes else None
+
+    # -- converting -------------------------------------------------------------------------
+
+    def convert(self, source: Range) -> Made:
+        """Return the batches with their new compression and leader epoch; for any thread.
+
+        It ends before a batch that cannot be converted here.
+        """
+        core, table = self._core, source.table
+        assert core is not None
+        kind = KINDS[table.column(names.MAGIC)[0]]
+        places, sizes = table.column(POSITION), table.column(SIZE)
+        checksums = table.column(checksum_of(kind.key).field)
+        count = intact(core, kind, source.buffer, places, sizes, checksums)
+        if source.compressions is None:
+            begin = places[0]
+            ends = [place + size - begin for place, size in zip(places, sizes, strict=True)]
+            data = bytearray(source.buffer[begin : begin + ends[count - 1]] if count else b"")
+            return Made(source, count, data, array("q", ends[:count]))
+        blank = bytes(header_size(core, kind))
+        parts: list[bytes | memoryview] = []
+        for payload in self._payloads(source, kind, count):
+            parts += (blank, payload)
+        lengths = map(len, parts)
+        made = array("q", accumulate(map(add, lengths, lengths)))
+        data = bytearray().join(parts)
+        written = put_headers(core, kind, self._changed(core, kind, source, len(made)), data, made)
+        if written < len(made):
+            del made[written:]
+            del data[made[-1] if made else 0 :]
+        return Made(source, written, data, made)
+
+    def _payloads(self, source: Range, kind: EntryKind, count: int) -> Iterator[bytes | memoryview]:
+        """Yield the payloads of the first batches, as they are to be stored."""
+        table, buffer, level = source.table, source.buffer, self._choices.level
+        assert source.compressions is not None
+        columns = (
+            f"{kind.payload}.{POSITION}", f"{kind.payload}.{SIZE}", names.COMPRESSION,
+            names.IS_CONTROL, kind.count,
+        )  # fmt: skip
+        unpack = _Unpacking(kind.magic, source.max_output)
+        room = WHOLE_BYTES
+        for number, (place, size, own, control, records) in enumerate(
+            zip(*map(table.column, columns), strict=True)
+        ):
+            if number == count:
+                return
+            new = source.compressions[number]
+            payload: bytes | memoryview = buffer[place : place + size]
+            if new != own or (level is not None and new and not control and records):
+                plain = unpack(own, buffer[place : place + size]) if own else payload
+                if plain is None:
+                    return
+                if new:
+                    payload = compressions.compress(new, plain, magic=kind.magic, level=level)
+                else:
+                    payload = bytes(plain)
+            room -= len(payload)
+            if room < 0 and number:
+                return
+            yield payload
+
+    def _changed(self, core: Core, kind: EntryKind, source: Range, count: int) -> EntryTable:
+        """Return the headers of the first batches with their new values."""
+        table = replace(source.table, count=count)
+        assert source.compressions is not None
+        table.column(names.COMPRESSION)[:] = memoryview(array("q", source.compressions[:count]))
+        epoch = self._choices.leader_epoch
+        if epoch is not None and kind.has_leader_epochs:
+            core.module.adjust(table.column(names.LEADER_EPOCH), 0, count, True, epoch)
+        return table
+
+    # -- offsets ----------------------------------------------------------------------------
+
+    def settle(self, made: Made) -> bool:
+        """Give batches their new offsets, in the order of the log.
+
+        Returns:
+            Whether all of them are in range; if not, nothing has changed.
+        """
+        offsets, table = self._offsets, made.source.table
+        firsts = table.column(names.BASE_OFFSET)[: made.count]
+        if offsets.renumbers:
+            ends = table.column(names.LAST_OFFSET)[: made.count]
+            counts = [end - first + 1 for first, end in zip(firsts, ends, strict=True)]
+            if offsets.next + sum(counts) - 1 > LARGEST_OFFSET:
+                return False
+            new = [offsets.take(count) for count in counts]
+        else:
+            offsets.begin(firsts[0])
+            shift = offsets.shift
+            if not shift:
+                return True
+            if firsts[0] + shift < 0 or made.last_offset + shift > LARGEST_OFFSET:
+                return False
+            new = [first + shift for first in firsts]
+        for position, offset in zip((0, *made.ends), new, strict=False):
+            put_offset(made.data, position, offset)
+        return True
+
+
+_KNOWN: Final = frozenset(map(int, CompressionType))
+
+
+class _Unpacking:
+    """Decompresses payloads one after the other; each is valid until the next one.
+
+    Args:
+        magic: magic of their batches.
+        most: most bytes that one may decompress to.
+    """
+
+    def __init__(self, magic: int, most: int) -> None:
+        self._magic = magic
+        self._most = min(most, WHOLE_BYTES)
+        self._room = memoryview(bytearray(min(_SCRATCH, self._most)))
+
+    def __call__(self, codec: int, payload: memoryview) -> bytes | memoryview | None:
+        """Return a payload, None if it is broken or too large for this way."""
+        size = compressions.into(codec, self._magic)(payload, self._room)
+        if size >= 0:
+            return self._room[:size]
+        try:
+            found = compressions.decompress(
+                codec, payload, magic=self._magic, max_output=self._most
+            )
+        except KafkaSpecError:
+            return None
+        if len(found) > len(self._room):
+            self._room = memoryview(bytearray(min(2 * len(found), self._most)))
+        return found
