@@ -33,6 +33,7 @@ VERIFY: int
 ENTRIES: int
 BOUNDED: int
 CONTROL: int
+APART: int
 CUT: int
 COMPRESSED: int
 UNTIMED: int

@@ -9,7 +9,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import suppress
+from queue import Empty, Queue
+from threading import Event
+from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -51,3 +54,73 @@ def in_order(
             yield waiting.popleft().result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def flows_in_order(
+    work: Callable[[Item], Iterable[Result]], items: Iterable[Item], jobs: int, most: int
+) -> Iterator[Result]:
+    """Yield all results of each item in the order of the items, for items with many results.
+
+    At most ``jobs`` + 1 items are worked on or wait, each with at most ``most`` + 1 results, so
+    memory is bounded however many an item has. Errors and closing are as in ``in_order``.
+
+    Args:
+        work: function that returns the results of an item; with more than one job they are made
+            in a thread.
+        items: the items, taken in the thread of the caller when there is room for one.
+        jobs: number of threads; with 1 the work is done in the thread of the caller.
+        most: results of an item that wait.
+    """
+    if jobs <= 1:
+        for item in items:
+            yield from work(item)
+        return
+    pool = ThreadPoolExecutor(jobs, thread_name_prefix="kafkaspec")
+    waiting: deque[_Flow[Result]] = deque()
+    try:
+        for item in items:
+            flow = _Flow[Result](most)
+            waiting.append(flow)
+            pool.submit(flow.fill, work, item)
+            if len(waiting) > jobs:
+                yield from waiting[0].results()
+                waiting.popleft()
+        while waiting:
+            yield from waiting[0].results()
+            waiting.popleft()
+    finally:
+        for flow in waiting:
+            flow.stop()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+class _Flow(Generic[Result]):
+    """The results of an item on their way from the thread that makes them."""
+
+    def __init__(self, most: int) -> None:
+        self._queue: Queue[tuple[Result] | BaseException | None] = Queue(most)
+        self._stopped = Event()
+
+    def fill(self, work: Callable[[Item], Iterable[Result]], item: Item) -> None:
+        end: BaseException | None = None
+        try:
+            for result in work(item):
+                self._queue.put((result,))
+                if self._stopped.is_set():
+                    return
+        except BaseException as error:
+            end = error
+        self._queue.put(end)
+
+    def results(self) -> Iterator[Result]:
+        while (found := self._queue.get()) is not None:
+            if isinstance(found, BaseException):
+                raise found
+            yield found[0]
+
+    def stop(self) -> None:
+        """Let the thread end, which may wait for room."""
+        self._stopped.set()
+        with suppress(Empty):
+            while True:
+                self._queue.get_nowait()

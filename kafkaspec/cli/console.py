@@ -12,11 +12,11 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 import click
 
+from kafkaspec.model import Buffer
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
@@ -70,11 +70,29 @@ def note(line: str) -> None:
     click.echo(printable(line), err=True)
 
 
-def write_lines(lines: Iterable[str], out: IO[bytes]) -> None:
-    """Write lines as UTF-8, many at a time: JSON, or text that is printable already."""
-    waiting = iter(lines)
-    while chunk := "".join(islice(waiting, _LINES_AT_ONCE)):
-        out.write(chunk.encode("utf-8", "backslashreplace"))
+def write_lines(lines: Iterable[str | Buffer], out: IO[bytes]) -> None:
+    """Write lines as UTF-8, many at a time: JSON, or text that is printable already.
+
+    Args:
+        lines: lines as text, or any number of them as bytes.
+        out: the file.
+    """
+    waiting: list[str] = []
+
+    def write() -> None:
+        out.write("".join(waiting).encode("utf-8", "backslashreplace"))
+        waiting.clear()
+
+    for line in lines:
+        if isinstance(line, str):
+            waiting.append(line)
+            if len(waiting) == _LINES_AT_ONCE:
+                write()
+            continue
+        if waiting:
+            write()
+        out.write(line)
+    write()
     out.flush()
 
 

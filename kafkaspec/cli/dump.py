@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, compress, islice
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,14 @@ from typing import Any
 import click
 
 from kafkaspec.cli.console import note, size_text, write_lines
-from kafkaspec.cli.dump_json import WRITERS, batch_line, decode_controls, record_lines
+from kafkaspec.cli.dump_columns import read_lines
+from kafkaspec.cli.dump_json import (
+    MEANINGS,
+    WRITERS,
+    batch_line,
+    decode_controls,
+    record_lines,
+)
 from kafkaspec.cli.dump_text import TextDump
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
@@ -19,6 +27,7 @@ from kafkaspec.cli.options import (
     crc_option,
     epilog,
     format_option,
+    jobs_option,
     no_mmap_option,
     paths_or_urls_argument,
     selection_options,
@@ -32,38 +41,29 @@ from kafkaspec.cli.outputs import (
 )
 from kafkaspec.cli.text_files import dump_lines, refuse_options
 from kafkaspec.codecs import get_codec
-from kafkaspec.compression import NAMES
 from kafkaspec.conversion.fields import RecordValues, values_of_records
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
-from kafkaspec.layout.kinds import MAGICS
 from kafkaspec.log.batch import Batch, CrcPolicy
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.pieces import runs_of
-from kafkaspec.log.selection import report
-from kafkaspec.model import Record
+from kafkaspec.log.selection import Selection, report
+from kafkaspec.model import Buffer, Record
+
+_WIDTH = 14
+"""Of a name before its meaning in the help text."""
+
+
+def _meaning(names: Iterable[str], meaning: str) -> str:
+    name, blank = ", ".join(names), " " * (_WIDTH + 4)
+    first = f"  {name:<{_WIDTH}}  " if len(name) <= _WIDTH else f"  {name}\n{blank}"
+    return first + meaning.replace("\n", f"\n{blank}")
+
 
 _EPILOG = epilog(
     f"""\
 Output of --format json, one object for each record:
-  file            path of the segment
-  position        byte offset of the batch in it
-  offset          offset of the record
-  timestamp       milliseconds since the Unix epoch, null for none
-  timestamp_type  CreateTime, LogAppendTime, NoTimestampType (magic 0)
-  magic           {", ".join(map(str, MAGICS))}
-  format          only of entries of Kafka 0.7: "0.7"
-  compression     {", ".join(NAMES)}
-  key, value      a string where the bytes are UTF-8, {{"base64": "..."}} where
-                  they are not, null for null
-  headers         list of [key, value], bytes as above
-  producer_id, producer_epoch, sequence
-                  -1 for none
-  transactional   true or false
-  control         null, or the control record: type (ABORT, COMMIT ...; null
-                  if it is not known), type_id, version, value
-  fields          only where there are any: other fields of the format that do
-                  not have their default
+{chr(10).join(_meaning(*item) for item in MEANINGS)}
 """,
     """\
 With --batches, one object for each batch: its header as stored, and whether its
@@ -79,9 +79,7 @@ what, and the rest is printed), 2 wrong usage, or nothing of a PATH can be read.
 
 _RECORDS_AT_ONCE = 1 << 13
 
-_Content = tuple[
-    Batch, Sequence[Record], list[ControlRecord] | None, Sequence[RecordValues] | None, str
-]
+_Content = tuple[Sequence[Record], list[ControlRecord] | None, Sequence[RecordValues] | None]
 
 
 @click.command("dump", epilog=_EPILOG)
@@ -103,6 +101,7 @@ _Content = tuple[
 @force_option
 @crc_option("Report and skip batches with a wrong checksum, or do not check.")
 @codec_option()
+@jobs_option
 @no_mmap_option
 @format_option
 @click.pass_context
@@ -116,6 +115,7 @@ def dump_command(
     force: bool,
     crc: CrcPolicy,
     codec: str,
+    jobs: int,
     output_format: str,
     selection: dict[str, Any],
 ) -> None:
@@ -133,20 +133,23 @@ def dump_command(
     others = [path for path in paths if path not in text_paths]
     inputs = Inputs(others, codec, crc, selection)
     text = TextDump()
-    lines: Iterator[str]
+    lines: Iterator[str | Buffer]
     as_json = output_format == "json"
     if batches:
         show = batch_line if as_json else text.batch_line
         lines = (show(batch, file) for batch, file, _ in inputs.batches())
-    else:
-        write = WRITERS[bytes_form]
+    elif as_json and limit is None:
+        lines = _json_lines(inputs, codec, bytes_form, jobs)
+    elif as_json:
         lines = chain.from_iterable(
-            record_lines(batch, records, file, write, controls, others)
-            if as_json
-            else text.record_lines(batch, records, controls, file)
-            for batch, records, controls, others, file in _contents(
-                inputs, codec, with_others=as_json
-            )
+            _lines_of(batch, file, wanted, codec, bytes_form)
+            for batch, file, wanted in inputs.batches()
+        )
+    else:
+        lines = chain.from_iterable(
+            text.record_lines(batch, records, controls, file)
+            for batch, file, wanted in inputs.batches()
+            for records, controls, _ in _contents(batch, wanted, codec, with_others=False)
         )
     if text_paths:
         refuse_options(batches=batches, from_offset=selection["start_offset"] is not None)
@@ -161,29 +164,49 @@ def dump_command(
     ctx.exit(inputs.exit_code)
 
 
-def _contents(inputs: Inputs, codec: str, *, with_others: bool) -> Iterator[_Content]:
-    """Yield batches with their wanted records, control records also decoded; report errors.
+def _json_lines(inputs: Inputs, codec: str, bytes_form: str, jobs: int) -> Iterator[str | Buffer]:
+    """Yield lines from columns, and those of other batches from their records."""
+    read = partial(read_lines, base64=bytes_form == "base64", jobs=jobs)
+    for part, segment, wanted in inputs.parts(read):
+        if isinstance(part, Batch):
+            yield from _lines_of(part, segment.name or "", wanted, codec, bytes_form)
+        else:
+            yield part
 
-    A large batch comes more than once, with some of its records each time.
+
+def _lines_of(
+    batch: Batch, file: str, wanted: Selection, codec: str, bytes_form: str
+) -> Iterator[str]:
+    """Yield the lines of the wanted records of a batch; report errors."""
+    write = WRITERS[bytes_form]
+    for records, controls, others in _contents(batch, wanted, codec, with_others=True):
+        yield from record_lines(batch, records, file, write, controls, others)
+
+
+def _contents(
+    batch: Batch, wanted: Selection, codec: str, *, with_others: bool
+) -> Iterator[_Content]:
+    """Yield the wanted records of a batch, control records also decoded; report errors.
+
+    Those of a large batch come in several parts.
     """
-    for batch, file, wanted in inputs.batches():
+    try:
+        whole = batch.records()
+        values = values_of_records(batch, get_codec(codec)) if with_others else None
+    except KafkaSpecError as error:
+        report(wanted.on_error, error)
+        return
+    first = 0
+    for records in runs_of(whole, _RECORDS_AT_ONCE):
+        others = None if values is None else values[first : first + len(records)]
+        first += len(records)
+        if wanted.is_range:
+            kept = [wanted.keeps(record) for record in records]
+            records = list(compress(records, kept))
+            others = None if others is None else list(compress(others, kept))
+        controls = None
         try:
-            whole = batch.records()
-            values = values_of_records(batch, get_codec(codec)) if with_others else None
+            controls = decode_controls(batch, records, codec)
         except KafkaSpecError as error:
             report(wanted.on_error, error)
-            continue
-        first = 0
-        for records in runs_of(whole, _RECORDS_AT_ONCE):
-            others = None if values is None else values[first : first + len(records)]
-            first += len(records)
-            if wanted.is_range:
-                kept = [wanted.keeps(record) for record in records]
-                records = list(compress(records, kept))
-                others = None if others is None else list(compress(others, kept))
-            controls = None
-            try:
-                controls = decode_controls(batch, records, codec)
-            except KafkaSpecError as error:
-                report(wanted.on_error, error)
-            yield batch, records, controls, others, file
+        yield records, controls, others

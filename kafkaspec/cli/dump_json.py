@@ -11,15 +11,79 @@ import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import StrEnum
 from itertools import repeat
 from json.encoder import encode_basestring as _quote
-from typing import Any
+from typing import Any, Final
 
 from kafkaspec.codecs import Origin
+from kafkaspec.compression import NAMES
 from kafkaspec.conversion.fields import RecordValues, header_values
+from kafkaspec.layout.kinds import MAGICS
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Headers, Record
+
+
+class Key(StrEnum):
+    """The fields of the line of a record, in order."""
+
+    FILE = "file"
+    POSITION = "position"
+    OFFSET = "offset"
+    TIMESTAMP = "timestamp"
+    TIMESTAMP_TYPE = "timestamp_type"
+    MAGIC = "magic"
+    FORMAT = "format"
+    COMPRESSION = "compression"
+    KEY = "key"
+    VALUE = "value"
+    HEADERS = "headers"
+    PRODUCER_ID = "producer_id"
+    PRODUCER_EPOCH = "producer_epoch"
+    SEQUENCE = "sequence"
+    TRANSACTIONAL = "transactional"
+    CONTROL = "control"
+    FIELDS = "fields"
+
+    @property
+    def json(self) -> str:
+        """It with quotes."""
+        return f'"{self}"'
+
+
+MEANINGS: Final[tuple[tuple[tuple[Key, ...], str], ...]] = (
+    ((Key.FILE,), "path of the segment"),
+    ((Key.POSITION,), "byte offset of the batch in it"),
+    ((Key.OFFSET,), "offset of the record"),
+    ((Key.TIMESTAMP,), "milliseconds since the Unix epoch, null for none"),
+    ((Key.TIMESTAMP_TYPE,), "CreateTime, LogAppendTime, NoTimestampType (magic 0)"),
+    ((Key.MAGIC,), ", ".join(map(str, MAGICS))),
+    ((Key.FORMAT,), 'only of entries of Kafka 0.7: "0.7"'),
+    ((Key.COMPRESSION,), ", ".join(NAMES)),
+    (
+        (Key.KEY, Key.VALUE),
+        'a string where the bytes are UTF-8, {"base64": "..."} where\nthey are not, null for null',
+    ),
+    ((Key.HEADERS,), "list of [key, value], bytes as above"),
+    ((Key.PRODUCER_ID, Key.PRODUCER_EPOCH, Key.SEQUENCE), "-1 for none"),
+    ((Key.TRANSACTIONAL,), "true or false"),
+    (
+        (Key.CONTROL,),
+        "null, or the control record: type (ABORT, COMMIT ...; null\n"
+        "if it is not known), type_id, version, value",
+    ),
+    (
+        (Key.FIELDS,),
+        "only where there are any: other fields of the format that do\nnot have their default",
+    ),
+)
+"""What the fields of a line mean, several together where it is the same."""
+
+_OF_RECORD: Final = (
+    Key.OFFSET, Key.TIMESTAMP, Key.KEY, Key.VALUE, Key.HEADERS, Key.SEQUENCE, Key.CONTROL
+)  # fmt: skip
+"""Fields that each record of a batch has of its own."""
 
 BytesWriter = Callable[[bytes | None], str]
 
@@ -70,16 +134,7 @@ def record_lines(
         controls: for a control batch, each record decoded.
         others: fields of each record that have no name here.
     """
-    head = f'{{"file": {json.dumps(file)}, "position": {batch.position}, "offset": '
-    middle = (
-        f', "timestamp_type": "{batch.timestamp_type}", "magic": {batch.magic}, {_format(batch)}'
-        f'"compression": "{batch.compression_name}", "key": '
-    )
-    tail = (
-        f', "producer_id": {batch.producer_id}, "producer_epoch": {batch.producer_epoch}, '
-        '"sequence": '
-    )
-    transactional = "true" if batch.is_transactional else "false"
+    line = _line(batch, file)
     has_sequence = batch.base_sequence >= 0
     decoded: Iterable[str] = repeat("null")
     if controls is not None:
@@ -90,13 +145,37 @@ def record_lines(
             for control, values in zip(decoded, others, strict=False)
         ]
     return [
-        f'{head}{offset}, "timestamp": {"null" if timestamp == -1 else timestamp}{middle}'
-        f'{write(key)}, "value": {write(value)}, "headers": '
-        f"{headers_json(headers, write) if headers else '[]'}{tail}"
-        f"{batch.sequence(offset) if has_sequence else -1}"
-        f', "transactional": {transactional}, "control": {control}}}\n'
+        line
+        % (
+            offset,
+            "null" if timestamp == -1 else timestamp,
+            write(key),
+            write(value),
+            headers_json(headers, write) if headers else "[]",
+            batch.sequence(offset) if has_sequence else -1,
+            control,
+        )
         for (offset, timestamp, key, value, headers), control in zip(records, decoded, strict=False)
     ]
+
+
+def _line(batch: Batch, file: str) -> str:
+    """Return a line with what all records of a batch share, and ``%s`` for each ``_OF_RECORD``."""
+    shared: dict[Key, Any] = {
+        Key.FILE: json.dumps(file),
+        Key.POSITION: batch.position,
+        Key.TIMESTAMP_TYPE: json.dumps(batch.timestamp_type),
+        Key.MAGIC: batch.magic,
+        Key.COMPRESSION: json.dumps(batch.compression_name),
+        Key.PRODUCER_ID: batch.producer_id,
+        Key.PRODUCER_EPOCH: batch.producer_epoch,
+        Key.TRANSACTIONAL: json.dumps(batch.is_transactional),
+    }
+    if batch.log_format:
+        shared[Key.FORMAT] = json.dumps(batch.log_format)
+    texts = {key: str(value).replace("%", "%%") for key, value in shared.items()}
+    texts |= dict.fromkeys(_OF_RECORD, "%s")
+    return f"{{{', '.join(f'{key.json}: {texts[key]}' for key in Key if key in texts)}}}\n"
 
 
 def decode_controls(
@@ -194,11 +273,8 @@ def _others(values: RecordValues, write: BytesWriter) -> str:
     """Return JSON of fields that have no name of their own in a line, to follow others."""
     if not values:
         return ""
-    return f', "fields": {json.dumps({name: plain(item, write) for name, item in values.items()})}'
-
-
-def _format(batch: Batch) -> str:
-    return f'"format": "{batch.log_format}", ' if batch.log_format else ""
+    shown = {name: plain(item, write) for name, item in values.items()}
+    return f", {Key.FIELDS.json}: {json.dumps(shown)}"
 
 
 def _time(timestamp: int | None) -> int | None:

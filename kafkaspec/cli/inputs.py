@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
@@ -19,6 +19,8 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, check_isolation, selected_batches
+
+Part = TypeVar("Part")
 
 
 class Inputs:
@@ -74,13 +76,23 @@ class Inputs:
 
         What is missing in a partition is reported after its last batch.
         """
+        for batch, segment, wanted in self.parts(selected_batches):
+            self._last = batch.last_offset
+            yield batch, segment.name or "", wanted
+
+    def parts(
+        self, read: Callable[[Segment, Selection], Iterator[Part]]
+    ) -> Iterator[tuple[Part, Segment, Selection]]:
+        """Yield what a function reads of each segment, with the segment and the selection.
+
+        What is missing in a partition is reported after its last segment.
+        """
         for _, log in self.logs():
             self._current, self._last = log, None
             for segment, wanted in self._segments(log):
                 try:
-                    for batch in selected_batches(segment, wanted):
-                        self._last = batch.last_offset
-                        yield batch, segment.name or "", wanted
+                    for part in read(segment, wanted):
+                        yield part, segment, wanted
                 except KafkaSpecError as error:
                     self.go_on(error)
             self._current = None

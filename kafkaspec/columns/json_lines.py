@@ -100,8 +100,8 @@ def numbers(
         values: the integers.
         at: number of the first row in the buffers.
         validity: a bit for each row, 0 for null; None if nothing is null.
-        where: integers of another column; if such a one is among some numbers, the first of
-            ``Field.shown`` stands in the line.
+        where: integers of another column; if such a one is negative or among some numbers, the
+            first of ``Field.shown`` stands in the line.
         among: these numbers, a bit for each.
     """
     return (at, validity, values, where, among)

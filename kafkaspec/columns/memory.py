@@ -98,6 +98,7 @@ class Columns:
         cut: whether some records may lie outside the requested offsets.
         untimed: whether some records are of a kind without timestamps.
         markers: whether some records are control records.
+        entry: position of an entry in the log that is left to the caller; there are no rows then.
     """
 
     rows: int
@@ -108,6 +109,7 @@ class Columns:
     cut: bool = False
     untimed: bool = False
     markers: bool = False
+    entry: int | None = None
 
 
 class ColumnSet:

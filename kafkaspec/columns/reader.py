@@ -79,6 +79,9 @@ class Wanted:
         max_bytes: most bytes of Kafka data in a chunk.
         start_position: byte position of the first entry to read.
         end_position: byte position of the first entry not to read, None for the end.
+        apart: whether entries of which columns do not say everything are left to the caller, see
+            ``Columns.entry``: control batches, those with records outside of the offsets, and all
+            that the core does not decode.
     """
 
     start_offset: int | None = None
@@ -88,6 +91,7 @@ class Wanted:
     max_bytes: int = CHUNK_BYTES
     start_position: int = 0
     end_position: int | None = None
+    apart: bool = False
 
 
 @dataclass
@@ -156,6 +160,11 @@ class Reader:
         # A batch with more bytes of records is read in pieces.
         self._most = min(max(wanted.max_bytes, PIECE_BYTES), WHOLE_BYTES)
         self.position = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing after what was read is wanted."""
+        return self._done
 
     def __iter__(self) -> Iterator[Columns]:
         try:
@@ -238,6 +247,7 @@ class Reader:
         """Return the wanted bounds and options as ``select`` takes them."""
         module, wanted = core.module, self._wanted
         options = module.CONTROL if wanted.include_control else 0
+        options |= module.APART if wanted.apart else 0
         if wanted.end_offset is not None:
             options |= module.BOUNDED
         limits = (wanted.start_offset, wanted.end_offset, wanted.start_timestamp)
@@ -384,6 +394,9 @@ class Reader:
 
     def _large(self, core: Core, batch: Batch, payload: Buffer | None) -> Iterator[Columns]:
         """Read a batch in pieces; ``payload`` is what ``Batch.held`` returns."""
+        if self._wanted.apart:
+            yield from self._add(batch)
+            return
         if isinstance(batch, LegacyBatch):
             yield from self._wrapped(core, batch, payload)
             return
@@ -464,13 +477,17 @@ class Reader:
         passed = low is not None and batch.last_offset < low
         passed |= earliest is not None and not stands_alone and batch.max_timestamp < earliest
         if not passed and (wanted.include_control or not batch.is_control):
-            if self._core is not None and batch.size > self._most and not stands_alone:
+            large = batch.size > self._most and not stands_alone
+            if self._core is not None and large and not self._wanted.apart:
                 yield from self._large(self._core, batch, batch.held())
             else:
                 yield from self._add(batch)
         self._done |= high is not None and batch.last_offset >= high - 1
 
     def _add(self, batch: Batch) -> Iterator[Columns]:
+        if self._wanted.apart:
+            yield Columns(rows=0, columns={}, layout=self._layout, entry=batch.position)
+            return
         for records in runs_of(batch.records()):
             self._rows.add(batch, records)
             if self._rows.cost >= self._wanted.max_bytes:

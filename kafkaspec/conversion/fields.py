@@ -363,14 +363,21 @@ def values_of_messages(batch: Batch) -> Iterator[RecordValues]:
         yield dict(readers[magic_of(item)](item))
 
 
-def values_of_records(batch: Batch, codec: Codec) -> list[RecordValues] | None:
-    """Return the fields of all records of an entry that ``Record`` does not have.
+def has_values(kind: EntryKind) -> bool:
+    """Return whether the records of a kind may have fields that ``Record`` does not have.
 
     If the only such fields of a format are flags, they are ignored: no release of Kafka uses flags
     of records, and those of a message are in its header.
+    """
+    flags, _, _ = names.COMPRESSION.partition(".")
+    return any(field.name.split(".")[0] != flags for field in own_fields(kind).record)
+
+
+def values_of_records(batch: Batch, codec: Codec) -> list[RecordValues] | None:
+    """Return the fields of all records of an entry that ``Record`` does not have.
 
     Args:
-        batch: the entry.
+        batch: the entry; the records of a kind without ``has_values`` have none.
         codec: reads records.
 
     Returns:
@@ -379,8 +386,7 @@ def values_of_records(batch: Batch, codec: Codec) -> list[RecordValues] | None:
     Raises:
         KafkaSpecError: the records cannot be read.
     """
-    flags, _, _ = names.COMPRESSION.partition(".")
-    if all(field.name.split(".")[0] == flags for field in own_fields(batch.kind).record):
+    if not has_values(batch.kind):
         return None
     if not batch.kind.has_record_sets:
         return message_values(batch)

@@ -122,23 +122,40 @@ def selected_batches(segment: Entries, wanted: Selection) -> Iterator[Batch]:
     Raises:
         KafkaSpecError: an entry that cannot be parsed, if ``on_error`` is ``fail``.
     """
-    position, low, high = 0, wanted.start_offset, wanted.end_offset
-    if low is not None:
-        position, _, _ = start_position(segment, low)
-        position, _ = skip(segment, position, low)
+    position = first_position(segment, wanted)
     fails = wanted.on_error == "fail"
     for item in segment.entries(position) if fails else segment.scan(position):
-        if isinstance(item, KafkaSpecError):
-            report(wanted.on_error, item)
-            continue
-        is_set = item.kind.has_record_sets
-        # The first offset of a wrapper needs decompression.
-        if high is not None and (is_set or not item.is_compressed) and item.base_offset >= high:
+        batch, more = chosen(item, wanted)
+        if batch is not None:
+            yield batch
+        if not more:
             return
-        if (low is None or item.last_offset >= low) and _may_hold(item, wanted, is_set):
-            yield item
-        if high is not None and item.last_offset >= high - 1:
-            return
+
+
+def first_position(segment: Entries, wanted: Selection) -> int:
+    """Return the byte offset of an entry such that those before it hold nothing wanted."""
+    if wanted.start_offset is None:
+        return 0
+    position, _, _ = start_position(segment, wanted.start_offset)
+    return skip(segment, position, wanted.start_offset)[0]
+
+
+def chosen(item: Batch | KafkaSpecError, wanted: Selection) -> tuple[Batch | None, bool]:
+    """Return an entry if it may hold wanted records, and whether those after it may.
+
+    Raises:
+        KafkaSpecError: the item, if ``on_error`` is ``fail``.
+    """
+    if isinstance(item, KafkaSpecError):
+        report(wanted.on_error, item)
+        return None, True
+    low, high = wanted.start_offset, wanted.end_offset
+    is_set = item.kind.has_record_sets
+    # The first offset of a wrapper needs decompression.
+    if high is not None and (is_set or not item.is_compressed) and item.base_offset >= high:
+        return None, False
+    kept = (low is None or item.last_offset >= low) and _may_hold(item, wanted, is_set)
+    return item if kept else None, high is None or item.last_offset < high - 1
 
 
 def selected(segment: Entries, wanted: Selection) -> Iterator[tuple[Batch, Sequence[Record]]]:

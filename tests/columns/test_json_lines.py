@@ -163,10 +163,10 @@ def test_numbers(core: Core) -> None:
 
 def test_a_number_beside_another_column(core: Core) -> None:
     lines = JsonLines(core, [Field('"t"', lowest=-1, shown=('"none"', '"a"', '"b"'))])
-    where = array("q", [0, 1, 2, 63, -1])
-    column = numbers(array("q", [0, 0, 1, 1, -1]), where=where, among=1)
-    found = [json.loads(line)["t"] for line in text_of(lines, [column], 5).splitlines()]
-    assert found == ["none", "a", "b", "b", "none"]
+    where = array("q", [0, 1, 2, 63, 64, -1, 1])
+    column = numbers(array("q", [0, 0, 1, 1, 0, 1, -1]), where=where, among=1)
+    found = [json.loads(line)["t"] for line in text_of(lines, [column], 7).splitlines()]
+    assert found == ["none", "a", "b", "b", "a", "none", "none"]
 
 
 def test_long_strings_take_the_room_that_they_need(core: Core) -> None:

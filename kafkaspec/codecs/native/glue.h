@@ -37,7 +37,8 @@ void *glue_pin_sized(glue_pins *pins, PyObject *object, int writable, int64_t le
 /* What `select` is told beside bounds, and what it says of the entries that it chose. */
 enum {
     KS_S_BOUNDED = 1, /* offsets have an upper bound */
-    KS_S_CONTROL = 2  /* control batches are wanted */
+    KS_S_CONTROL = 2, /* control batches are wanted */
+    KS_S_APART = 4    /* these, and what is cut by a bound, are not for the core */
 };
 enum {
     KS_S_CUT = 1,        /* some records are outside of the bounds */

@@ -15,7 +15,8 @@
  * columns: for each piece one of
  *   None                                            nothing follows
  *   (at, validity, values, others, set)             64-bit integers; where the integer of `others`
- *                                                   is in the set, a bit for each, `lowest` is meant
+ *                                                   is negative or in the set, which has a bit for
+ *                                                   each, `lowest` is meant
  *   (at, validity, layout, main, sources)           byte strings: KS_VIEW with the buffers that views
  *                                                   point into, or KS_BINARY with that of the bytes
  *   (at, offsets, items, keys, values)              lists of pairs of byte strings
@@ -72,7 +73,7 @@ static uint8_t *put_number(uint8_t *out, piece *p, int64_t row)
     if (is_null(p->validity, i))
         return put_null(out);
     int64_t value = p->values[i];
-    if (p->others && glue_has(p->set, p->others[i]))
+    if (p->others && (p->others[i] < 0 || glue_has(p->set, p->others[i])))
         value = p->lowest;
     const uint64_t name = (uint64_t)value - (uint64_t)p->lowest;
     if (name < (uint64_t)p->names_count)

@@ -63,6 +63,7 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
         column[k] = values + role[k] * capacity;
     const int bounded = (rule[OPTIONS] & KS_S_BOUNDED) != 0;
     const int control = (rule[OPTIONS] & KS_S_CONTROL) != 0;
+    const int apart = (rule[OPTIONS] & KS_S_APART) != 0;
     for (; s->next < count; s->next++) {
         const int64_t i = s->next;
         const int64_t kind = values[KS_SCAN_KIND * capacity + i];
@@ -85,7 +86,11 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
             if (s->number && (records >= INT32_MAX || s->rows + records >= INT32_MAX))
                 return;
             const int64_t size = values[KS_SCAN_SIZE * capacity + i];
-            if (!describe(column, i, kind, size, rule, b, s)) {
+            const int wrapped = !is_batch && column[COMPRESSION][i];
+            const int cut = wrapped ? bounded || rule[LOW] > INT64_MIN
+                                    : first < rule[LOW] || (bounded && last >= rule[HIGH]);
+            const int marks = is_batch && column[CONTROL][i];
+            if ((apart && (cut || marks)) || !describe(column, i, kind, size, rule, b, s)) {
                 s->facts |= KS_S_OTHERWISE | (ends ? KS_S_ENDED : 0);
                 return;
             }
@@ -93,9 +98,7 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
             b[KS_B_SIZE] = size;
             s->number++;
             s->rows += records;
-            const int wrapped = b[KS_B_ROWS] < 0;
-            if (wrapped ? bounded || rule[LOW] > INT64_MIN
-                        : first < rule[LOW] || (bounded && last >= rule[HIGH]))
+            if (cut)
                 s->facts |= KS_S_CUT;
         }
         if (ends) {
