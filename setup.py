@@ -23,6 +23,7 @@ STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
 sys.path.insert(0, str(ROOT))
 
 from kafkaspec.extension import FLAGS, GLUE, MACRO, fingerprint, sources  # noqa: E402
+from kafkaspec.libraries import libraries  # noqa: E402
 
 PACKAGE = "kafkaspec._generated"
 CORE = ROOT / "generated" / "native"
@@ -36,6 +37,9 @@ class BuildExt(build_ext):
     def build_extension(self, ext: Extension) -> None:
         wanted = os.environ.get("CI") == "true" or os.environ.get(REQUIRED) == "required"
         ext.optional = not (wanted or (self.editable_mode and self.has_compiler()))
+        for library in libraries(getattr(self.compiler, "compiler", ())):  # MSVC has no such list
+            ext.libraries.append(library.name)
+            ext.define_macros.append((library.macro, "1"))
         super().build_extension(ext)
 
     def has_compiler(self) -> bool:

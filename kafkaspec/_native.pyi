@@ -40,11 +40,15 @@ UNTIMED: int
 ENDED: int
 OTHERWISE: int
 MARKERS: int
+ARENA: int
+OTHER_FORM: int
+NO_ROOM: int
 
 COLUMNS: tuple[tuple[str, int, int, int], ...]
 KINDS: tuple[tuple[str, tuple[str, ...], int, int, int, int], ...]
 SCAN: tuple[str, ...]
 CRC_KERNELS: tuple[str, ...]
+CODECS: tuple[tuple[str, str, str], ...]
 
 _T = TypeVar("_T")
 
@@ -147,6 +151,26 @@ def headed(
     ends: Buffer,
     /,
 ) -> int: ...
+def unpack(
+    region: Buffer,
+    values: Buffer,
+    capacity: int,
+    count: int,
+    batches: Buffer,
+    first: int,
+    arena: Buffer,
+    used: int,
+    most: int,
+    forms: tuple[tuple[int, bytes, int, int] | None, ...],
+    inner: tuple[tuple[int, bytes, int, int] | None, ...],
+    /,
+) -> tuple[int, int, int]: ...
+def decompress(
+    form: tuple[int, bytes, int, int], payload: Buffer, most: int, /
+) -> bytes | None: ...
+def compress(
+    form: tuple[int, bytes, int, int], level: int, data: Buffer, places: Buffer, ends: Buffer, /
+) -> bytearray: ...
 def crc32c(data: Buffer, /) -> int: ...
 def crc32(data: Buffer, /) -> int: ...
 def checksums(kernel: int, data: Buffer, /) -> tuple[int, int]: ...

@@ -8,12 +8,20 @@ from __future__ import annotations
 import sys
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 GLUE = Path(__file__).parent / "codecs" / "native"
 FLAGS = () if sys.platform == "win32" else ("-std=gnu99", "-O2")
 """Not -O3: it duplicates the loops that the generator has specialised already, and is slower."""
 MACRO = "KS_SOURCES"
 """The macro that gives the fingerprint to the compiler."""
+
+
+WITHOUT: Final = "KAFKASPEC_LIBRARIES"
+"""The environment variable that, with the value ``none``, leaves libraries of compression in C
+aside: those of the machine when the extension is built, those of the extension when it is used."""
+PACKAGES: Final = {"gzip": "isal", "snappy": "cramjam", "lz4": "lz4", "zstd": "zstandard"}
+"""Packages of PyPI that serve a codec for which the extension has no library."""
 
 
 class StaleExtensionError(RuntimeError):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kafkaspec import compression
 from kafkaspec.codecs import Codec, codec_names, get_codec
 from tests import extent
 
@@ -30,6 +32,17 @@ SLOW_CODECS = {"kaitai", "construct"}
 def codec(request: pytest.FixtureRequest) -> Codec:
     """Each codec in turn."""
     return get_codec(request.param)
+
+
+@pytest.fixture(scope="module", params=["C", "PyPI"])
+def libraries(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Compression by the libraries that the extension was built with, and without them."""
+    if request.param == "C" and not (compression.native and compression.native.CODECS):
+        pytest.skip("the extension was built without libraries")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compression, "in_c", request.param == "C")
+        patch.setattr(compression, "quick_kinds", frozenset(compression.CompressionType))
+        yield request.param
 
 
 SPARK = "tests/spark/"

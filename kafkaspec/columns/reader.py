@@ -35,7 +35,7 @@ from kafkaspec.columns.wrappers import apply_shift, apply_shifts, open_wrapper
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.window import LEAST_AHEAD
 from kafkaspec.layout.framing import ENTRY, LARGEST_OFFSET
-from kafkaspec.layout.kinds import new_entry
+from kafkaspec.layout.kinds import KINDS, new_entry
 from kafkaspec.layout.names import MAGIC
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.columnar import CHUNK_BYTES
@@ -59,8 +59,9 @@ _CHECKED: Final = 32
 """Number of entries to decompress before the size of the file is checked again."""
 _IN_ENTRY: Final = -1
 """Marks a payload that is not compressed; a compressed one has -1 - codec."""
-_ARENA: Final = 1
-"""Number of the buffer for decompressed payloads; 0 is the input."""
+_OF_BATCH = next(magic for magic, kind in KINDS.items() if kind.has_record_sets)
+_OF_WRAPPER = next(magic for magic, kind in KINDS.items() if not kind.has_record_sets)
+"""Magics that stand for all in which payloads are those of batches, and of wrappers."""
 LOWEST, HIGHEST = -LARGEST_OFFSET - 1, LARGEST_OFFSET
 """Bounds of 64 bits, between which every offset and every timestamp lies."""
 _IN_C: Final = sys.byteorder == "little"
@@ -257,70 +258,108 @@ class Reader:
 
     def _unpack(self, core: Core, whole: _Chunk) -> Iterator[Columns]:
         """Decompress payloads, and decode as many entries at a time as an arena holds."""
-        module = core.module
-        fields, entries, region = module.BATCH_FIELDS, whole.entries, whole.region
+        module, entries, table = core.module, whole.entries, whole.table
+        fields = module.BATCH_FIELDS
         place, at_place, length, rows = (
             module.PAYLOAD, module.PAYLOAD_POSITION, module.PAYLOAD_SIZE, module.ROWS
         )  # fmt: skip
         kinds, starts, sizes, counts, positions = (
             entries[field::fields] for field in (place, at_place, length, rows, module.POSITION)
         )
-        magics, places, formats = map(whole.table.column, (MAGIC, POSITION, KIND))
+        magics, places = table.column(MAGIC), table.column(POSITION)
+        codecs = {_IN_ENTRY - kind for kind in set(kinds)}
+        forms = [compression.forms(module, codecs, magic) for magic in (_OF_BATCH, _OF_WRAPPER)]
+        in_c = any(map(any, forms))
         most = min(self._segment.max_output, self._most)
-        arena, used = memoryview(bytearray()), 0
-        first = 0  # first entry not decoded yet
-        last: tuple[int, int] | None = None
-        for number, kind in enumerate(kinds):
-            if kind == _IN_ENTRY:
-                continue
-            if number % _CHECKED == 0:
+        arena, used = self._arena(sizes), 0
+        first = number = 0  # the first entry not decoded yet, and the first one not decompressed
+        while number < len(kinds):
+            if in_c or number % _CHECKED == 0:
                 self._segment.check()
-            start, count = starts[number], counts[number]
-            payload = region[start : start + sizes[number]]
-            entry = bisect_left(places, positions[number])
-            magic = magics[entry]
-            if last != (kind, magic):
-                last = kind, magic
-                into = compression.into(-1 - kind, magic)
-            size = into(payload, arena[used : used + most]) if arena else -1
-            if size < 0:  # unusual, corrupt, or too large for the rest of the arena
-                found, large = self._inflated(-1 - kind, payload, magic)
+            if in_c:
+                before, status = number, 0
+                number, used, status = module.unpack(
+                    whole.region, table.values, table.capacity, table.count, entries, before,
+                    arena, used, most, *forms,
+                )  # fmt: skip
+                for done in range(before, number):
+                    if counts[done] < 0 and not self._holds(core, whole, done, arena):
+                        yield from self._part(core, whole, first, done, arena[:used])
+                        first = done + 1
+                        yield from self._by_records(self._batch(whole, positions[done]))
+                if number == len(kinds):
+                    break
+                if status == module.NO_ROOM and used:
+                    yield from self._part(core, whole, first, number, arena[:used])
+                    self._estimate(used, sum(sizes[before:number]))
+                    first = number
+                    arena, used = self._arena(sizes[number:]), 0
+                    continue
+            if kinds[number] == _IN_ENTRY:
+                number += 1
+                continue
+            # Unusual, corrupt, too large for an arena, or not served in C.
+            codec = _IN_ENTRY - kinds[number]
+            payload = whole.region[starts[number] : starts[number] + sizes[number]]
+            magic = magics[bisect_left(places, positions[number])]
+            size = -1
+            if not in_c:
+                size = compression.into(codec, magic)(payload, arena[used : used + most])
+            if size < 0:
+                found, large = self._inflated(codec, payload, magic)
                 if large:
                     yield from self._part(core, whole, first, number, arena[:used])
-                    first = number + 1
-                    position = whole.start + positions[number]
-                    batch = self._segment.batch_at(position, self._cursor)
-                    yield from self._large(core, batch, found)
+                    yield from self._large(core, self._batch(whole, positions[number]), found)
+                    first = number = number + 1
                     continue
                 size = -1 if found is None else len(found)
                 if used + size > len(arena):
                     yield from self._part(core, whole, first, number, arena[:used])
                     first = number
-                    arena, used = self._arena(size, sizes[number:]), 0
+                    self._estimate(size, sizes[number])
+                    arena, used = self._arena(sizes[number:], size), 0
                 if found is not None:
                     arena[used : used + size] = found
             at = number * fields
-            if count < 0 <= size:  # a wrapper
-                data = arena[used : used + size]
-                shift = open_wrapper(core, whole.table, entry, data)
-                if shift is not None:
-                    whole.shifts[number] = shift
-                    count = entries[at + rows] = shift.count
-            if count < 0 or count * core.record_sizes[formats[entry]] > size:
-                yield from self._part(core, whole, first, number, arena[:used])
-                first = number + 1
-                position = whole.start + positions[number]
-                yield from self._by_records(self._segment.batch_at(position, self._cursor))
-                continue
-            entries[at + place] = _ARENA
+            entries[at + place] = module.ARENA
             entries[at + at_place] = used
             entries[at + length] = size
-            used += size
+            if size < 0 or not self._holds(core, whole, number, arena):
+                yield from self._part(core, whole, first, number, arena[:used])
+                yield from self._by_records(self._batch(whole, positions[number]))
+                first = number + 1
+            else:
+                used += size
+            number += 1
         yield from self._part(core, whole, first, len(kinds), arena[:used])
 
-    def _arena(self, size: int, packed: array[int]) -> memoryview:
+    def _batch(self, whole: _Chunk, position: int) -> Batch:
+        """Return the entry at a position of the chunk."""
+        return self._segment.batch_at(whole.start + position, self._cursor)
+
+    def _holds(self, core: Core, whole: _Chunk, number: int, arena: memoryview) -> bool:
+        """Return whether a decompressed payload can hold its records; count those of a wrapper."""
+        module, entries = core.module, whole.entries
+        at = number * module.BATCH_FIELDS
+        start, size = entries[at + module.PAYLOAD_POSITION], entries[at + module.PAYLOAD_SIZE]
+        count = entries[at + module.ROWS]
+        if count >= 0:
+            row = bisect_left(whole.table.column(POSITION), entries[at + module.POSITION])
+            least: int = core.record_sizes[whole.table.column(KIND)[row]]
+            return bool(count * least <= size)
+        shift = open_wrapper(core, whole.table, -1 - count, arena[start : start + size])
+        if shift is None:
+            return False
+        whole.shifts[number] = shift
+        entries[at + module.ROWS] = shift.count
+        return True
+
+    def _estimate(self, size: int, packed: int) -> None:
+        """Expect a ratio of twice what was seen."""
+        self._ratio = max(self._ratio, 2 * size // max(packed, 1))
+
+    def _arena(self, packed: array[int], size: int = 0) -> memoryview:
         """Allocate ``size`` bytes or more, for as many of the packed payloads as may fit."""
-        self._ratio = max(self._ratio, 2 * size // packed[0])
         left = max(self._ratio * sum(packed), _LEAST_ARENA)
         return memoryview(self._allocate(max(size, min(self._wanted.max_bytes, left)))).cast("B")
 
@@ -556,7 +595,7 @@ def decoded(
     start, size = (0, len(payload)) if place is None else place
     fields = array("q", bytes(8 * module.BATCH_FIELDS))
     fields[module.SIZE], fields[module.ROWS] = len(entry), rows
-    fields[module.PAYLOAD], fields[module.PAYLOAD_POSITION] = _ARENA, start
+    fields[module.PAYLOAD], fields[module.PAYLOAD_POSITION] = module.ARENA, start
     fields[module.PAYLOAD_SIZE] = size
     columns = ColumnSet(core, names, rows, layout, size, allocate)
     return columns.result() if columns.decode(sources, fields) else None

@@ -10,17 +10,27 @@ The libraries are loaded when a codec is used for the first time: importing this
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Container, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec.compression.form import Form
 from kafkaspec.compression.refusal import RefusalError, too_large
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.extension import WITHOUT
 from kafkaspec.layout.kinds import KINDS
+
+native: ModuleType | None
+try:
+    import kafkaspec._native as native
+except ImportError:
+    native = None
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -33,6 +43,7 @@ __all__ = [
     "compress",
     "decompress",
     "decompress_pieces",
+    "forms",
     "into",
     "is_allowed",
     "name",
@@ -54,7 +65,13 @@ Into = Callable[[memoryview, memoryview], int]
 """See ``into``."""
 
 
+InC = tuple[int, bytes, int, int]
+"""A form of payloads for the extension: the number of the codec in its table, and a ``Form``."""
+
+
 class _Codec(Protocol):
+    READ: Form
+
     def pieces(
         self, data: memoryview, *, magic: int, max_output: int, most: int
     ) -> Iterator[bytes]: ...
@@ -69,6 +86,13 @@ _IN_PIECES: Final = 16 << 20
 """Bytes of output that a codec may make at once, where its format allows it."""
 _JOINED: Final = 32 << 20
 """Bytes of output from which on the result grows in place and is not joined at the end."""
+
+in_c = os.environ.get(WITHOUT) != "none"
+"""Whether the libraries in C that the extension was built with are used."""
+_QUICK: Final = 256 << 10
+"""Bytes of input and of output up to which the extension decompresses a single payload."""
+quick_kinds = frozenset(CompressionType) - {CompressionType.ZSTD}
+"""Kinds of which it does: for zstd, PyPI's library keeps a context from one call to the next."""
 
 _KINDS: Final = {int(kind): kind for kind in CompressionType}
 _loaded: dict[CompressionType, _Codec] = {}
@@ -103,9 +127,23 @@ def decompress(
             ``max_output`` (``DECOMPRESSED_TOO_LARGE``).
         UnsupportedError: no such codec, or zstd below magic 2 (``UNSUPPORTED_COMPRESSION``).
     """
+    found = _quick(codec, data, magic, max_output)
+    if found is not None:
+        return found
     pieces = _pieces(codec, data, magic, max_output, _AT_ONCE)
     del data  # this frame lives as long as an error does
     return _joined(pieces)
+
+
+def _quick(codec: int, data: Buffer, magic: int, max_output: int) -> bytes | None:
+    """Decompress a small payload of a producer in C; None if it is another one."""
+    if native is None or codec not in quick_kinds:
+        return None
+    form = forms(native, (codec,), magic)[codec]
+    if form is None or memoryview(data).nbytes > _QUICK:
+        return None
+    found: bytes | None = native.decompress(form, data, min(max_output, _QUICK))
+    return found
 
 
 def decompress_pieces(
@@ -182,6 +220,30 @@ def into(codec: int, magic: int) -> Into:
 
 def _refuse(data: memoryview, target: memoryview) -> int:
     return -1
+
+
+def forms(module: ModuleType, codecs: Container[int], magic: int) -> tuple[InC | None, ...]:
+    """Return the forms of payloads that an extension decompresses, as its ``unpack`` takes them.
+
+    Args:
+        module: the extension.
+        codecs: the codecs that are asked for; libraries of others are not loaded.
+        magic: magic of the batches or wrapper messages that hold the payloads.
+
+    Returns:
+        A form for each codec, by compression id; None where the extension has no library for it.
+    """
+    return tuple(
+        _form(module, kind, magic) if kind in codecs and in_c else None for kind in CompressionType
+    )
+
+
+@cache
+def _form(module: ModuleType, kind: CompressionType, magic: int) -> InC | None:
+    names = [name for name, _, _ in module.CODECS]
+    if kind.name.lower() not in names or not is_allowed(kind, magic):
+        return None
+    return (names.index(kind.name.lower()), *_load(kind).READ)
 
 
 def compress(codec: int, data: Buffer, *, magic: int, level: int | None = None) -> bytes:

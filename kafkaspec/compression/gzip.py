@@ -24,6 +24,7 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
+from kafkaspec.compression.form import Form
 from kafkaspec.compression.refusal import bad_level, corrupt, too_large
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ _RAW: Final = -zlib.MAX_WBITS  # this module reads header and trailer
 # As Java 16 and later write it: flags 0, time 0, extra flags 0, system "unknown".
 _WRITTEN_HEADER: Final = _ID + bytes([_DEFLATE, 0, 0, 0, 0, 0, 0, 0xFF])
 _PLAIN: Final = _ID + bytes([_DEFLATE, 0])
+READ: Final = Form(_PLAIN, _HEADER.size, 1)
+WRITTEN: Final = Form(_WRITTEN_HEADER, len(_WRITTEN_HEADER), 1)
+"""The forms that are read and written fast; there are no blocks."""
 _LEVELS: Final = (-1, *range(1, 10))
 
 _IGNORED_TAIL: Final = 18

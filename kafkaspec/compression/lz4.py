@@ -22,6 +22,7 @@ import cramjam
 import lz4.block  # type: ignore[import-untyped]
 from xxhash import xxh32_intdigest
 
+from kafkaspec.compression.form import Form
 from kafkaspec.compression.refusal import bad_level, corrupt, too_large
 
 _MAGIC: Final = b"\x04\x22\x4d\x18"
@@ -52,6 +53,8 @@ def _header_checksum(descriptor: memoryview | bytes) -> int:
 _DESCRIPTOR: Final = bytes([_VERSION_1 | _INDEPENDENT_BLOCKS, _BLOCK_64K << 4])
 _HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_DESCRIPTOR)])
 _BEGINNING: Final = Struct(f"<{len(_HEADER)}sI")  # the header and the word of the first block
+READ: Final = Form(_HEADER, len(_HEADER), _MAX_BLOCK)
+"""The form that is read fast."""
 _BROKEN_HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_MAGIC + _DESCRIPTOR)])
 
 

@@ -20,6 +20,7 @@ from typing import Final
 
 import cramjam
 
+from kafkaspec.compression.form import Form
 from kafkaspec.compression.refusal import bad_level, corrupt, too_large
 
 _MAGIC: Final = b"\x82SNAPPY\0"
@@ -28,6 +29,10 @@ _HEADER: Final = Struct(">8sii")  # magic, version, oldest version that can read
 _LENGTH: Final = Struct(">i")
 _VERSION: Final = 1
 _CHUNK: Final = 32 * 1024
+
+READ: Final = Form(_MAGIC, _HEADER.size, _CHUNK)
+WRITTEN: Final = Form(_HEADER.pack(_MAGIC, _VERSION, _VERSION), _HEADER.size, _CHUNK)
+"""The forms that are read and written fast. A chunk that is read may be larger."""
 
 # A copy element of 3 bytes gives at most 64 bytes of output, and no element has a better ratio.
 _MAX_RATIO: Final = 22

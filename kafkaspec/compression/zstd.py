@@ -17,6 +17,7 @@ from typing import Final
 
 import zstandard
 
+from kafkaspec.compression.form import Form
 from kafkaspec.compression.refusal import bad_level, corrupt, too_large
 
 _DEFAULT_LEVEL: Final = 3
@@ -38,6 +39,9 @@ _FRAME: Final = Struct("<IBxHB")
 _FRAME_MAGIC: Final = 0xFD2FB528
 _CHECKSUM, _CHECKSUM_SIZE = 0x04, 4
 _BLOCK: Final = Struct("<HB")
+_MAX_WINDOW: Final = 1 << 27
+READ: Final = Form(_FRAME_MAGIC.to_bytes(4, "little"), _FRAME.size - _BLOCK.size, _MAX_WINDOW)
+"""The form that is read fast: one frame without content size and dictionary."""
 _LAST, _TYPE, _REPEATED = 0x01, 0x06, 0x02  # a repeated block is one byte that stands for many
 # The library allocates room for all output first, which is fast only for small outputs.
 _MOST_AT_ONCE: Final = 120 * 1024

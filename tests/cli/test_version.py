@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.extension import WITHOUT
 from tests.cli.helpers import run
 
 _LOADED = """
@@ -25,6 +27,16 @@ def test_the_version_is_printed_without_what_commands_need() -> None:
     assert short.returncode == 0, short.stderr
     assert short.stdout.startswith(f"kafkaspec {ks.__version__}, codec ")
     assert short.stdout == run("--version").stdout
+
+
+def test_who_decompresses_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    native = pytest.importorskip("kafkaspec._native")
+    said = run("--version").stdout
+    for name, library, version in native.CODECS:
+        assert f"{name} by {library} {version}".rstrip() in said
+    monkeypatch.setenv(WITHOUT, "none")
+    last = run("--version").stdout.splitlines()[-1]
+    assert re.search("gzip by (isal|zlib), snappy by cramjam, lz4 by lz4, zstd by zstandard", last)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

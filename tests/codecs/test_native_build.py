@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tools.native.build import NoCompilerError, build
+from kafkaspec.extension import WITHOUT
+from kafkaspec.libraries import LIBRARIES, libraries
+from tools.native.build import NAME, NoCompilerError, build
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
+_WITHOUT_BUILD = shutil.ignore_patterns("__pycache__", "*.so", "build")
 
 
 def _wheel(tmp_path: Path, compiler: str) -> tuple[str, list[str]]:
@@ -24,9 +27,8 @@ def _wheel(tmp_path: Path, compiler: str) -> tuple[str, list[str]]:
         pytest.skip("no C compiler")
     source = tmp_path / "source"
     source.mkdir()
-    ignore = shutil.ignore_patterns("__pycache__", "*.so", "build")
     for name in ("kafkaspec", "generated", "spec"):
-        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignore)
+        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=_WITHOUT_BUILD)
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         if (ROOT / name).exists():
             shutil.copy(ROOT / name, source / name)
@@ -92,13 +94,37 @@ def test_a_compiler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monkey
         build(ROOT / "generated", tmp_path / "out.so")
 
 
-def test_no_codec_library_is_linked() -> None:
-    native = pytest.importorskip("kafkaspec._native")
-    if shutil.which("ldd") is None:
-        pytest.skip("no ldd")
-    text = subprocess.run(["ldd", native.__file__], capture_output=True, text=True).stdout
-    for library in ("libz", "liblz4", "libzstd", "libsnappy", "libisal"):
-        assert library not in text
+_CODECS = """
+from kafkaspec import _native, compression
+print(*(name for name, _, _ in _native.CODECS))
+for codec in compression.CompressionType:
+    forms = compression.forms(_native, (codec,), 2)
+    print(int(forms[codec] is not None), end="")
+    payload = compression.compress(codec, b"data " * 99, magic=2)
+    assert compression.decompress(codec, payload, magic=2) == b"data " * 99
+"""
+
+
+@pytest.mark.parametrize("wanted", ["", "none"])
+def test_libraries_are_linked_where_their_headers_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
+) -> None:
+    monkeypatch.setenv(WITHOUT, wanted)
+    compiler = shutil.which("cc")
+    if compiler is None or shutil.which("ldd") is None:
+        pytest.skip("no C compiler, or no ldd")
+    shutil.copytree(ROOT / "kafkaspec", tmp_path / "installed" / "kafkaspec", ignore=_WITHOUT_BUILD)
+    shutil.copytree(ROOT / "generated", tmp_path / "installed" / "generated", ignore=_WITHOUT_BUILD)
+    made = build(ROOT / "generated", tmp_path / "installed" / "kafkaspec" / NAME)
+    linked = subprocess.run(["ldd", made], capture_output=True, text=True, check=True).stdout
+    found = libraries([compiler])
+    assert not (wanted and found)
+    for library in LIBRARIES:
+        assert (f"lib{library.name}." in linked) == (library in found)
+    done = _run(tmp_path, _CODECS)
+    assert not done.stderr
+    names, served = done.stdout.splitlines()
+    assert len(names.split()) == served.count("1") == len(found)
 
 
 def test_the_core_does_not_know_python() -> None:

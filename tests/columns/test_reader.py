@@ -21,6 +21,8 @@ from tests import goldens
 from tests.codecs.native_cases import NAMES, golden_segments, integers, records
 from tests.loops import each
 
+pytestmark = pytest.mark.usefixtures("libraries")
+
 CODECS = [name for name in ("native", "python") if name in codec_names()]
 POSITION = "batch.position"
 

@@ -1,8 +1,13 @@
-"""``into`` against ``decompress``: the same bytes or -1, and never a byte beyond its memory."""
+"""``into`` and ``unpack`` of the extension against ``decompress`` without the extension.
+
+The same bytes or nothing, and never a byte beyond their memory.
+"""
 
 from __future__ import annotations
 
 import random
+from array import array
+from types import ModuleType
 from typing import Final
 
 import pytest
@@ -27,11 +32,29 @@ def _text(size: int, seed: int = 1) -> bytes:
     return bytes(data[:size])
 
 
+def _unpack(module: ModuleType, codec: int, payload: bytes, target: memoryview, magic: int) -> int:
+    """As a wrapper, which may have any number of records."""
+    forms = compression.forms(module, (codec,), magic)
+    entry = array("q", bytes(8 * module.BATCH_FIELDS))
+    entry[module.PAYLOAD], entry[module.PAYLOAD_SIZE] = -1 - codec, len(payload)
+    entry[module.ROWS] = -1
+    most = len(target)
+    done, used, status = module.unpack(payload, b"", 0, 0, entry, 0, target, 0, most, (), forms)
+    assert (done, status) in ((1, module.OK), (0, module.OTHER_FORM))
+    assert done or not used
+    return int(used) if done else -1
+
+
 def _into(codec: int, payload: bytes, room: int, magic: int = 2) -> bytes | None:
     """The output; None for -1. The bytes around the memory must not change."""
     memory = bytearray([CANARY]) * (room + 2 * GUARD)
     with memoryview(memory) as view:
-        written = compression.into(codec, magic)(memoryview(payload), view[GUARD : GUARD + room])
+        target = view[GUARD : GUARD + room]
+        if compression.in_c:
+            assert compression.native is not None
+            written = _unpack(compression.native, codec, payload, target, magic)
+        else:
+            written = compression.into(codec, magic)(memoryview(payload), target)
     assert -1 <= written <= room
     guards = memory[:GUARD] + memory[GUARD + room :]
     assert guards == bytes([CANARY]) * (2 * GUARD)
@@ -39,10 +62,12 @@ def _into(codec: int, payload: bytes, room: int, magic: int = 2) -> bytes | None
 
 
 def _decompress(codec: int, payload: bytes, magic: int = 2) -> bytes | None:
-    try:
-        return compression.decompress(codec, payload, magic=magic, max_output=1 << 20)
-    except KafkaSpecError:
-        return None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compression, "in_c", False)
+        try:
+            return compression.decompress(codec, payload, magic=magic, max_output=1 << 20)
+        except KafkaSpecError:
+            return None
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -109,7 +134,9 @@ def test_two_streams_in_a_row_are_left_to_decompress(codec: CompressionType) -> 
 
 @pytest.mark.parametrize("codec", [0, 5, 7, -1])
 def test_unknown_compressions_are_refused(codec: int) -> None:
-    assert _into(codec, b"abc", 10) is None
+    assert compression.into(codec, 2)(memoryview(b"abc"), memoryview(bytearray(10))) == -1
+    if codec > CompressionType.NONE:  # as any other number, for unpack, it is not compressed
+        assert _into(codec, b"abc", 10) is None
 
 
 @pytest.mark.parametrize("magic", [0, 1])

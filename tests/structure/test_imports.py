@@ -20,6 +20,7 @@ LAYERS = (
         "kafkaspec.lazy",
         "kafkaspec.checksum",
         "kafkaspec.layout",
+        "kafkaspec.libraries",
         "kafkaspec.model",
         "kafkaspec.provider",
         "kafkaspec.specification",
@@ -55,6 +56,7 @@ _RICH = "rich takes 80 ms, which output as JSON does not need"
 _EXTRA = "an extra that need not be installed, and takes long to import"
 DEFERRED = (
     ("kafkaspec.__main__", "kafkaspec.cli", "--version does without click and most of the rest"),
+    ("kafkaspec.cli.version", "kafkaspec._native", "need not be built"),
     ("kafkaspec.cli.console", "rich", _RICH),
     ("kafkaspec.cli.index", "rich", _RICH),
     ("kafkaspec.cli.conform", "kafkaspec.cli.conform_text", _RICH),

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kafkaspec.extension import FLAGS, GLUE, MACRO, fingerprint, sources
+from kafkaspec.libraries import libraries
 
 ROOT = Path(__file__).resolve().parents[2]
 STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -55,6 +56,8 @@ def build(generated: Path, output: Path | None = None, options: Sequence[str] = 
         command += ["-undefined", "dynamic_lookup"]
     command += [f"-I{path}" for path in include]
     command += [str(path) for path in sources(core, "*.c")]
+    for library in libraries((compiler,)):
+        command += [f"-D{library.macro}=1", f"-l{library.name}"]
     # Processes that have loaded the old file keep it, and a compiler that fails leaves it.
     fresh = target.with_name(f"{target.name}.{os.getpid()}")
     try:

@@ -1,6 +1,8 @@
 /* The extension module: tables of the generated core, scans, checksums. */
 #include "glue.h"
 
+#include "compression.h"
+
 PyDoc_STRVAR(scan_doc,
              "scan(buffer, start, end, columns, present, capacity) -> (status, count, position)\n\n"
              "Headers of the entries of a buffer; column k of entry i is columns[k * capacity + i].");
@@ -131,6 +133,9 @@ static PyMethodDef methods[] = {
     {"encode_objects", glue_encode_objects, METH_VARARGS, "Record objects as bytes."},
     {"intact", glue_intact, METH_VARARGS, "How many of the first entries have their checksum."},
     {"headed", glue_headed, METH_VARARGS, "Headers before payloads that are in place."},
+    {"unpack", glue_unpack, METH_VARARGS, "Decompress the payloads of many entries."},
+    {"decompress", glue_decompress, METH_VARARGS, "Decompress one payload into memory."},
+    {"compress", glue_compress, METH_VARARGS, "Compress many payloads."},
     {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},
     {"crc32", glue_crc32, METH_O, "CRC-32 of a buffer."},
     {"checksums", glue_checksums, METH_VARARGS, checksums_doc},
@@ -215,6 +220,7 @@ static int prepare(PyObject *module)
         {"BOUNDED", KS_S_BOUNDED}, {"CONTROL", KS_S_CONTROL}, {"APART", KS_S_APART}, {"CUT", KS_S_CUT},
         {"COMPRESSED", KS_S_COMPRESSED}, {"UNTIMED", KS_S_UNTIMED}, {"ENDED", KS_S_ENDED},
         {"OTHERWISE", KS_S_OTHERWISE}, {"MARKERS", KS_S_MARKERS},
+        {"ARENA", GLUE_ARENA}, {"OTHER_FORM", KS_OTHER_FORM}, {"NO_ROOM", KS_NO_ROOM},
     };
     int most = ks_bytes_count > ks_lists_count ? ks_bytes_count : ks_lists_count;
     for (int i = 0; i < ks_kinds_count; i++)
@@ -228,6 +234,8 @@ static int prepare(PyObject *module)
             return -1;
     if (add(module, "COLUMNS", columns_table()) < 0 || add(module, "KINDS", kinds_table()) < 0 ||
         add(module, "SCAN", names_tuple(ks_scan_names, ks_scan_count)) < 0)
+        return -1;
+    if (add(module, "CODECS", glue_codecs()) < 0)
         return -1;
     if (add(module, "Records", glue_records_type(module)) < 0)
         return -1;

@@ -49,6 +49,9 @@ enum {
     KS_S_MARKERS = 32    /* there are control records */
 };
 
+/* Number of the buffer for decompressed payloads; that of the input is 0. */
+enum { GLUE_ARENA = 1 };
+
 /* Most columns of each sort, and members of a header; the module refuses a core that has more. */
 enum { GLUE_INTEGERS = 256, GLUE_MOST = 64 };
 
@@ -105,6 +108,11 @@ PyObject *glue_adjust(PyObject *module, PyObject *args);
 PyObject *glue_json_lines(PyObject *module, PyObject *args);
 /* The type of the iterator over records; a new reference. */
 PyObject *glue_records_type(PyObject *module);
+PyObject *glue_unpack(PyObject *module, PyObject *args);
+PyObject *glue_decompress(PyObject *module, PyObject *args);
+PyObject *glue_compress(PyObject *module, PyObject *args);
+/* Codecs whose libraries the extension has, as (name, library, version); a new reference. */
+PyObject *glue_codecs(void);
 PyObject *glue_encode(PyObject *module, PyObject *args);
 PyObject *glue_encode_objects(PyObject *module, PyObject *args);
 PyObject *glue_intact(PyObject *module, PyObject *args);
