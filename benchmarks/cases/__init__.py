@@ -20,6 +20,7 @@ _NAMES = (
     "java",
     "dump",
     "records",
+    "verify",
 )
 
 

@@ -6,16 +6,20 @@ that agree with their records, so every difference is a finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.columns.conditions import Compare, Condition, holds
+from kafkaspec.columns.inspection import TEXT
+from kafkaspec.layout import names
+from kafkaspec.log.batch import CREATE_TIME, NO_TIMESTAMP, NONE, TIMESTAMP_TYPES, Batch
 from kafkaspec.model import Record
 
 if TYPE_CHECKING:
-    from kafkaspec.log.batch import Batch
     from kafkaspec.log.control import ControlRecord
 
 _KNOWN_TYPES = frozenset(int(member) for member in ControlRecordType)
@@ -28,25 +32,171 @@ def content_area(batch: Batch) -> Area:
     return Area.WRAPPER if batch.compression else Area.BATCH
 
 
+class HeaderRule(NamedTuple):
+    """A condition on the header of a batch, and the warning about a batch that breaks it."""
+
+    condition: Condition
+    reason: R
+    text: Callable[[Batch], str]
+
+
+_NO_PRODUCER: Final = Compare(names.PRODUCER_ID, "<", 0)
+
+HEADER_RULES: Final = (
+    HeaderRule(
+        (Compare(names.LAST_OFFSET, ">=", names.BASE_OFFSET),),
+        R.LAST_OFFSET,
+        lambda batch: (
+            f"the last offset {batch.last_offset} is below the first, {batch.base_offset}"
+        ),
+    ),
+    HeaderRule(
+        (Compare(names.PRODUCER_ID, ">=", NONE),),
+        R.PRODUCER_FIELDS,
+        lambda batch: f"the producer id is {batch.producer_id}",
+    ),
+    HeaderRule(
+        (Compare(names.PRODUCER_ID, ">=", 0), Compare(names.IS_TRANSACTIONAL, "==", 0)),
+        R.PRODUCER_FIELDS,
+        lambda _: "a transactional batch has no producer id",
+    ),
+    HeaderRule(
+        (_NO_PRODUCER, Compare(names.PRODUCER_EPOCH, ">=", 0)),
+        R.PRODUCER_FIELDS,
+        lambda batch: f"producer {batch.producer_id} with epoch {batch.producer_epoch}",
+    ),
+    HeaderRule(
+        (
+            _NO_PRODUCER,
+            Compare(names.BASE_SEQUENCE, ">=", 0),
+            Compare(names.IS_CONTROL, "!=", 0),
+        ),
+        R.PRODUCER_FIELDS,
+        lambda batch: f"producer {batch.producer_id} has no sequence number",
+    ),
+)
+"""Rules for the fields of the header of a batch of records, without its records."""
+
+
 def check_header(batch: Batch, file: str) -> Iterator[Finding]:
     """Check the fields of the header against each other, without records."""
-
     if not batch.kind.has_record_sets:
         return
     at = Place(file, Area.BATCH, batch.position, batch.last_offset)
-    producer = batch.producer_id
-    if batch.last_offset < batch.base_offset:
-        text = f"the last offset {batch.last_offset} is below the first, {batch.base_offset}"
-        yield at.warning(R.LAST_OFFSET, text)
-    if producer < -1:
-        yield at.warning(R.PRODUCER_FIELDS, f"the producer id is {producer}")
-    if producer < 0 and batch.is_transactional:
-        yield at.warning(R.PRODUCER_FIELDS, "a transactional batch has no producer id")
-    if producer >= 0 and batch.producer_epoch < 0:
-        text = f"producer {producer} with epoch {batch.producer_epoch}"
-        yield at.warning(R.PRODUCER_FIELDS, text)
-    if producer >= 0 and batch.base_sequence < 0 and not batch.is_control:
-        yield at.warning(R.PRODUCER_FIELDS, f"producer {producer} has no sequence number")
+    numbers = {
+        names.BASE_OFFSET: batch.base_offset,
+        names.LAST_OFFSET: batch.last_offset,
+        names.PRODUCER_ID: batch.producer_id,
+        names.PRODUCER_EPOCH: batch.producer_epoch,
+        names.BASE_SEQUENCE: batch.base_sequence,
+        names.IS_TRANSACTIONAL: batch.is_transactional,
+        names.IS_CONTROL: batch.is_control,
+    }
+    for rule in HEADER_RULES:
+        if not holds(rule.condition, numbers):
+            yield at.warning(rule.reason, rule.text(batch))
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What a finding about the records of a batch tells.
+
+    Attributes:
+        numbers: numbers of the records and of the header, by the names in the rules.
+        disorder: two offsets of which the second is not above the first.
+        bad_key: offset of a record with a header whose key is not UTF-8.
+    """
+
+    numbers: dict[str, int]
+    disorder: tuple[int, int] | None = None
+    bad_key: int | None = None
+
+
+class RecordRule(NamedTuple):
+    """A condition on the records of a batch and its header, and the finding about a batch.
+
+    Attributes:
+        condition: the condition.
+        found: returns the finding about a batch that breaks it.
+        everywhere: whether it is one for messages and wrappers too.
+    """
+
+    condition: Condition
+    found: Callable[[Place, Batch, _Seen], Finding]
+    everywhere: bool = True
+
+
+_RISING: Final = f"{names.OFFSET}.rising"
+_LOWEST, _HIGHEST = f"{names.OFFSET}.least", f"{names.OFFSET}.largest"
+_FIRST, _EARLIEST, _LATEST = (f"{names.TIMESTAMP}.{fact}" for fact in ("first", "least", "largest"))
+_NOT_CREATE_TIME: Final = Compare(names.TIMESTAMP_TYPE, "!=", TIMESTAMP_TYPES.index(CREATE_TIME))
+
+
+def _disorder(at: Place, _: Batch, seen: _Seen) -> Finding:
+    assert seen.disorder is not None
+    before, offset = seen.disorder
+    text = f"offset {before} is followed by {offset} in the same batch"
+    return at.warning(R.RECORD_OFFSET_ORDER, text, offset=offset)
+
+
+def _outside(name: str) -> Callable[[Place, Batch, _Seen], Finding]:
+    def found(at: Place, batch: Batch, seen: _Seen) -> Finding:
+        wrong = seen.numbers[name]
+        return at.warning(
+            R.RECORD_OFFSET_RANGE,
+            f"a record has offset {wrong}, outside the range of the header, "
+            f"{seen.numbers[names.BASE_OFFSET]} to {batch.last_offset}",
+            offset=wrong,
+        )
+
+    return found
+
+
+def _max_timestamp(at: Place, batch: Batch, seen: _Seen) -> Finding:
+    return at.found(
+        # Brokers 0.10.0 kept the wrapper timestamp that the producer had set.
+        Severity.WARNING if batch.kind.has_record_sets else Severity.INFO,
+        R.MAX_TIMESTAMP,
+        f"the largest timestamp is {seen.numbers[_LATEST]}, the header has {batch.max_timestamp}",
+        offset=batch.last_offset,
+    )
+
+
+def _base_timestamp(at: Place, batch: Batch, seen: _Seen) -> Finding:
+    return at.warning(
+        R.BASE_TIMESTAMP,
+        f"the first timestamp is {seen.numbers[_FIRST]}, the header has {batch.base_timestamp}",
+        offset=seen.numbers[_FIRST_OFFSET],
+    )
+
+
+def _key(at: Place, _: Batch, seen: _Seen) -> Finding:
+    return at.warning(
+        R.HEADER_KEY_ENCODING, "the key of a header is not UTF-8", offset=seen.bad_key
+    )
+
+
+_FIRST_OFFSET: Final = f"{names.OFFSET}.first"
+
+RECORD_RULES: Final = (
+    RecordRule((Compare(_RISING, "!=", 0),), _disorder),
+    RecordRule((Compare(_LOWEST, ">=", names.BASE_OFFSET),), _outside(_LOWEST), everywhere=False),
+    RecordRule((Compare(_HIGHEST, "<=", names.LAST_OFFSET),), _outside(_HIGHEST)),
+    RecordRule((_NOT_CREATE_TIME, Compare(names.MAX_TIMESTAMP, "==", _LATEST)), _max_timestamp),
+    RecordRule(
+        (
+            _NOT_CREATE_TIME,
+            Compare(names.HAS_DELETE_HORIZON, "!=", 0),
+            # The first timestamp in Kafka's own clients, the smallest in others.
+            Compare(names.BASE_TIMESTAMP, "==", _FIRST),
+            Compare(names.BASE_TIMESTAMP, "==", _EARLIEST),
+        ),
+        _base_timestamp,
+        everywhere=False,
+    ),
+    RecordRule((Compare(TEXT, "!=", 0),), _key),
+)
+"""Rules for the records of a batch and its header. Names of numbers are those of ``Inspected``."""
 
 
 def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterator[Finding]:
@@ -54,14 +204,29 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
 
     Each batch has at most one finding for each reason; its message names the first such record.
     """
-
     if not records:
         return
+    seen = _look(batch, records)
+    at = Place(file, content_area(batch), batch.position)
+    reasons = set()
+    for rule in RECORD_RULES:
+        if not rule.everywhere and not batch.kind.has_record_sets:
+            continue
+        if not holds(rule.condition, seen.numbers):
+            finding = rule.found(at, batch, seen)
+            if finding.reason not in reasons:
+                reasons.add(finding.reason)
+                yield finding
+
+
+def _look(batch: Batch, records: Sequence[Record]) -> _Seen:
+    """Return what the rules compare: each record is read once."""
     previous: int | None = None
     disorder: tuple[int, int] | None = None
     bad_key: int | None = None
-    lowest = highest = records[0].offset
-    latest = earliest = records[0].timestamp
+    first, first_timestamp = records[0].offset, records[0].timestamp
+    lowest = highest = first
+    latest = earliest = first_timestamp
     for offset, timestamp, _, _, headers in records:
         if previous is not None and offset <= previous and disorder is None:
             disorder = (previous, offset)
@@ -76,44 +241,32 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
             earliest = timestamp
         if headers and bad_key is None and not all(_is_utf8(key) for key, _ in headers):
             bad_key = offset
+    base_timestamp = batch.base_timestamp
+    return _Seen(
+        {
+            _RISING: disorder is None,
+            _LOWEST: lowest,
+            _HIGHEST: highest,
+            _FIRST_OFFSET: first,
+            _FIRST: first_timestamp,
+            _EARLIEST: earliest,
+            _LATEST: latest,
+            TEXT: bad_key is None,
+            names.BASE_OFFSET: batch.base_offset if batch.kind.has_record_sets else lowest,
+            names.LAST_OFFSET: batch.last_offset,
+            names.TIMESTAMP_TYPE: _type_number(batch),
+            names.MAX_TIMESTAMP: batch.max_timestamp,
+            names.BASE_TIMESTAMP: NO_TIMESTAMP if base_timestamp is None else base_timestamp,
+            names.HAS_DELETE_HORIZON: batch.delete_horizon is not None,
+        },
+        disorder,
+        bad_key,
+    )
 
-    at = Place(file, content_area(batch), batch.position)
-    if disorder is not None:
-        text = f"offset {disorder[0]} is followed by {disorder[1]} in the same batch"
-        yield at.warning(R.RECORD_OFFSET_ORDER, text, offset=disorder[1])
-    first = batch.base_offset if batch.kind.has_record_sets else lowest
-    if lowest < first or highest > batch.last_offset:
-        wrong = lowest if lowest < first else highest
-        yield at.warning(
-            R.RECORD_OFFSET_RANGE,
-            f"a record has offset {wrong}, outside the range of the header, "
-            f"{first} to {batch.last_offset}",
-            offset=wrong,
-        )
-    if batch.timestamp_type == "CreateTime":
-        if batch.max_timestamp != latest:
-            yield at.found(
-                # Brokers 0.10.0 kept the wrapper timestamp that the producer had set.
-                Severity.WARNING if batch.kind.has_record_sets else Severity.INFO,
-                R.MAX_TIMESTAMP,
-                f"the largest timestamp is {latest}, the header has {batch.max_timestamp}",
-                offset=batch.last_offset,
-            )
-        if (
-            batch.kind.has_record_sets
-            and batch.delete_horizon is None
-            # The first timestamp in Kafka's own clients, the smallest in others.
-            and batch.base_timestamp not in (records[0].timestamp, earliest)
-        ):
-            yield at.warning(
-                R.BASE_TIMESTAMP,
-                f"the first timestamp is {records[0].timestamp}, "
-                f"the header has {batch.base_timestamp}",
-                offset=records[0].offset,
-            )
-    if bad_key is not None:
-        text = "the key of a header is not UTF-8"
-        yield at.warning(R.HEADER_KEY_ENCODING, text, offset=bad_key)
+
+def _type_number(batch: Batch) -> int:
+    kind = batch.timestamp_type
+    return TIMESTAMP_TYPES.index(kind) if kind in TIMESTAMP_TYPES else NONE
 
 
 def _is_utf8(key: str) -> bool:

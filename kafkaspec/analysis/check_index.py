@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.columns.conditions import BEFORE, Compare, Marks
+from kafkaspec.columns.names import POSITION
+from kafkaspec.columns.reader import LOWEST
+from kafkaspec.layout.names import BASE_OFFSET, LAST_OFFSET, OFFSET, TIMESTAMP
+from kafkaspec.log.batch import NONE
 from kafkaspec.model import Record
 
 if TYPE_CHECKING:
     from kafkaspec.analysis.parts import Survey
+    from kafkaspec.codecs.native.core import Core
+    from kafkaspec.columns.inspection import Inspected
     from kafkaspec.log.batch import Batch
 
 Entry = TypeVar("Entry")
+
+_FOLLOWED: Final = (
+    POSITION, f"{OFFSET}.first", f"{OFFSET}.last", BASE_OFFSET, LAST_OFFSET, f"{TIMESTAMP}.largest"
+)  # fmt: skip
+"""Columns of batches that the core compares with the entries of an index, in its order."""
 
 
 class EntryCheck(Generic[Entry]):
@@ -81,11 +94,27 @@ class IndexCheck(EntryCheck[Entry]):
 
     ascending: ClassVar[tuple[tuple[str, int], ...]]
     """The fields of an entry, and by how much each must be above that of the entry before it."""
+    followed: ClassVar[tuple[str, str]]
+    """The fields of an entry that batches are compared with in the core."""
+    by_time: ClassVar[bool] = False
     _last_offset: int | None = None
     """Last offset of the batches so far."""
+    _core: Core | None = None
+    _columns: Mapping[str, array[int]] | None = None
+
+    def use(self, core: Core | None, columns: Mapping[str, array[int]] | None) -> None:
+        """Check in the core what can be checked by columns.
+
+        Args:
+            core: the extension, None to check entry by entry.
+            columns: fields of all entries, None if they are not in columns.
+        """
+        self._core, self._columns = core, columns
 
     def order(self) -> Iterator[Finding]:
         """Check the entries against each other, without the log."""
+        if self._is_ascending():
+            return
         for number, (entry, following) in enumerate(pairwise(map(self._entry, range(self._count)))):
             for name, least in self.ascending:
                 before, after = getattr(entry, name), getattr(following, name)
@@ -93,6 +122,52 @@ class IndexCheck(EntryCheck[Entry]):
                     text = f"{name} {before} is followed by {after}"
                     yield self._found(number + 1, R.INDEX_ORDER, text)
                     break
+
+    def _is_ascending(self) -> bool:
+        """Whether the core can say that each entry is above the one before it."""
+        if self._core is None or self._columns is None:
+            return False
+        above = [(Compare(name, ">=", BEFORE + name, least),) for name, least in self.ascending]
+        columns = {name: memoryview(column) for name, column in self._columns.items()}
+        marks = Marks((condition, 1) for condition in above)
+        return not any(marks.of(self._core, columns.__getitem__, self._count)[1:])
+
+    def follow(self, part: Inspected, first: int, stop: int) -> int:
+        """Return up to which batch of a run the batches agree with the entries, and take nothing.
+
+        Args:
+            part: batches, of which the run is sound and in order.
+            first: number of the first batch of the run.
+            stop: number after the last one.
+        """
+        return self._follow(part, first, stop)[0]
+
+    def take(self, part: Inspected, first: int, stop: int) -> None:
+        """Take the batches of a run, with which the entries agree."""
+        if first < stop:
+            _, state = self._follow(part, first, stop)
+            self._last_offset = part.column(LAST_OFFSET)[stop - 1]
+            self._next = state[0]
+            self._leave(*state[1:])
+
+    def _follow(self, part: Inspected, first: int, stop: int) -> tuple[int, array[int]]:
+        state = array("q", (self._next, *self._state()))
+        if self._core is None or self._columns is None:
+            return first, state
+        entries = tuple(self._columns[name] for name in self.followed)
+        batches = tuple(map(part.column, _FOLLOWED))
+        end = self._core.module.follow(
+            self.by_time, entries, self._count, batches, part.start, first, stop, state
+        )
+        return end, state
+
+    @abstractmethod
+    def _state(self) -> tuple[int, int]:
+        """Return two numbers of the state for the core, besides the number of the next entry."""
+
+    @abstractmethod
+    def _leave(self, opened: int, reached: int) -> None:
+        """Take over these numbers from the core."""
 
     @abstractmethod
     def batch(self, batch: Batch, records: Sequence[Record]) -> Iterator[Finding]:
@@ -124,6 +199,7 @@ class OffsetIndexCheck(IndexCheck[OffsetIndexEntry]):
 
     area = Area.OFFSET_INDEX
     ascending = (("offset", 1), ("position", 1))
+    followed = ("offset", "position")
     _open: int | None = None
     """Number of the last entry while the batches that it may stand for follow."""
 
@@ -153,6 +229,13 @@ class OffsetIndexCheck(IndexCheck[OffsetIndexEntry]):
         if self._open is not None and self._entry(self._open).offset in (batch.last_offset, last):
             self._open = None
         self._last_offset = batch.last_offset
+
+    def _state(self) -> tuple[int, int]:
+        last = LOWEST if self._last_offset is None else self._last_offset
+        return NONE if self._open is None else self._open, last
+
+    def _leave(self, opened: int, reached: int) -> None:
+        self._open = None if opened == NONE else opened
 
     def pause(self) -> Iterator[Finding]:
         if self._open is None:
@@ -189,6 +272,8 @@ class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
 
     area = Area.TIME_INDEX
     ascending = (("timestamp", 1), ("offset", 0))
+    followed = ("offset", "timestamp")
+    by_time = True
     _reported = -1
     _latest = -1
     _has_untimed = False
@@ -211,6 +296,12 @@ class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
         self._skip(before.highest_first, "offset")
         self._last_offset, self._latest = before.last_offset, before.latest
         self._has_untimed = before.has_untimed
+
+    def _state(self) -> tuple[int, int]:
+        return NONE, self._latest
+
+    def _leave(self, opened: int, reached: int) -> None:
+        self._latest = reached
 
     def _compare(self, records: Sequence[Record], cap: int | None) -> Iterator[Finding]:
         """Check each record against the first entry at or after it, which limits its timestamp."""

@@ -9,25 +9,56 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kafkaspec.analysis.checkpoints.log_state import EpochRun, add_to_runs
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.columns.conditions import BEFORE, Compare, Condition
+from kafkaspec.layout import names
 from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.sequences import is_later
 
 if TYPE_CHECKING:
-    from kafkaspec.log.batch import Batch
+    from kafkaspec.layout import EntryKind
 
 MAX_PRODUCERS = 100_000
 """Number of most recent producers that are remembered."""
 
-_OFFSET_SPAN = field_of("index.offset_index_entry", "relative_offset").largest
+_OFFSET_SPAN: Final = field_of("index.offset_index_entry", "relative_offset").largest
 """Offsets that a segment may span: its indexes hold relative offsets."""
 
 GROUP_OFFSETS = "__consumer_offsets-"
 """Prefix of the directories of the topic with the offsets of groups."""
+
+
+class Header(Protocol):
+    """The part of a ``Batch`` that the checks need. A row of a table of headers has it too."""
+
+    @property
+    def kind(self) -> EntryKind: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def base_offset(self) -> int: ...
+    @property
+    def last_offset(self) -> int: ...
+    @property
+    def partition_leader_epoch(self) -> int: ...
+    @property
+    def producer_id(self) -> int: ...
+    @property
+    def producer_epoch(self) -> int: ...
+    @property
+    def base_sequence(self) -> int: ...
+    @property
+    def last_sequence(self) -> int: ...
+    @property
+    def is_transactional(self) -> bool: ...
+    @property
+    def is_control(self) -> bool: ...
+    @property
+    def num_records(self) -> int | None: ...
 
 
 @dataclass(slots=True)
@@ -74,6 +105,32 @@ class AbortedTransaction:
     first_offset: int
     last_offset: int
     previous_marker: int = -1
+
+
+def continuing(segment_base: int | None) -> Iterator[Condition]:
+    """Yield conditions under which a batch of data continues a run; see ``LogOrder.extend``.
+
+    They are stricter than the checks: a batch that breaks one begins another run.
+
+    Args:
+        segment_base: offset in the name of the segment, None if there is none.
+    """
+    for name in (
+        names.MAGIC,
+        names.LEADER_EPOCH,
+        names.PRODUCER_ID,
+        names.PRODUCER_EPOCH,
+        names.IS_TRANSACTIONAL,
+    ):
+        yield (Compare(name, "==", BEFORE + name),)
+    yield (Compare(names.BASE_OFFSET, ">", BEFORE + names.LAST_OFFSET),)
+    yield (
+        Compare(names.PRODUCER_ID, "<", 0),
+        Compare(names.BASE_SEQUENCE, "==", BEFORE + names.LAST_SEQUENCE, 1),
+    )
+    if segment_base is not None:
+        yield (Compare(names.BASE_OFFSET, ">=", segment_base),)
+        yield (Compare(names.LAST_OFFSET, "<=", segment_base, _OFFSET_SPAN),)
 
 
 class LogOrder:
@@ -124,7 +181,7 @@ class LogOrder:
         self._producers = producers
 
     def check(
-        self, batch: Batch, first_offset: int, segment_base: int | None, file: str
+        self, batch: Header, first_offset: int, segment_base: int | None, file: str
     ) -> Iterator[Finding]:
         """Check a batch against the earlier ones.
 
@@ -170,7 +227,34 @@ class LogOrder:
         if batch.producer_id >= 0 and not batch.is_control:
             yield from self._check_data(batch, at)
 
-    def _check_data(self, batch: Batch, at: Place) -> Iterator[Finding]:
+    def extends(self, batch: Header) -> bool:
+        """Return whether a run may follow the batch of data that was checked last."""
+        if batch.producer_id < 0:
+            return True
+        producer = self._producers[batch.producer_id]
+        return batch.is_transactional or producer.open_since is None
+
+    def extend(self, last: Header, records: int) -> None:
+        """Take a run of sound batches, each of which fulfils what ``continuing`` yields.
+
+        The state is that after a check of each; there are no findings.
+
+        Args:
+            last: the last one of them.
+            records: records of all of them.
+        """
+        self.last_offset = last.last_offset
+        if last.partition_leader_epoch >= 0:
+            add_to_runs(
+                self.epochs, last.partition_leader_epoch, last.base_offset, last.last_offset
+            )
+        if last.producer_id >= 0:
+            producer = self._producers[last.producer_id]
+            producer.last_sequence = last.last_sequence
+            if last.is_transactional:
+                producer.open_records += records
+
+    def _check_data(self, batch: Header, at: Place) -> Iterator[Finding]:
         producer, findings = self._producer(batch, at)
         yield from findings
         known, first = producer.last_sequence, batch.base_sequence
@@ -197,7 +281,7 @@ class LogOrder:
                 f"from offset {producer.open_since} is open",
             )
 
-    def _producer(self, batch: Batch, at: Place) -> tuple[_Producer, list[Finding]]:
+    def _producer(self, batch: Header, at: Place) -> tuple[_Producer, list[Finding]]:
         findings = []
         producer, epoch = self._producers.get(batch.producer_id), batch.producer_epoch
         if producer is None:
@@ -216,7 +300,7 @@ class LogOrder:
         return producer, findings
 
     def end_transaction(
-        self, batch: Batch, aborts: bool, file: str
+        self, batch: Header, aborts: bool, file: str
     ) -> tuple[AbortedTransaction | None, list[Finding]]:
         """Note a transaction marker, whose producer epoch may differ from the data (quirk Q33).
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,11 @@ from kafkaspec.analysis.check_index import EntryCheck
 from kafkaspec.analysis.check_order import AbortedTransaction
 from kafkaspec.analysis.findings import Area, Finding, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.layout.names import LAST_OFFSET
 
 if TYPE_CHECKING:
     from kafkaspec.analysis.parts import Survey
+    from kafkaspec.columns.inspection import Inspected
     from kafkaspec.log.batch import Batch
 
 
@@ -69,6 +72,13 @@ class TransactionIndexCheck(EntryCheck[Entry]):
             if self._entry(self._next).last_offset > before.highest_last:
                 break
             self._next += 1
+
+    def follow(self, part: Inspected, first: int, stop: int) -> int:
+        """Return up to which batch of a run of data no entry is compared; see ``IndexCheck``."""
+        if self._next >= self._count:
+            return stop
+        wanted = self._entry(self._next).last_offset
+        return bisect_left(part.column(LAST_OFFSET), wanted, first, stop)
 
     def batch(
         self, batch: Batch, aborts: bool, aborted: AbortedTransaction | None

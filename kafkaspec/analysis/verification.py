@@ -52,6 +52,7 @@ def verify(
     progress: Callable[[int, str], None] | None = None,
     beside: Sequence[Path] = (),
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
+    jobs: int = 1,
 ) -> Report:
     """Check everything under a path; see ``verify_events`` for arguments and errors.
 
@@ -67,6 +68,7 @@ def verify(
         progress=progress,
         beside=beside,
         index_interval_bytes=index_interval_bytes,
+        jobs=jobs,
     ):
         report.add(event)
     return report
@@ -86,6 +88,7 @@ def verify_events(
     beside: Sequence[Path] = (),
     elsewhere: Elsewhere = nowhere,
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
+    jobs: int = 1,
 ) -> Iterator[Event]:
     """Check everything under a path. Nothing is ever written.
 
@@ -99,6 +102,7 @@ def verify_events(
         beside: other log directories of the same broker, which must have the same ids.
         elsewhere: function that returns the results of segments that were verified elsewhere.
         index_interval_bytes: ``index.interval.bytes``, by which recovery makes indexes.
+        jobs: number of threads that work on parts of a large segment; the events stay the same.
 
     Yields:
         Findings, and a result for each file after all of its findings.
@@ -114,6 +118,7 @@ def verify_events(
         tuple(beside),
         elsewhere,
         interval=index_interval_bytes,
+        jobs=jobs,
     )
     place = Path(path)
     try:

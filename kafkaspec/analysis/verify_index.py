@@ -16,6 +16,7 @@ from kafkaspec.analysis.compare_sidecars import compare_sidecar
 from kafkaspec.analysis.findings import Area, Finding, Place
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
+from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
@@ -50,6 +51,8 @@ class IndexFile:
             times = self._index = TimeIndex(path, codec=codec)
             time_entry = lru_cache(_CACHED)(times.entry)
             self.check = TimeIndexCheck(len(times), time_entry, file, times.entry_size)
+        core = get_codec(codec).core
+        self.check.use(core, None if core is None else self._index.entry_columns())
         self.result = FileResult(
             file=file,
             kind=kind,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,11 +21,13 @@ from kafkaspec.analysis.compare_sidecars import compare_sidecar
 from kafkaspec.analysis.findings import Area, BrokerAction, Finding, Place, Severity
 from kafkaspec.analysis.parts import WHOLE, Elsewhere, Span, Survey, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.analysis.regular import PART_BYTES, Part, RegularReader
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.codecs import Origin
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
+from kafkaspec.layout.names import NUM_RECORDS
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord, decode_controls
 from kafkaspec.log.legacy import LegacyBatch
@@ -51,6 +53,9 @@ class Options:
         elsewhere: function that returns the results of segments that were verified elsewhere.
         mapped: whether segments are mapped into memory, if that is possible.
         interval: ``index.interval.bytes``, by which a broker makes the indexes when it starts.
+        jobs: number of threads that work on one segment.
+        part_bytes: bytes of it that a thread works on at a time.
+        by_columns: whether sound batches are checked many at a time, where the codec can do that.
     """
 
     codecs: tuple[str, ...]
@@ -60,6 +65,9 @@ class Options:
     elsewhere: Elsewhere = nowhere
     mapped: bool = True
     interval: int = INDEX_INTERVAL_BYTES
+    jobs: int = 1
+    part_bytes: int = PART_BYTES
+    by_columns: bool = True
 
 
 def open_segment(path: Path, codec: str, options: Options) -> Segment:
@@ -113,6 +121,7 @@ class SegmentVerifier:
         self._result = FileResult(file=self._file, kind=self._kind(), partition=partition)
         self._indexes: list[IndexFile] = []
         self._transactions: TransactionFile | None = None
+        self._end = self._reported = span.start
         self._last_controls: Sequence[ControlRecord] = ()
         self._first_controls: Sequence[ControlRecord] = ()
 
@@ -211,35 +220,18 @@ class SegmentVerifier:
         )
         self._result.size = segment.size
         further = self._options.codecs[1:]
-        start, stop = self._span.start, self._span.end
-        comparison = CodecComparison(others, further, self._codec, self._file, start)
-        reported = end = start
-        for position, item in segment.scan_entries(start):
-            content = None
-            if isinstance(item, Batch):
-                if stop is not None and item.position >= stop:
-                    break
-                end = item.end
-                if item.crc_valid:
-                    content = content_of(item)
-                self._count(item, content)
-                for finding in self._take(item, content):
-                    yield replace(finding, entry=position) if self._is_in(finding) else finding
-            else:
-                self._result.batches += 1
-                self._result.unread += 1
-                yield replace(self._place.refused(item), entry=position)
-            yield from comparison.check(item, content)
-            if end - reported >= _PROGRESS_STEP:
-                self._progress(end - reported)
-                reported = end
+        stop = self._span.end
+        self._end = self._reported = self._span.start
+        comparison = CodecComparison(others, further, self._codec, self._file, self._end)
+        yield from self._entries(segment, comparison)
         if stop is not None:
             for index in self._indexes:
                 yield from index.check.pause()
-            self._progress(end - reported)
+            self._progress()
             return
         yield from comparison.finish()
         yield from self._tail(segment)
+        end = self._end
         hidden = segment.tail is not None and segment.tail.reason in _HIDING
         for index in self._indexes:
             yield from index.check.unread(end) if hidden else index.check.finish(end)
@@ -248,11 +240,111 @@ class SegmentVerifier:
             yield from transactions.unread(end) if hidden else transactions.finish()
         if self._result.kind is FileKind.KRAFT_SNAPSHOT:
             yield from self._kraft_end()
-        self._progress(segment.size - reported)
+        self._end = segment.size
+        self._progress()
 
-    def _progress(self, done: int) -> None:
+    def _entries(self, segment: Segment, comparison: CodecComparison) -> Iterator[Finding]:
+        """Check all entries: regular ones by columns, each other one by itself."""
+        stop, position = self._span.end, self._span.start
+        regular = self._regular(segment)
+        while True:
+            if regular is not None:
+                for part in regular.parts(position, stop):
+                    yield from self._part(segment, part, comparison)
+                    position = part.end
+            for at, item in segment.scan_entries(position):
+                if stop is not None and isinstance(item, Batch) and item.position >= stop:
+                    return
+                yield from self._entry(at, item, comparison)
+                if regular is not None and isinstance(item, Batch):
+                    position = item.end  # the next ones may be regular
+                    break
+            else:
+                return
+
+    def _regular(self, segment: Segment) -> RegularReader | None:
+        """Return a reader of regular entries, None if there are others to compare, or no core."""
+        core = segment.codec.core
+        options = self._options
+        if core is None or not segment.format.has_columns or len(options.codecs) > 1:
+            return None
+        if not options.by_columns:
+            return None
+        return RegularReader(segment, core, options.jobs, options.part_bytes)
+
+    def _part(self, segment: Segment, part: Part, comparison: CodecComparison) -> Iterator[Finding]:
+        """Check the entries of a part: runs of sound batches at once, each other one by itself."""
+        cursor = segment.cursor()
+        number = 0
+        for stop in part.stops():
+            while number < stop:
+                end = self._agreed(part, number, stop)
+                if end > number:
+                    end = yield from self._sound(part, number, end)
+                else:
+                    position, end = part.position(number), number + 1
+                    item: Batch | KafkaSpecError
+                    try:
+                        item = segment.batch_at(position, cursor)
+                    except KafkaSpecError as error:
+                        item = error
+                    yield from self._entry(position, item, comparison)
+                number = end
+
+    def _agreed(self, part: Part, first: int, stop: int) -> int:
+        """Return up to which of these entries batches are sound and agree with the indexes."""
+        if part.is_alone(first):
+            return first
+        for index in self._indexes:
+            stop = index.check.follow(part, first, stop)
+        if self._transactions is not None and self._transactions.sound:
+            stop = self._transactions.check.follow(part, first, stop)
+        return stop
+
+    def _sound(self, part: Part, first: int, stop: int) -> Generator[Finding, None, int]:
+        """Take a run of sound batches, and return the number after the last one that was taken."""
+        row, order, result = part.row(first), self._order, self._result
+        for finding in order.check(row, row.base_offset, self._base, self._file):
+            yield replace(finding, entry=row.position) if self._is_in(finding) else finding
+        if stop > first + 1:
+            if order.extends(row):
+                records = sum(part.column(NUM_RECORDS)[first + 1 : stop])
+                order.extend(part.row(stop - 1), records)
+            else:
+                stop = first + 1
+        for index in self._indexes:
+            index.check.take(part, first, stop)
+        part.count(result, first, stop)
+        self._last_controls = ()
+        self._end = part.position(stop)
+        if self._end - self._reported >= _PROGRESS_STEP:
+            self._progress()
+        return stop
+
+    def _entry(
+        self, position: int, item: Batch | KafkaSpecError, comparison: CodecComparison
+    ) -> Iterator[Finding]:
+        """Check an entry by itself."""
+        content = None
+        if isinstance(item, Batch):
+            self._end = item.end
+            if item.crc_valid:
+                content = content_of(item)
+            self._count(item, content)
+            for finding in self._take(item, content):
+                yield replace(finding, entry=position) if self._is_in(finding) else finding
+        else:
+            self._result.batches += 1
+            self._result.unread += 1
+            yield replace(self._place.refused(item), entry=position)
+        yield from comparison.check(item, content)
+        if self._end - self._reported >= _PROGRESS_STEP:
+            self._progress()
+
+    def _progress(self) -> None:
         if self._options.progress is not None:
-            self._options.progress(done, self._file)
+            self._options.progress(self._end - self._reported, self._file)
+        self._reported = self._end
 
     def _take(self, batch: Batch, content: Content | None) -> Iterator[Finding]:
         yield from check_header(batch, self._file)

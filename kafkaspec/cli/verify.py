@@ -17,6 +17,7 @@ from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import (
     codec_option,
     format_option,
+    jobs_option,
     max_output_option,
     no_mmap_option,
     paths_argument,
@@ -68,6 +69,7 @@ or nothing of a PATH can be read.
     is_flag=True,
     help="Show findings and totals only, and nothing at all if everything is clean.",
 )
+@jobs_option
 @no_mmap_option
 @format_option
 @click.pass_context
@@ -79,6 +81,7 @@ def verify_command(
     one_broker: bool,
     least: str,
     quiet: bool,
+    jobs: int,
     output_format: str,
 ) -> None:
     """Check segments, indexes, snapshots, partitions and log directories.
@@ -106,7 +109,12 @@ def verify_command(
             refused = checked = False
             try:
                 for event in verify_events(
-                    path, codec=codec, max_output=max_output, progress=advance, beside=beside
+                    path,
+                    codec=codec,
+                    max_output=max_output,
+                    progress=advance,
+                    beside=beside,
+                    jobs=jobs,
                 ):
                     if isinstance(event, FileResult):
                         checked |= event.checked

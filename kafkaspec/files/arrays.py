@@ -5,6 +5,8 @@ A codec that makes an object for each entry would take seconds for the index of 
 
 from __future__ import annotations
 
+import sys
+from array import array
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import repeat, starmap
@@ -39,6 +41,30 @@ def _letter(type_key: str, field: FieldLayout) -> str:
         f"{field.location}: entries of this file are found by their number, which takes integers "
         f"and bytes of a constant size; make {field.id} one of them, in every entry"
     )
+
+
+def integer_columns(type_key: str, data: memoryview) -> dict[str, array[int]]:
+    """Return the integers of whole entries as 64-bit columns, by id of the field.
+
+    Raises:
+        TypeError: an entry does not always have the same size.
+    """
+    size = entry_struct(type_key).size
+    found: dict[str, array[int]] = {}
+    start = 0
+    for item in LAYOUTS[type_key].fields:
+        assert item.size is not None
+        if item.kind is Kind.INTEGER:
+            letter = _INTEGERS[item.size] if item.signed else _INTEGERS[item.size].upper()
+            octets = bytearray(len(data) // size * item.size)
+            for place in range(item.size):  # the last octet of the file is the lowest
+                low = place if sys.byteorder == "big" else item.size - 1 - place
+                octets[low :: item.size] = data[start + place :: size]
+            column = array(letter)
+            column.frombytes(octets)
+            found[item.id] = array("q", column) if letter != "q" else column
+        start += item.size
+    return found
 
 
 def serialize_array(type_key: str, columns: Mapping[str, Iterable[int]]) -> bytes:

@@ -44,6 +44,14 @@ _is_transactional: Final[Callable[[Any], int]] = attrgetter(names.IS_TRANSACTION
 _is_control: Final[Callable[[Any], int]] = attrgetter(names.IS_CONTROL)
 
 
+def compression_name(number: int) -> str:
+    """Return ``none``, ``gzip`` and so on for the id of a codec, ``unknown(5)`` if it has none."""
+    try:
+        return CompressionType(number).name.lower()
+    except ValueError:
+        return f"unknown({number})"
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """Settings that all batches of one input share.
@@ -184,10 +192,7 @@ class Batch(ABC):
     @property
     def compression_name(self) -> str:
         """``none``, ``gzip``, ``snappy``, ``lz4``, ``zstd``, or ``unknown(5)`` and so on."""
-        try:
-            return CompressionType(self.compression).name.lower()
-        except ValueError:
-            return f"unknown({self.compression})"
+        return compression_name(self.compression)
 
     @property
     def is_compressed(self) -> bool:

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "utf8.h"
+
 enum {
     ROOM = 64,    /* bytes after an output that copies may overwrite */
     LITERAL = 32, /* bytes that can be read from the start of any literal */
@@ -77,23 +79,6 @@ static uint8_t *put_base64(uint8_t *out, const uint8_t *bytes, int64_t size)
     return out + sizeof AFTER64 - 1;
 }
 
-/* Bytes of the character that begins here, beyond ASCII; 0 where UTF-8 has none (RFC 3629). */
-static int character(const uint8_t *p, const uint8_t *end)
-{
-    const unsigned c = p[0];
-    const int size = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-    if (!size || end - p < size)
-        return 0;
-    const unsigned low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
-    const unsigned high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-    if (p[1] < low || p[1] > high)
-        return 0;
-    for (int i = 2; i < size; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    return size;
-}
-
 /* The letter after the backslash; 0 for none, 'u' for four hexadecimal digits. */
 static const uint8_t ESCAPES[128] = {
     'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u',
@@ -162,7 +147,7 @@ static uint8_t *put_text(uint8_t *out, const uint8_t *p, int64_t size)
                 out = put_ascii(out, *p++);
                 continue;
             }
-            const int count = character(p, end);
+            const int count = utf8_character(p, end);
             if (!count)
                 return NULL;
             for (int i = 0; i < count; i++)
@@ -192,7 +177,7 @@ static int64_t text_size(const uint8_t *p, int64_t size)
             total += letter == 'u' ? 5 : letter != 0;
             continue;
         }
-        const int count = character(p, end);
+        const int count = utf8_character(p, end);
         if (!count)
             return -1;
         p += count;

@@ -15,6 +15,7 @@ from kafkaspec.layout.names import (
     NUM_RECORDS,
     OFFSET,
     RECORDS,
+    TIMESTAMP,
     VALUE,
 )
 
@@ -35,3 +36,13 @@ PLAIN_ROLES: Final = (COMPRESSION, IS_CONTROL, NUM_RECORDS)
 
 UNTIMED: Final = sum(1 << kind.magic for kind in KINDS.values() if not kind.has_timestamps)
 """The magics whose records have no timestamps, a bit for each."""
+
+INSPECTED: Final = (OFFSET, TIMESTAMP)
+"""Columns of records that are compared with the headers of their batches."""
+
+BATCH_FACTS: Final = ("status", "text")
+COLUMN_FACTS: Final = ("first", "last", "least", "largest", "rising")
+"""What ``inspect`` says of a batch, and of each column of its records."""
+
+OPERATORS: Final = ("==", "!=", "<", "<=", ">", ">=")
+"""Of ``mark``."""

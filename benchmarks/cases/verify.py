@@ -1,0 +1,102 @@
+"""``verify`` of a segment with its indexes against reading all default columns of the same file."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from benchmarks.data import MIB, Shape, segment
+from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
+from benchmarks.timing import Candidate, measure
+from kafkaspec.analysis.verification import verify
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing.rebuild import rebuild_indexes
+
+_SIZE = 256 * MIB
+_GATES = {"none": 2.0, "lz4": 1.4, "zstd": 1.2}
+"""Most time of ``verify``, as a multiple of that of the columns."""
+_TWO_JOBS = 1.7
+_TWO_JOBS_OF = ("none", "zstd")
+
+
+def _partition(shape: Shape, settings: Settings) -> tuple[Path, int]:
+    """A partition with one segment, and its number of records."""
+    directory = settings.work / "verify-0"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    data = segment(shape, settings.size(_SIZE))
+    log = directory / f"{0:020}.log"
+    log.write_bytes(data.data)
+    made = settings.work / "indexes"
+    rebuild_indexes(log, made, sync=False)
+    for path in made.rglob("*index"):
+        path.rename(directory / path.name)
+    shutil.rmtree(made)
+    return directory, data.records
+
+
+def _verify(directory: Path, jobs: int = 1) -> int:
+    report = verify(directory, jobs=jobs)
+    return report.totals.records if report.clean else 0
+
+
+def _columns(directory: Path) -> int:
+    (log,) = directory.glob("*.log")
+    with Segment(log) as opened:
+        return sum(batch.num_rows for batch in opened.to_batches())
+
+
+def _wall(directory: Path, jobs: int) -> float:
+    before = time.perf_counter()
+    _verify(directory, jobs)
+    return time.perf_counter() - before
+
+
+def run(settings: Settings) -> Outcome:
+    """Each compression: CPU time of one thread, and wall time of two jobs."""
+    outcome = Outcome()
+    table = Table(
+        "Verification of 256 MiB of records of 100 B in 16 KiB batches, with indexes",
+        ("records", "all default columns, ns", "`verify`, ns", "ratio", "two jobs, wall"),
+        notes=[
+            "Nanoseconds a record, CPU time of one thread, in turns; ratios of the medians of"
+            " rounds. Two jobs: wall time of one against two, the best of rounds in turns."
+        ],
+    )
+    for compression, gate in _GATES.items():
+        shape = Shape(100, compression=compression)
+        directory, records = _partition(shape, settings)
+        candidates = [
+            Candidate("columns", partial(_columns, directory), records),
+            Candidate("verify", partial(_verify, directory), records),
+        ]
+        found = measure(candidates, settings.rounds(9))
+        ratio = found.ratio("verify", "columns")
+        walls: dict[int, list[float]] = {1: [], 2: []}
+        for _ in range(settings.rounds(9)):
+            for jobs, spent in walls.items():
+                spent.append(_wall(directory, jobs))
+        gain = min(walls[1]) / min(walls[2])
+        table.rows.append(
+            (
+                shape.name,
+                number(found.median("columns")),
+                number(found.median("verify")),
+                f"{number(ratio)} x",
+                f"{number(gain)} x ({number(median(walls[1]) / median(walls[2]))} x of medians)",
+            )
+        )
+        what = f"`verify` against all default columns, {compression}"
+        outcome.figures.append(Figure(what, ratio, gate, at_most=True))
+        if compression in _TWO_JOBS_OF:
+            what = f"`verify` with two jobs against one, wall, {compression}"
+            outcome.figures.append(Figure(what, gain, _TWO_JOBS))
+        shutil.rmtree(directory)
+    outcome.tables.append(table)
+    return outcome
+
+
+CASE = Case("verify", "Verification", run)

@@ -1,0 +1,192 @@
+"""Sound batches of a segment, many at a time, in columns.
+
+The core says of each batch of data whether its records agree with its header, and whether the
+batch continues the one before it. What it does not call sound is left to the checks of single
+batches, which are the reference and make the findings.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from kafkaspec.analysis.check_batch import HEADER_RULES, RECORD_RULES
+from kafkaspec.analysis.check_order import continuing
+from kafkaspec.analysis.report import FileResult
+from kafkaspec.codecs.native.core import Core
+from kafkaspec.codecs.native.names import KIND
+from kafkaspec.codecs.native.scan import EntryTable
+from kafkaspec.columns.conditions import Compare, Condition, Marks
+from kafkaspec.columns.inspection import STATUS, Inspected, Inspector, batch_kinds, tables
+from kafkaspec.columns.names import POSITION
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.jobs import in_order
+from kafkaspec.layout import EntryKind, names
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.batch import compression_name
+from kafkaspec.log.segment import Segment
+
+PART_BYTES: Final = 4 << 20
+"""Bytes of the entries that are worked on at a time, by each thread."""
+
+_ALONE: Final = 1
+"""Marks an entry that has to be checked by itself."""
+_BEGINS: Final = 2
+"""Marks a batch that does not continue the one before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The header of a batch in a table; a ``Header`` for ``LogOrder``."""
+
+    kind: EntryKind
+    position: int
+    base_offset: int
+    last_offset: int
+    partition_leader_epoch: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    last_sequence: int
+    is_transactional: bool
+    is_control: bool
+    num_records: int
+
+
+@dataclass
+class Part(Inspected):
+    """Entries of a segment.
+
+    Attributes:
+        marks: a byte for each entry; see ``runs``.
+    """
+
+    marks: bytearray = field(default_factory=bytearray)
+
+    def stops(self) -> Iterator[int]:
+        """Yield the number after each run: sound batches that continue each other, or one entry."""
+        stop = 0
+        while stop < self.table.count:
+            stop = self.table.count - len(self.marks[stop + 1 :].lstrip(b"\0"))
+            yield stop
+
+    def is_alone(self, number: int) -> bool:
+        """Return whether an entry has to be checked by itself."""
+        return bool(self.marks[number] & _ALONE)
+
+    def position(self, number: int) -> int:
+        """Return the byte offset of an entry in the log; that of the end after the last one."""
+        if number == self.table.count:
+            return self.end
+        return self.start + self.table.column(POSITION)[number]
+
+    def row(self, number: int) -> Row:
+        """Return the header of a batch."""
+        at = partial(self._at, number)
+        return Row(
+            KINDS[at(names.MAGIC)],
+            self.start + at(POSITION),
+            at(names.BASE_OFFSET),
+            at(names.LAST_OFFSET),
+            at(names.LEADER_EPOCH),
+            at(names.PRODUCER_ID),
+            at(names.PRODUCER_EPOCH),
+            at(names.BASE_SEQUENCE),
+            at(names.LAST_SEQUENCE),
+            bool(at(names.IS_TRANSACTIONAL)),
+            bool(at(names.IS_CONTROL)),
+            at(names.NUM_RECORDS),
+        )
+
+    def _at(self, number: int, name: str) -> int:
+        return self.table.column(name)[number]
+
+    def count(self, result: FileResult, first: int, stop: int) -> None:
+        """Add a run of sound batches to a result."""
+        base_offset = self.table.column(names.BASE_OFFSET)[first]
+        result.batches += stop - first
+        result.records += sum(self.table.column(names.NUM_RECORDS)[first:stop])
+        if result.first_offset is None:
+            result.first_offset = base_offset
+        result.last_offset = self.table.column(names.LAST_OFFSET)[stop - 1]
+        for magic, count in Counter(self.table.column(names.MAGIC)[first:stop]).items():
+            result.magics[str(magic)] += count
+        for codec, count in Counter(self.table.column(names.COMPRESSION)[first:stop]).items():
+            result.codecs[compression_name(codec)] += count
+
+
+class RegularReader:
+    """Reads a segment in parts, as far as its entries are regular.
+
+    Args:
+        segment: the segment, with a codec that has a core.
+        core: the extension.
+        jobs: number of threads.
+        part_bytes: bytes of the entries of a part, unless one entry is larger.
+    """
+
+    def __init__(
+        self, segment: Segment, core: Core, jobs: int, part_bytes: int = PART_BYTES
+    ) -> None:
+        self._segment = segment
+        self._core = core
+        self._jobs = jobs
+        self._part_bytes = part_bytes
+        self._local = threading.local()
+        self._marks = Marks(
+            [
+                *((condition, _ALONE) for condition in _sound(core)),
+                *((condition, _BEGINS) for condition in continuing(segment.base_offset)),
+            ]
+        )
+
+    def parts(self, position: int, end: int | None) -> Iterator[Part]:
+        """Yield the parts up to the first entry that is not regular.
+
+        Args:
+            position: byte offset of the first entry.
+            end: byte offset of the entry to stop before, None for the end of the segment.
+
+        Raises:
+            KafkaSpecError: ``changed``, ``unreadable``.
+        """
+        end = self._segment.size if end is None else end
+        jobs = self._jobs if end - position > self._part_bytes else 1
+        errors: list[KafkaSpecError] = []
+        yield from in_order(self._part, self._tables(position, end, errors), jobs)
+        if errors:
+            raise errors[0]
+
+    def _tables(
+        self, position: int, end: int, errors: list[KafkaSpecError]
+    ) -> Iterator[tuple[EntryTable, memoryview, int]]:
+        """Yield tables; an error is kept until the parts before it were taken."""
+        try:
+            yield from tables(self._segment, self._core, position, end, self._part_bytes)
+        except KafkaSpecError as error:
+            errors.append(error)
+
+    def _part(self, item: tuple[EntryTable, memoryview, int]) -> Part:
+        inspector: Inspector | None = getattr(self._local, "inspector", None)
+        if inspector is None:
+            inspector = self._local.inspector = Inspector(self._segment, self._part_bytes)
+        inspected = inspector.inspect(*item)
+        part = Part(inspected.table, inspected.start, inspected.facts)
+        part.marks = self._marks.of(self._core, part.column, part.table.count)
+        return part
+
+
+def _sound(core: Core) -> Iterator[Condition]:
+    """Yield the conditions for a batch of data about which the checks of batches say nothing."""
+    yield tuple(Compare(KIND, "==", number) for number in sorted(batch_kinds(core)))
+    yield (Compare(STATUS, "==", core.module.OK),)
+    yield (Compare(names.NUM_RECORDS, ">", 0),)
+    yield (Compare(names.IS_CONTROL, "==", 0),)
+    for rule in HEADER_RULES:
+        yield rule.condition
+    for record_rule in RECORD_RULES:
+        yield record_rule.condition

@@ -1,0 +1,158 @@
+"""Headers of many entries at a time, and what the records of each have in common.
+
+Checksums are verified and payloads decompressed on the way. Nothing is kept of the records.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from kafkaspec.codecs.native.core import Core
+from kafkaspec.codecs.native.names import BATCH_FACTS, COLUMN_FACTS, INSPECTED, KIND
+from kafkaspec.codecs.native.scan import EntryTable, scan
+from kafkaspec.columns.memory import Columns
+from kafkaspec.columns.names import POSITION
+from kafkaspec.columns.reader import Reader, Wanted, _Chunk
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout.names import HEADER_KEY
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.segment import Segment
+from kafkaspec.model import Buffer
+
+STATUS, TEXT = BATCH_FACTS
+_FACTS: Final = (*BATCH_FACTS, *(f"{name}.{fact}" for name in INSPECTED for fact in COLUMN_FACTS))
+
+
+@dataclass
+class Inspected:
+    """Entries, and what their records have in common.
+
+    Attributes:
+        table: headers of the entries.
+        start: position in the log to which positions of entries are relative.
+        facts: column k of entry i at ``k * table.count + i``. The first is 0 for a batch whose
+            records could be decoded; without records nothing else is meant.
+    """
+
+    table: EntryTable
+    start: int
+    facts: memoryview
+
+    @property
+    def end(self) -> int:
+        """Position in the log after the last entry."""
+        return self.start + self.table.position
+
+    def column(self, name: str) -> memoryview:
+        """Return a column of headers, or a fact: ``status`` of a batch, ``text``: 1 if keys of
+        record headers are UTF-8; ``first``, ``last``, ``least``, ``largest`` and ``rising`` of a
+        column of its records, after the name of that column and a dot."""
+        if name not in _FACTS:
+            return self.table.column(name)
+        start = _FACTS.index(name) * self.table.count
+        return self.facts[start : start + self.table.count]
+
+
+class Inspector(Reader):
+    """Reads entries that a scan has found."""
+
+    def __init__(self, segment: Segment, max_bytes: int) -> None:
+        """Prepare to read.
+
+        Args:
+            segment: the segment, with a codec that has a core.
+            max_bytes: most bytes of decompressed data at a time, unless one batch has more.
+        """
+        super().__init__(segment, (), Wanted(include_control=True, max_bytes=max_bytes))
+        self._scratch = bytearray()
+        self._allocate = self._reused
+
+    def _reused(self, size: int) -> memoryview:
+        """Return memory for payloads, which nobody needs once their records were inspected."""
+        if len(self._scratch) < size:
+            self._scratch = bytearray(size)
+        return memoryview(self._scratch)[:size]
+
+    def inspect(self, table: EntryTable, buffer: memoryview, start: int) -> Inspected:
+        """Return what the records of the entries of a table have in common.
+
+        Args:
+            table: headers of entries, at least one.
+            buffer: bytes of the entries.
+            start: position of the first of them in the log.
+        """
+        core, count = self._core, table.count
+        assert core is not None
+        facts = array("q", bytes(8 * len(_FACTS) * count))
+        facts[:count] = array("q", (core.module.IRREGULAR,)) * count
+        self._facts = facts
+        self._places = table.column(POSITION)
+        if table.column(KIND)[0] in batch_kinds(core):
+            try:
+                for _ in self._table(core, table, buffer, start):
+                    pass
+            except (KafkaSpecError, MemoryError):
+                pass  # the entries without facts are read again, one by one
+        return Inspected(table, start, memoryview(facts))
+
+    def _decode(self, core: Core, chunk: _Chunk) -> Iterator[Columns]:
+        module = core.module
+        first = bisect_left(self._places, chunk.entries[module.POSITION])
+        numbers = tuple(core.columns[name].number for name in INSPECTED)
+        module.inspect(
+            tuple(chunk.sources), chunk.entries, numbers, core.columns[HEADER_KEY].number,
+            self._facts, first, len(self._places),
+        )  # fmt: skip
+        yield from ()
+
+    def _by_records(self, batch: Batch) -> Iterator[Columns]:
+        yield from ()
+
+    def _large(self, core: Core, batch: Batch, payload: Buffer | None) -> Iterator[Columns]:
+        yield from ()
+
+
+@cache
+def batch_kinds(core: Core) -> frozenset[int]:
+    """Return the numbers of the kinds of entries whose records are in a payload of their own."""
+    return frozenset(kind.number for kind in core.kinds.values() if kind.is_batch)
+
+
+def tables(
+    segment: Segment, core: Core, position: int, end: int, most: int
+) -> Iterator[tuple[EntryTable, memoryview, int]]:
+    """Yield headers of entries up to the first one that the core does not scan.
+
+    Args:
+        segment: the segment.
+        core: the extension.
+        position: byte offset of an entry.
+        end: byte offset of the entry before which to stop.
+        most: bytes of the entries of a table, unless one entry is larger.
+
+    Yields:
+        A table, a buffer that begins with its first entry, and the byte offset of that entry.
+
+    Raises:
+        KafkaSpecError: ``changed``, ``unreadable``.
+    """
+    cursor = segment.cursor(most=2 * most)
+    least = 1 << 12
+    while position < end:
+        segment.check()
+        buffer, base = segment.around(cursor, position)
+        buffer = buffer[position - base : end - base]
+        stop = min(most, len(buffer))
+        table = scan(core, buffer, 0, stop, min(stop // least * 5 // 4 + 16, (1 << 16) - 8))
+        if not table.count and stop < len(buffer):
+            table = scan(core, buffer, 0, len(buffer), 1)
+        if not table.count:
+            return
+        least = max(1, table.position // table.count)
+        yield table, buffer[: table.position], position
+        position += table.position
