@@ -43,6 +43,7 @@ MARKERS: int
 ARENA: int
 OTHER_FORM: int
 NO_ROOM: int
+MOST_BYTES: int
 
 COLUMNS: tuple[tuple[str, int, int, int], ...]
 KINDS: tuple[tuple[str, tuple[str, ...], int, int, int, int], ...]

@@ -41,7 +41,8 @@ def libraries(request: pytest.FixtureRequest) -> Iterator[str]:
         pytest.skip("the extension was built without libraries")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compression, "in_c", request.param == "C")
-        patch.setattr(compression, "quick_kinds", frozenset(compression.CompressionType))
+        for kinds in ("quick_kinds", "compressed_in_c"):
+            patch.setattr(compression, kinds, frozenset(compression.CompressionType))
         yield request.param
 
 

@@ -56,9 +56,11 @@ _RAW: Final = -zlib.MAX_WBITS  # this module reads header and trailer
 _WRITTEN_HEADER: Final = _ID + bytes([_DEFLATE, 0, 0, 0, 0, 0, 0, 0xFF])
 _PLAIN: Final = _ID + bytes([_DEFLATE, 0])
 READ: Final = Form(_PLAIN, _HEADER.size, 1)
-WRITTEN: Final = Form(_WRITTEN_HEADER, len(_WRITTEN_HEADER), 1)
-"""The forms that are read and written fast; there are no blocks."""
-_LEVELS: Final = (-1, *range(1, 10))
+"""The form that is read fast; there are no blocks."""
+_DEFAULT_LEVEL: Final = -1
+_LEVELS: Final = (_DEFAULT_LEVEL, *range(1, 10))
+_ZLIB_LEVEL: Final = 6
+"""What zlib, and so Kafka, takes for the default."""
 
 _IGNORED_TAIL: Final = 18
 # The library copies the unconsumed rest of each piece of input. Small pieces keep the copies
@@ -108,12 +110,19 @@ def decompress_into(data: memoryview, target: memoryview) -> int:
 
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
     """Compress ``data`` to one member, at level 1 to 9 or -1, zlib's default."""
-    level = -1 if level is None else level
-    if level not in _LEVELS:
-        raise bad_level("gzip", level, "-1 and 1 to 9")
+    _, level = written(magic=magic, level=level)
     deflate = zlib.compressobj(level, zlib.DEFLATED, _RAW)
     body = deflate.compress(data) + deflate.flush()
     return _WRITTEN_HEADER + body + _TRAILER.pack(zlib.crc32(data), len(data) & 0xFFFFFFFF)
+
+
+def written(*, magic: int, level: int | None) -> tuple[Form, int]:
+    """Return the form of what is written, and the level for the library; ``magic`` changes none."""
+    level = _DEFAULT_LEVEL if level is None else level
+    if level not in _LEVELS:
+        raise bad_level("gzip", level, "-1 and 1 to 9")
+    form = Form(_WRITTEN_HEADER, len(_WRITTEN_HEADER), 1)
+    return form, _ZLIB_LEVEL if level == _DEFAULT_LEVEL else level
 
 
 def _member_start(data: memoryview, position: int) -> int | None:

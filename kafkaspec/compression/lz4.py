@@ -124,13 +124,10 @@ def decompress_into(data: memoryview, target: memoryview) -> int:
 
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
     """Compress ``data`` to one frame of independent 64 KiB blocks, without size and checksums."""
-    level = _DEFAULT_LEVEL if level is None else level
-    if level not in _LEVELS:
-        raise bad_level("lz4", level, "1 to 17")
-    output = [_BROKEN_HEADER if magic == 0 else _HEADER]
-    max_block = _block_size(_BLOCK_64K)
-    for start in range(0, len(data), max_block):
-        block = data[start : start + max_block]
+    form, level = written(magic=magic, level=level)
+    output = [form.start]
+    for start in range(0, len(data), form.block):
+        block = data[start : start + form.block]
         packed = _compress_block(block, level)
         if len(packed) >= len(block):
             output += (_U32.pack(len(block) | _STORED), bytes(block))
@@ -138,6 +135,15 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
             output += (_U32.pack(len(packed)), packed)
     output.append(_END_MARK)
     return b"".join(output)
+
+
+def written(*, magic: int, level: int | None) -> tuple[Form, int]:
+    """Return the form of what is written, and the level of high compression; 0 is the fast one."""
+    level = _DEFAULT_LEVEL if level is None else level
+    if level not in _LEVELS:
+        raise bad_level("lz4", level, "1 to 17")
+    header = _BROKEN_HEADER if magic == 0 else _HEADER
+    return Form(header, len(header), _MAX_BLOCK), 0 if level == _DEFAULT_LEVEL else level
 
 
 def _read_header(data: memoryview, *, verify_checksum: bool) -> tuple[int, int, int]:
@@ -191,7 +197,7 @@ def _decompress_block(block: memoryview, max_block: int) -> bytes:
 
 
 def _compress_block(block: memoryview, level: int) -> bytes:
-    if level == _DEFAULT_LEVEL:
+    if not level:
         return bytes(lz4.block.compress(block, store_size=False))
     return bytes(
         lz4.block.compress(block, store_size=False, mode="high_compression", compression=level)

@@ -31,8 +31,7 @@ _VERSION: Final = 1
 _CHUNK: Final = 32 * 1024
 
 READ: Final = Form(_MAGIC, _HEADER.size, _CHUNK)
-WRITTEN: Final = Form(_HEADER.pack(_MAGIC, _VERSION, _VERSION), _HEADER.size, _CHUNK)
-"""The forms that are read and written fast. A chunk that is read may be larger."""
+"""The form that is read fast. A chunk may be larger."""
 
 # A copy element of 3 bytes gives at most 64 bytes of output, and no element has a better ratio.
 _MAX_RATIO: Final = 22
@@ -89,13 +88,19 @@ def decompress_into(data: memoryview, target: memoryview) -> int:
 
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
     """Compress ``data`` to a xerial stream with chunks of 32 KiB. Snappy has no levels."""
-    if level is not None:
-        raise bad_level("snappy", level, "None")
-    output: list[bytes | cramjam.Buffer] = [_HEADER.pack(_MAGIC, _VERSION, _VERSION)]
+    form, _ = written(magic=magic, level=level)
+    output: list[bytes | cramjam.Buffer] = [form.start]
     for start in range(0, len(data), _CHUNK):
         block = cramjam.snappy.compress_raw(data[start : start + _CHUNK])
         output += (_LENGTH.pack(len(block)), block)
     return b"".join(output)
+
+
+def written(*, magic: int, level: int | None) -> tuple[Form, int]:
+    """Return the form of what is written, and a level that means nothing."""
+    if level is not None:
+        raise bad_level("snappy", level, "None")
+    return Form(_HEADER.pack(_MAGIC, _VERSION, _VERSION), _HEADER.size, _CHUNK), 0
 
 
 def _is_header(data: memoryview, position: int) -> bool:

@@ -114,9 +114,7 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
     Kafka flushes its streams before it closes them: the data ends with its block, and an empty
     block follows. Empty data becomes a frame with content size 0.
     """
-    level = _DEFAULT_LEVEL if level is None else level
-    if not _MIN_LEVEL <= level <= _MAX_LEVEL:
-        raise bad_level("zstd", level, f"{_MIN_LEVEL} to {_MAX_LEVEL}")
+    _, level = written(magic=magic, level=level)
     compressor = _contexts.compressors.get(level)
     if compressor is None:
         compressor = zstandard.ZstdCompressor(level=level)
@@ -126,6 +124,14 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
         return frame.flush()
     flushed = frame.compress(data) + frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
     return flushed + frame.flush()
+
+
+def written(*, magic: int, level: int | None) -> tuple[Form, int]:
+    """Return the form of what is written, where the library writes all, and the level."""
+    level = _DEFAULT_LEVEL if level is None else level
+    if not _MIN_LEVEL <= level <= _MAX_LEVEL:
+        raise bad_level("zstd", level, f"{_MIN_LEVEL} to {_MAX_LEVEL}")
+    return Form(b"", 0, _MAX_WINDOW), level
 
 
 def _is_one_plain_frame(data: memoryview) -> bool:

@@ -47,8 +47,6 @@ static UNUSED uint8_t *store_start(uint8_t *out, const ks_framing *framing)
 
 #ifdef KS_LIBLZ4
 #define STORED UINT32_C(0x80000000)
-/* In Kafka's configuration the level 9 is the fast compressor, all others are levels of HC. */
-enum { FAST = 9 };
 
 static void lz4_version(char text[32])
 {
@@ -103,7 +101,7 @@ static int64_t lz4_compress(ks_contexts *contexts, const ks_framing *framing, in
         const int length = (int)(size - at < framing->block ? size - at : framing->block);
         char *packed = (char *)to + 4;
         /* One byte less than the block has, or it is stored. */
-        const int made = level == FAST
+        const int made = level == 0
                              ? LZ4_compress_default(block, packed, length, length - 1)
                              : LZ4_compress_HC(block, packed, length, length - 1, level);
         if (made <= 0)
@@ -210,7 +208,6 @@ static int64_t gzip_decompress(ks_contexts *contexts, const ks_framing *framing,
     return expected;
 }
 
-/* Kafka's level -1 is that of zlib, which is 6 in both libraries. */
 static struct libdeflate_compressor *gzip_writer(ks_contexts *contexts, int level)
 {
     if (contexts->write_gzip && contexts->level != level) {
@@ -218,7 +215,7 @@ static struct libdeflate_compressor *gzip_writer(ks_contexts *contexts, int leve
         contexts->write_gzip = NULL;
     }
     if (!contexts->write_gzip)
-        contexts->write_gzip = libdeflate_alloc_compressor(level < 0 ? 6 : level);
+        contexts->write_gzip = libdeflate_alloc_compressor(level);
     contexts->level = level;
     return contexts->write_gzip;
 }

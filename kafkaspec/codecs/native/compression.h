@@ -40,7 +40,8 @@ typedef struct {
                           int64_t size, uint8_t *out, int64_t room);
     /* Most bytes that so many bytes are compressed to. */
     int64_t (*most)(const ks_framing *framing, int64_t size);
-    /* Compress; `out` has room for most(size) bytes. The number of bytes, -1: not enough memory. */
+    /* Compress; `out` has room for most(size) bytes. The level is the library's; of lz4, 0 is the
+     * fast compressor. The number of bytes, -1: not enough memory. */
     int64_t (*compress)(ks_contexts *contexts, const ks_framing *framing, int level,
                         const uint8_t *data, int64_t size, uint8_t *out);
 } ks_codec;

@@ -223,7 +223,7 @@ static int prepare(PyObject *module)
         {"BOUNDED", KS_S_BOUNDED}, {"CONTROL", KS_S_CONTROL}, {"APART", KS_S_APART}, {"CUT", KS_S_CUT},
         {"COMPRESSED", KS_S_COMPRESSED}, {"UNTIMED", KS_S_UNTIMED}, {"ENDED", KS_S_ENDED},
         {"OTHERWISE", KS_S_OTHERWISE}, {"MARKERS", KS_S_MARKERS},
-        {"ARENA", GLUE_ARENA}, {"OTHER_FORM", KS_OTHER_FORM}, {"NO_ROOM", KS_NO_ROOM},
+        {"ARENA", GLUE_ARENA}, {"MOST_BYTES", KS_MOST_BYTES}, {"OTHER_FORM", KS_OTHER_FORM}, {"NO_ROOM", KS_NO_ROOM},
     };
     int most = ks_bytes_count > ks_lists_count ? ks_bytes_count : ks_lists_count;
     for (int i = 0; i < ks_kinds_count; i++)
