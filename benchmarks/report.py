@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.java import KAFKA, java_version
 from benchmarks.outcome import Figure, Outcome, Table, number
+from kafkaspec.cli.version import version_lines
 from kafkaspec.codecs.native import load_core
 
 _PACKAGES = (
@@ -93,4 +94,4 @@ def _versions() -> str:
             parts.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             parts.append(f"no {name}")
-    return f"{', '.join(parts)}; Kafka {KAFKA.name} on {java_version()}."
+    return f"{', '.join(parts)}; {version_lines()[-1]}; Kafka {KAFKA.name} on {java_version()}."

@@ -6,6 +6,8 @@
  * See README.md in this directory.
  */
 #include "columns.h"
+#include "compression.h"
+#include "forms.h"
 
 /* Whether two sets of columns hold the same records; what they say of their batches aside. */
 static int same(const columns *a, const columns *b)
@@ -150,6 +152,33 @@ static void scan(const uint8_t *data, int64_t size, uint64_t choice)
     entries_close(&e);
 }
 
+/* Decompresses the input as the blocks of a payload, into memory of some size and of enough. */
+static void decompress(const uint8_t *data, int64_t size, uint64_t choice)
+{
+    for (int codec = 0; codec < ks_codecs_count; codec++)
+        for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+            const ks_framing *framing = &forms[f].framing;
+            if (strcmp(forms[f].name, ks_codecs[codec].name) != 0)
+                continue;
+            const int64_t whole = framing->start_size + size;
+            uint8_t *payload = room((size_t)whole);
+            memcpy(payload, framing->start, (size_t)framing->start_size);
+            memcpy(payload + framing->start_size, data, (size_t)size);
+            for (int enough = 0; enough < 2; enough++) {
+                const int64_t most = enough ? 1 << 17 : (int64_t)(choice & 1023);
+                uint8_t *out = room((size_t)most);
+                ks_contexts contexts = {0};
+                const int64_t made =
+                    ks_decompress(codec, &contexts, framing, payload, whole, out, most);
+                if (made > most || made < KS_NO_ROOM)
+                    abort();
+                ks_contexts_close(&contexts);
+                free(out);
+            }
+            free(payload);
+        }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
 {
     uint64_t choice = 0;
@@ -163,6 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
             abort();
     scan(data, (int64_t)length, choice);
     payload(data, (int64_t)length, choice);
+    decompress(data, (int64_t)length, choice);
     free(data);
     return 0;
 }

@@ -17,14 +17,18 @@ import hashlib
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.compression import NAMES
+from kafkaspec.extension import GLUE
 from kafkaspec.layout import EntryKind, TypeLayout
 from kafkaspec.layout.framing import ENTRY, Framing, checksum_of, field_position
 from kafkaspec.layout.kinds import KINDS
+from kafkaspec.libraries import libraries
 from kafkaspec.log.segment import Segment
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -38,14 +42,32 @@ def compile_target(into: Path, mode: str) -> Path:
     """Compile the target; ``CalledProcessError`` says that there is no clang with libFuzzer."""
     core = ROOT / "generated" / "native"
     target = into / mode
-    files = [HERE / "fuzz_core.c", *core.glob("*.c"), ROOT / "kafkaspec/codecs/native/crc.c"]
+    files = [HERE / "fuzz_core.c", *core.glob("*.c"), GLUE / "crc.c", GLUE / "compression.c"]
+    (into / "forms.h").write_text(forms_header(), encoding="ascii")
     if mode == "structure":
         (into / "layout.h").write_text(layout_header(), encoding="ascii")
         files.append(HERE / "structure.c")
     command = ["clang", "-std=gnu99", "-O1", "-g", f"-fsanitize={SANITIZERS}", f"-I{into}"]
-    command += ["-fno-sanitize-recover=all", f"-I{core}", *map(str, files), "-o", str(target)]
+    command += ["-fno-sanitize-recover=all", f"-I{core}", f"-I{GLUE}", *map(str, files)]
+    for library in libraries(["clang"]):
+        command += [f"-D{library.macro}=1", f"-l{library.name}"]
+    command += ["-o", str(target)]
     subprocess.run(command, check=True)
     return target
+
+
+def forms_header() -> str:
+    """Return the forms of payloads that the extension decompresses, as C."""
+    rows = []
+    for name in NAMES[1:]:
+        form = import_module(f"kafkaspec.compression.{name}").READ
+        start = ", ".join(map(str, form.start))
+        framing = (
+            f"{{(const uint8_t[]){{{start}}}, {len(form.start)}, {form.header}, {form.block}}}"
+        )
+        rows.append(f'{{"{name}", {framing}}}')
+    fields = "const char *name; ks_framing framing;"
+    return f"static const struct {{ {fields} }} forms[] = {{{', '.join(rows)}}};\n"
 
 
 def layout_header() -> str:
@@ -112,6 +134,9 @@ def write_seeds(into: Path, mode: str) -> int:
             _seed(into, bytes(batch.data)[:LONGEST])
             if batch.is_compressed or batch.magic == 2:
                 _seed(into, bytes(batch.decompressed())[:LONGEST])
+            if batch.is_compressed:
+                form = import_module(f"kafkaspec.compression.{NAMES[batch.compression]}").READ
+                _seed(into, bytes(batch.payload or b"")[len(form.start) : LONGEST])
     return len(list(into.iterdir()))
 
 
