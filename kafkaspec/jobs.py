@@ -1,18 +1,24 @@
-"""Do pieces of work in threads, with the results in the order of the pieces.
+"""Do pieces of work in threads or processes, with the results in the order of the pieces.
 
-Threads serve where the core works without the GIL, which is where the time goes in columns.
+Threads serve where the core works without the GIL, which is where the time goes in columns;
+processes serve where Python works.
 """
 
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, Queue
 from threading import Event
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -43,7 +49,49 @@ def in_order(
     if jobs <= 1:
         yield from map(work, items)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="kafkaspec")
+    yield from _ordered(pool, work, items, jobs, wait=False)
+
+
+def in_processes(
+    work: Callable[[Item], Result], items: Iterable[Item], jobs: int
+) -> Generator[Result, None, None]:
+    """Yield the results of ``work`` in the order of the items, as ``in_order`` does.
+
+    Args:
+        work: function of a module, which with more than one job is called in other processes; items
+            and results are pickled.
+        items: the items, taken in the process of the caller.
+        jobs: number of processes; with 1 the work is done in the process of the caller.
+    """
+    if jobs <= 1:
+        yield from map(work, items)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    # A copy of a process with one thread has all modules; one with more may hold their locks.
+    alone = sys.platform == "linux" and threading.active_count() == 1
+    context = get_context("fork" if alone else "spawn")
+    # The end of Python disturbs processes that are not waited for.
+    yield from _ordered(ProcessPoolExecutor(jobs, context, _begin), work, items, jobs, wait=True)
+
+
+def _begin() -> None:
+    """Let Ctrl-C, which every process of a terminal gets, end this one without a word."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _ordered(
+    pool: Executor,
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    jobs: int,
+    *,
+    wait: bool,
+) -> Generator[Result, None, None]:
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
@@ -53,7 +101,7 @@ def in_order(
         while waiting:
             yield waiting.popleft().result()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=wait, cancel_futures=True)
 
 
 def flows_in_order(
@@ -75,6 +123,8 @@ def flows_in_order(
         for item in items:
             yield from work(item)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="kafkaspec")
     waiting: deque[_Flow[Result]] = deque()
     try:

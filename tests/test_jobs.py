@@ -1,33 +1,49 @@
-"""Work in threads: the order of the results, errors in their place, and bounds."""
+"""Work in threads and processes: the order of the results, errors in their place, and bounds."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Any
 
 import pytest
 
-from kafkaspec.jobs import flows_in_order, in_order
+from kafkaspec.jobs import flows_in_order, in_order, in_processes
+
+
+def square(item: int) -> int:
+    return item * item
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
-def test_results_come_in_the_order_of_the_items(jobs: int) -> None:
-    assert list(in_order(lambda item: item * item, range(100), jobs)) == [
-        item * item for item in range(100)
-    ]
+@pytest.mark.parametrize("run", [in_order, in_processes])
+def test_results_come_in_the_order_of_the_items(run: Callable[..., Any], jobs: int) -> None:
+    assert list(run(square, range(100), jobs)) == [item * item for item in range(100)]
+
+
+def divide(item: int) -> int:
+    return 10 // (item - 3)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_an_error_comes_after_the_results_before_it(jobs: int) -> None:
-    def work(item: int) -> int:
-        return 10 // (item - 3)
-
-    results = in_order(work, range(10), jobs)
+@pytest.mark.parametrize("run", [in_order, in_processes])
+def test_an_error_comes_after_the_results_before_it(run: Callable[..., Any], jobs: int) -> None:
+    results = run(divide, range(10), jobs)
     assert list(islice(results, 3)) == [10 // -3, 10 // -2, 10 // -1]
     with pytest.raises(ZeroDivisionError):
         next(results)
+
+
+def test_processes_are_others() -> None:
+    assert set(in_processes(own, range(4), 1)) == {os.getpid()}
+    assert os.getpid() not in set(in_processes(own, range(4), 2))
+
+
+def own(_: int) -> int:
+    return os.getpid()
 
 
 def test_items_wait_until_there_is_room() -> None:

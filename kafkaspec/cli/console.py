@@ -11,7 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 import click
@@ -68,6 +68,19 @@ def warn(line: str) -> None:
 def note(line: str) -> None:
     """Print a line about the result on stderr."""
     click.echo(printable(line), err=True)
+
+
+@contextmanager
+def captured() -> Iterator[tuple[io.StringIO, io.StringIO]]:
+    """Keep what is printed in the block on stdout and on stderr, for ``print_again``."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        yield out, err
+
+
+def print_again(out: str, err: str) -> None:
+    """Print what was captured, perhaps in another process."""
+    click.echo(err, err=True, nl=False)
+    click.echo(out, nl=False)
 
 
 def write_lines(lines: Iterable[str | Buffer], out: IO[bytes]) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kafkaspec.cli.console import count_text, print_object, say
-from kafkaspec.cli.dump_json import decode_controls, record_lines, text_or_base64
+from kafkaspec.cli.console import captured, count_text, print_again, print_object, say
 from kafkaspec.cli.dump_text import bytes_text, headers_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import Inputs
@@ -21,15 +22,25 @@ from kafkaspec.cli.options import (
     format_option,
     iso,
     isolation_option,
+    jobs_option,
     log_start_option,
     no_mmap_option,
     paths_or_urls_argument,
 )
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files.checkpoints.log_directory import Checkpoints
+from kafkaspec.io.local import are_mapped, unmapped
+from kafkaspec.jobs import in_processes
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.lookup import Found
+from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
+
+_FEW = 16
+"""Fewer partitions are searched before another process has begun."""
+_GROUPS = 4
+"""Groups of partitions for each process, so that none ends long after the others."""
 
 _EPILOG = epilog(
     """\
@@ -79,6 +90,7 @@ be read, 2 wrong usage, or nothing of a PATH can be read.
 @click.option(
     "--plain", is_flag=True, help="By timestamp: find the first data record at or after it."
 )
+@jobs_option
 @codec_option()
 @no_mmap_option
 @format_option
@@ -92,6 +104,7 @@ def find_command(
     isolation: str,
     log_start: LogStart,
     plain: bool,
+    jobs: int,
     codec: str,
     output_format: str,
 ) -> None:
@@ -127,40 +140,97 @@ def find_command(
     }
     if committed:
         target["isolation"] = isolation
-    inputs = Inputs(paths, codec)
-    missed = False
-    for name, log in inputs.logs():
-        if isinstance(log, Segment) and committed:
-            raise click.UsageError("--isolation needs a partition, not a segment")
+    search = _Search(target, log_start, codec, output_format == "json", are_mapped())
+    code = CLEAN
+    for path in paths:
+        inputs = Inputs([path], codec)
+        divided = jobs > 1 and isinstance(path, Path) and path.is_dir()
+        missed = search.divided(inputs, jobs) if divided else search.run(inputs)
+        code = max(code, inputs.exit_code, FINDINGS if missed else CLEAN)
+    ctx.exit(code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is searched for, and how the answers are shown. Other processes get it too."""
+
+    target: dict[str, Any]
+    log_start: LogStart
+    codec: str
+    as_json: bool
+    mapped: bool
+
+    def run(self, inputs: Inputs) -> bool:
+        """Print the answer of each log; return whether one of them has none."""
+        missed = False
+        for name, log in inputs.logs():
+            missed |= self.answer(name, log, inputs)
+        return missed
+
+    def divided(self, inputs: Inputs, jobs: int) -> bool:
+        """Do what ``run`` does, with several partitions at the same time in other processes."""
+        places = [Path(name) for name, _ in inputs.logs()]
+        if len(places) < _FEW:
+            jobs = 1
+        missed = False
+        # Few groups, since each reads the checkpoints of the log directory.
+        size = -(-len(places) // (1 if jobs == 1 else _GROUPS * jobs)) or 1
+        groups = [places[first : first + size] for first in range(0, len(places), size)]
+        for out, err, found, counted in in_processes(self.partitions, groups, jobs):
+            print_again(out, err)
+            missed |= found
+            inputs.add(counted)
+        return missed
+
+    def partitions(self, places: Sequence[Path]) -> tuple[str, str, bool, tuple[int, ...]]:
+        """Return what ``run`` prints for some partitions, its result, and what was counted."""
+        inputs, missed = Inputs([], self.codec), False
+        shared = {folder: Checkpoints(folder) for folder in {place.parent for place in places}}
+        with captured() as (out, err), nullcontext() if self.mapped else unmapped():
+            for place in places:
+                try:
+                    with Partition(
+                        place, codec=self.codec, checkpoints=shared[place.parent]
+                    ) as partition:
+                        missed |= self.answer(str(place), partition, inputs)
+                except KafkaSpecError as error:
+                    inputs.cannot_read(error)
+        return out.getvalue(), err.getvalue(), missed, inputs.counts
+
+    def answer(self, name: str, log: Segment | Partition, inputs: Inputs) -> bool:
+        """Print the answer of a log; return whether there is none."""
         try:
             if isinstance(log, Segment):
-                found = log.find(**target)
+                if "isolation" in self.target:
+                    raise click.UsageError("--isolation needs a partition, not a segment")
+                found = log.find(**self.target)
             else:
-                found = log.find(log_start=log_start, **target)
+                found = log.find(log_start=self.log_start, **self.target)
         except KafkaSpecError as error:
             if error.reason in ALWAYS_RAISED:
                 inputs.cannot_read(error)
             else:
                 inputs.cannot_decode(error)
-            continue
+            return False
         inputs.read += 1
-        missed |= found.batch is None
         inputs.report_missing(
             log,
             None if found.batch is None else found.batch.last_offset + 1,
-            start_offset=offset,
-            log_start=log_start,
+            start_offset=self.target["offset"],
+            log_start=self.log_start,
             ends_only=True,
         )
-        if output_format == "json":
-            print_object(_json(name, found, codec))
-            continue
-        for line in _text(name, found):
-            say(line)
-    ctx.exit(max(inputs.exit_code, FINDINGS if missed else CLEAN))
+        if self.as_json:
+            print_object(_json(name, found, self.codec))
+        else:
+            for line in _text(name, found):
+                say(line)
+        return found.batch is None
 
 
 def _json(name: str, found: Found, codec: str) -> dict[str, Any]:
+    from kafkaspec.cli.dump_json import decode_controls, record_lines, text_or_base64
+
     batch, record = found.batch, found.record
     shown = None
     if batch is not None and record is not None:

@@ -71,6 +71,20 @@ class Inputs:
             return USAGE
         return FINDINGS if self.unreadable or self.broken or self.lost else CLEAN
 
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The counts but that of paths, for ``add``."""
+        return self.read, self.unreadable, self.broken, self.lost
+
+    def add(self, counts: tuple[int, ...]) -> None:
+        """Add what was counted elsewhere, of a part of the only path."""
+        read, unreadable, broken, lost = counts
+        self.read += read
+        self.unreadable += unreadable
+        self.broken += broken
+        self.lost += lost
+        self.failed = int(bool(self.unreadable) and not self.read)
+
     def batches(self) -> Iterator[tuple[Batch, str, Selection]]:
         """Yield each batch that may hold wanted records, the path of its file, and the selection.
 

@@ -37,6 +37,11 @@ def unmapped() -> Iterator[None]:
         _MAPS.reset(token)
 
 
+def are_mapped() -> bool:
+    """Return whether files are mapped that are opened now."""
+    return _MAPS.get()
+
+
 class Source:
     """The bytes of one mapped file, or of a buffer.
 

@@ -196,3 +196,18 @@ def test_read_committed(tmp_path: Path) -> None:
     assert run("find", *asked, log).exit_code == 2
     assert run("find", "--isolation", "read_committed", "--offset", "0", place).exit_code == 2
     assert run("find", "--max-timestamp", "--offset", "0", place).exit_code == 2
+
+
+@pytest.mark.parametrize("target", [("--offset", "3"), ("--max-timestamp", "--format", "json")])
+def test_jobs_change_nothing(tmp_path: Path, target: tuple[str, ...]) -> None:
+    """Answers, notes and exit code, with a segment that cannot be read and a damaged one."""
+    logs = tmp_path / "logs"
+    shutil.copytree(GOLDEN / VERSIONS[-1] / "logs", logs)
+    (logs / "lost-0").mkdir()
+    (logs / "lost-0" / f"{0:020}.log").symlink_to(tmp_path / "nowhere")
+    cut = max(logs.glob("segments-0/*.log"))
+    cut.write_bytes(cut.read_bytes()[:-20])
+    one, many = (run("find", *target, "--jobs", jobs, logs, tmp_path) for jobs in ("1", "3"))
+    assert one.stdout
+    assert "lost-0" in one.stderr
+    assert (many.stdout, many.stderr, many.exit_code) == (one.stdout, one.stderr, one.exit_code)

@@ -57,6 +57,9 @@ _EXTRA = "an extra that need not be installed, and takes long to import"
 DEFERRED = (
     ("kafkaspec.__main__", "kafkaspec.cli", "--version does without click and most of the rest"),
     ("kafkaspec.cli.version", "kafkaspec._native", "need not be built"),
+    ("kafkaspec.jobs", "concurrent", "5 ms, which one job does not need"),
+    ("kafkaspec.jobs", "multiprocessing", "10 ms, as above"),
+    ("kafkaspec.cli.find", "kafkaspec.cli.dump_json", "columns, which text does not need"),
     ("kafkaspec.cli.console", "rich", _RICH),
     ("kafkaspec.cli.index", "rich", _RICH),
     ("kafkaspec.cli.conform", "kafkaspec.cli.conform_text", _RICH),
