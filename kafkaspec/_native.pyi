@@ -142,6 +142,31 @@ def intact(
     castagnoli: bool,
     /,
 ) -> int: ...
+def parts(
+    bounds: Buffer,
+    facts: Buffer,
+    batches: int,
+    offsets: Buffer,
+    timestamps: Buffer,
+    sizes: tuple[Buffer | None, ...],
+    limit: int,
+    overhead: int,
+    out: Buffer,
+    /,
+) -> tuple[int, int]: ...
+def encode_groups(
+    kind: int,
+    values: Buffer,
+    capacity: int,
+    groups: int,
+    members: tuple[int, ...],
+    firsts: Buffer,
+    rows: int,
+    inputs: tuple[Any, ...],
+    out: Buffer,
+    ends: Buffer,
+    /,
+) -> int: ...
 def headed(
     kind: int,
     values: Buffer,

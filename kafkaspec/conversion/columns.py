@@ -9,17 +9,25 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable, scan
-from kafkaspec.columns.memory import BytesColumn, ColumnSet, IntegerColumn, Layout
+from kafkaspec.columns.memory import (
+    BytesColumn,
+    Columns,
+    ColumnSet,
+    IntegerColumn,
+    Layout,
+    ListColumn,
+)
 from kafkaspec.columns.names import POSITION, SIZE
 from kafkaspec.columns.reader import described
 from kafkaspec.conversion.fields import fields_outside, own_fields
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.layout import EntryKind
+from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.names import COMPRESSION, MAGIC, OFFSET, TIMESTAMP_TYPE
 from kafkaspec.log.batch import NO_TIMESTAMP
@@ -145,6 +153,101 @@ class MessageColumns:
         return [Record(*row) for row in zip(offsets, timestamps, keys, values, strict=True)]
 
 
+class RecordRows:
+    """Columns of the records of batches, whose offsets may be changed.
+
+    Attributes:
+        rows: number of records.
+        offsets: offsets of the records.
+        timestamps: timestamps in ms, -1 for none.
+        sizes: offsets of keys, values and headers, and of the keys and values of headers.
+        inputs: the columns as ``Core.encode`` takes them.
+        is_ascii: whether the keys of all headers are ASCII.
+    """
+
+    def __init__(self, core: Core, found: Columns) -> None:
+        """Take columns of layout BINARY.
+
+        Args:
+            core: the extension.
+            found: columns of all parts of a record.
+        """
+        self._core = core
+        self.rows = rows = found.rows
+        columns = found.columns
+        self.offsets = _integers(columns[_OFFSET])[:rows]
+        self.timestamps = _integers(columns[_TIMESTAMP])[:rows]
+        lists = columns[names.HEADERS]
+        assert isinstance(lists, ListColumn)
+        _, _, item_key = names.HEADER_KEY.rpartition(".")
+        _, _, item_value = names.HEADER_VALUE.rpartition(".")
+        parts = {
+            _KEY: (_bytes(columns[_KEY]), rows),
+            _VALUE: (_bytes(columns[_VALUE]), rows),
+            names.HEADER_KEY: (_bytes(lists.children[item_key]), lists.items),
+            names.HEADER_VALUE: (_bytes(lists.children[item_value]), lists.items),
+        }
+        self.is_ascii = not lists.items or parts[names.HEADER_KEY][0].is_ascii
+        self._lists = _ends(lists.offsets, rows)
+        self._parts = {
+            name: (item.validity if item.nulls else None, _ends(item.main, count), item.data)
+            for name, (item, count) in parts.items()
+        }
+        ends = [item[1] for item in self._parts.values()]
+        self.sizes = (*ends[:2], *((self._lists, *ends[2:]) if lists.items else (None,) * 3))
+        self.inputs: dict[str, Any] = {
+            _OFFSET: self.offsets,
+            _TIMESTAMP: self.timestamps,
+            names.HEADERS: self._lists,
+            **self._parts,
+        }
+
+    def encode(self, header: Any, first: int, last: int) -> bytes:
+        """Encode rows as the payload of a batch.
+
+        Args:
+            header: the batch, of the typed model.
+            first: first row.
+            last: row after the last one.
+
+        Raises:
+            KafkaSpecError: ``unencodable``.
+        """
+        inputs = dict(self.inputs)
+        inputs[_OFFSET], inputs[_TIMESTAMP] = self.offsets[first:last], self.timestamps[first:last]
+        inputs[names.HEADERS] = self._lists[first : last + 1]
+        for name in (_KEY, _VALUE):
+            validity, ends, data = self._parts[name]
+            bits = None if validity is None else _bits(validity, first, last)
+            inputs[name] = (bits, ends[first : last + 1], data)
+        data = self._core.encode(header, last - first, inputs)
+        if data is None:
+            detail = f"records from offset {self.offsets[first]} on do not fit the format"
+            raise make_error(Reason.UNENCODABLE, detail)
+        return data
+
+    def records(self, first: int, last: int) -> list[Record]:
+        """Return rows as records; meant for a few rows.
+
+        Args:
+            first: first row.
+            last: row after the last one.
+        """
+        keys, values = (_items(*self._parts[name], first, last) for name in (_KEY, _VALUE))
+        lists = self._lists[first : last + 1]
+        some = [
+            _items(*self._parts[name], lists[0], lists[-1])
+            for name in (names.HEADER_KEY, names.HEADER_VALUE)
+        ]
+        pairs = [(str(key or b"", "ascii"), value) for key, value in zip(*some, strict=True)]
+        headers = [
+            tuple(pairs[start - lists[0] : stop - lists[0]]) for start, stop in pairwise(lists)
+        ]
+        offsets, timestamps = self.offsets[first:last], self.timestamps[first:last]
+        rows = zip(offsets, timestamps, keys, values, headers, strict=True)
+        return [Record(*row) for row in rows]
+
+
 class Slice(Sequence[Record]):
     """Rows of columns, used like a list of records.
 
@@ -154,13 +257,19 @@ class Slice(Sequence[Record]):
         last: row after the last one.
     """
 
-    def __init__(self, columns: MessageColumns, first: int, last: int) -> None:
+    def __init__(self, columns: MessageColumns | RecordRows, first: int, last: int) -> None:
         self.columns, self.first, self.last = columns, first, last
 
     def __len__(self) -> int:
         return self.last - self.first
 
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.columns.records(self.first, self.last))
+
     def __getitem__(self, index: Any) -> Any:
+        if index in (0, -1):  # the others are not made
+            row = self.first if index == 0 else self.last - 1
+            return self.columns.records(row, row + 1)[0]
         return self.columns.records(self.first, self.last)[index]
 
     @property
@@ -285,9 +394,19 @@ def _bits(validity: Any, first: int, last: int) -> bytes:
     return (found & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
 
+def _ends(offsets: Any, count: int) -> memoryview:
+    return memoryview(offsets).cast("B").cast("i")[: count + 1]
+
+
 def _values(column: BytesColumn, sizes: memoryview, first: int, last: int) -> list[bytes | None]:
-    bits = int.from_bytes(_bits(column.validity, first, last), "little") if column.nulls else -1
-    data = memoryview(column.data or b"")
+    return _items(column.validity if column.nulls else None, sizes, column.data, first, last)
+
+
+def _items(
+    validity: Any, sizes: memoryview, content: Any, first: int, last: int
+) -> list[bytes | None]:
+    bits = -1 if validity is None else int.from_bytes(_bits(validity, first, last), "little")
+    data = memoryview(content or b"")
     return [
         bytes(data[sizes[row] : sizes[row + 1]]) if bits >> (row - first) & 1 else None
         for row in range(first, last)

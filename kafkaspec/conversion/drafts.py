@@ -13,7 +13,7 @@ from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec
 from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
-from kafkaspec.conversion.columns import Slice
+from kafkaspec.conversion.columns import MessageColumns, Slice
 from kafkaspec.conversion.fields import RecordValues, Values, encode_records, entry_names
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import ENTRY
@@ -95,6 +95,10 @@ class Draft:
         if self._size is None:
             self._size = sum(sizes_of(self.records))
         return self._size
+
+    def sized(self, size: int) -> None:
+        """Set the size, if it is known."""
+        self._size = size
 
     def joins(self, other: Draft) -> bool:
         """Return whether ``other`` may follow in the same batch."""
@@ -248,7 +252,7 @@ def _messages(draft: Draft, codec: Codec, base: int) -> bytes:
     records = draft.records
     entry = {name: value for name, value in draft.traits.others if name in entry_names()}
     header = _header(draft.traits, 0, CompressionType.NONE, entry)
-    if isinstance(records, Slice):
+    if isinstance(records, Slice) and isinstance(records.columns, MessageColumns):
         return records.columns.encode(header, records.first, records.last, base)
     if base:
         records = [record._replace(offset=record.offset - base) for record in records]

@@ -33,6 +33,7 @@ from kafkaspec.conversion.header import edited, with_payload
 from kafkaspec.conversion.kept import Kept
 from kafkaspec.conversion.losses import Loss, Losses
 from kafkaspec.conversion.offsets import Offsets, check_rising
+from kafkaspec.conversion.regrouped import Regrouped
 from kafkaspec.conversion.runs import Runs
 from kafkaspec.conversion.transactions import Outcome, Transactions
 from kafkaspec.errors import Reason, make_error
@@ -63,6 +64,7 @@ class EntryConverter:
         took: whether any part of the last batch was taken.
         runs: the fast path for messages.
         kept: the fast path for batches that stay batches.
+        regrouped: the fast path for new batches.
     """
 
     def __init__(
@@ -94,6 +96,9 @@ class EntryConverter:
         self.offsets = Offsets(choices)
         self.runs = Runs(
             choices, codec, self.offsets, self.losses, self._waiting, (self._low, self._high)
+        )
+        self.regrouped = Regrouped(
+            choices, codec, self.offsets, self._waiting, (self._low, self._high)
         )
         self.kept = Kept(
             choices,

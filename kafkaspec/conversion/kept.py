@@ -14,46 +14,24 @@ from operator import add
 from typing import Final
 
 from kafkaspec import compression as compressions
-from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.entries import header_size, intact, put_headers
-from kafkaspec.codecs.native.scan import EntryTable, scan
+from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns.names import POSITION, SIZE
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.offsets import Offsets
+from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, RANGE_BYTES, Range, regular_ranges
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET, checksum_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
-from kafkaspec.model import Buffer
 from kafkaspec.writing.editing import put_offset
 
-RANGE_BYTES: Final = 1 << 20
-"""Bytes of batches that are converted at a time, unless one batch has more."""
 _SCRATCH: Final = 64 << 10
 """Bytes that a payload may decompress to before larger memory is taken."""
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Regular batches that follow one another.
-
-    Attributes:
-        buffer: bytes that contain them.
-        start: position of the first byte of ``buffer`` in the segment.
-        table: their headers; positions are those in ``buffer``.
-        compressions: the compression that each is to have; None if all keep their bytes.
-        max_output: most bytes that one may decompress to.
-    """
-
-    buffer: memoryview
-    start: int
-    table: EntryTable
-    compressions: list[int] | None
-    max_output: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,36 +118,11 @@ class Kept:
         Raises:
             KafkaSpecError: ``changed``, ``unreadable``.
         """
-        core = self._core
-        if core is None:
-            return
-        cursor = segment.cursor(most=RANGE_BYTES)
-        while position < segment.size:
-            segment.check()
-            buffer, start = segment.around(cursor, position)
-            at = position - start
-            kind = self._kind(core, buffer, at)
-            if kind is None:
-                return
-            table = scan(core, buffer, at, min(at + RANGE_BYTES, len(buffer)))
-            if not table.count:
-                table = scan(core, buffer, at, capacity=1)
-            regular, wanted = self._regular(table, kind, after)
-            if regular:
-                after = table.column(names.LAST_OFFSET)[regular - 1]
-                found = replace(table, count=regular)
-                yield Range(buffer, start, found, wanted, segment.max_output)
-            if regular < table.count:
-                return
-            position = start + table.position
-
-    def _kind(self, core: Core, buffer: Buffer, position: int) -> EntryKind | None:
-        """Return the kind of the batch at a position; None if it goes the other way."""
-        first = scan(core, buffer, position, capacity=1)
-        kind = KINDS.get(first.column(names.MAGIC)[0]) if first.count else None
-        if kind is None or not kind.has_record_sets or not header_size(core, kind):
-            return None
-        return kind if self._choices.kind is None or self._choices.kind is kind else None
+        assert self._core is not None
+        kind = self._choices.kind
+        return regular_ranges(
+            self._core, segment, position, after, kind, self._regular, RANGE_BYTES
+        )
 
     def _regular(
         self, table: EntryTable, kind: EntryKind, after: int | None
@@ -185,11 +138,11 @@ class Kept:
             names.MAGIC, names.BASE_OFFSET, names.LAST_OFFSET, kind.count, names.COMPRESSION,
             names.IS_CONTROL, names.IS_TRANSACTIONAL,
         )  # fmt: skip
-        last = -LARGEST_OFFSET - 2 if after is None else after
+        last = BEFORE_ALL if after is None else after
         for magic, first, end, count, own, control, transactional in zip(
             *map(table.column, columns), strict=True
         ):
-            if magic != kind.magic or not last < first <= end or own not in _KNOWN:
+            if magic != kind.magic or not last < first <= end or own not in KNOWN:
                 break
             if (low is not None and first < low) or (high is not None and end >= high):
                 break
@@ -304,9 +257,6 @@ class Kept:
         for position, offset in zip((0, *made.ends), new, strict=False):
             put_offset(made.data, position, offset)
         return True
-
-
-_KNOWN: Final = frozenset(map(int, CompressionType))
 
 
 class _Unpacking:

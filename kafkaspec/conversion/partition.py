@@ -15,6 +15,7 @@ from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
 from kafkaspec.conversion.losses import Loss
+from kafkaspec.conversion.regrouped import Chunk, Groups
 from kafkaspec.conversion.report import Damage, PartitionResult, TailNote
 from kafkaspec.conversion.runs import RUN_BYTES
 from kafkaspec.conversion.spans import Spans
@@ -198,6 +199,7 @@ class PartitionConversion:
             if by_columns:
                 before = position
                 position = yield from self._kept(segment, position)
+                position = yield from self._regrouped(segment, position)
                 if position > before:
                     batches = _BATCHES[0]
                     continue
@@ -237,6 +239,35 @@ class PartitionConversion:
                 self._tell(segment, position)
                 if not made.whole:
                     break
+        return position
+
+    def _regrouped(self, segment: Segment, position: int) -> Generator[Buffer, None, int]:
+        """Yield new batches of the regular batches from a position on; return their end."""
+        path = self.converter.regrouped
+        if not path.available:
+            return position
+
+        def grouped(read: Iterator[tuple[list[Chunk], bool]]) -> Iterator[Groups]:
+            nonlocal position
+            for chunks, whole in read:
+                for chunk in chunks:
+                    if not path.settle(chunk):
+                        return
+                    self.result.batches += chunk.batches
+                    self.result.taken += chunk.batches
+                    self.spans.add(chunk.start, chunk.end)
+                    self._last, position = chunk.last_offset, chunk.end
+                    self._tell(segment, position)
+                    yield path.group(chunk)
+                if not whole:
+                    return
+
+        ranges = path.ranges(segment, position, self._last)
+        with (
+            closing(in_order(path.read, ranges, self._jobs)) as read,
+            closing(in_order(path.write, grouped(read), self._jobs)) as made,
+        ):
+            yield from made
         return position
 
     def _one_by_one(

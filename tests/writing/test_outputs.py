@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -342,26 +343,24 @@ def test_an_output_beside_the_input_is_fine(name: str, logs: Path) -> None:
 # -- an input that changes -----------------------------------------------------------------------
 
 _CUTTING = """
-    import os, sys
+    import json, os, sys
     sys.path.insert(0, sys.argv[1])
     import kafkaspec as ks
-    from kafkaspec.codecs.native.codec import NativeCodec
 
-    source, out = sys.argv[2:]
+    source, out, plan = sys.argv[2:]
 
-    class Cutting(NativeCodec):
-        def decode_records(self, *arguments, **options):
-            os.truncate(source, 1000)
-            return super().decode_records(*arguments, **options)
+    def cut(*_):
+        os.truncate(source, 1000)
 
     try:
-        ks.convert(source, out, codec=Cutting(), batch_bytes=100)
+        ks.convert(source, out, progress=cut, **json.loads(plan))
     except ks.KafkaSpecError as error:
         print(error.reason)
 """
 
 
-def test_an_input_that_is_cut_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("plan", [{"magic": 1}, {"batch_bytes": 100}, {"compression": "lz4"}])
+def test_an_input_that_is_cut_is_an_error(plan: dict[str, Any], tmp_path: Path) -> None:
     """A page of a mapped file that is gone kills the process (SIGBUS)."""
     source = tmp_path / "00000000000000000000.log"
     batches = (ks.encode([Record(number, 1, None, bytes(400_000))]) for number in range(3))
@@ -370,7 +369,7 @@ def test_an_input_that_is_cut_is_an_error(tmp_path: Path) -> None:
         sys.executable,
         "-c",
         textwrap.dedent(_CUTTING),
-        *map(str, (ROOT, source, tmp_path / "out-0")),
+        *map(str, (ROOT, source, tmp_path / "out-0", json.dumps(plan))),
     ]
     done = subprocess.run(command, check=False, timeout=60, capture_output=True, text=True)
     assert done.returncode != -signal.SIGBUS

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable
@@ -14,6 +14,11 @@ from kafkaspec.layout.framing import FRAMING, checksum_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+_ROW: Final = 48
+"""More bytes than the fields of a record take, without its keys and values."""
+_ITEM: Final = 12
+"""The same for an item of a list."""
 
 
 def intact(
@@ -66,6 +71,46 @@ def put_headers(core: Core, kind: EntryKind, table: EntryTable, out: Buffer, end
         number, table.values, table.capacity, table.count, _members(core, kind.key), out, ends
     )
     return count
+
+
+def put_payloads(
+    core: Core,
+    kind: EntryKind,
+    headers: EntryTable,
+    firsts: Buffer,
+    rows: int,
+    columns: Mapping[str, Any],
+) -> tuple[bytearray, array[int]] | None:
+    """Return the payloads of batches, with room for a header before each.
+
+    Args:
+        core: the extension.
+        kind: a kind of batch, for which ``header_size`` is not 0.
+        headers: the headers that the batches will have.
+        firsts: the first row of each batch, and the row after the last one, as 64-bit integers.
+        rows: number of rows of the columns.
+        columns: as for ``Core.encode``.
+
+    Returns:
+        The bytes, and the position after each payload; None if a number does not fit.
+    """
+    inputs: list[Any] = [None] * len(core.columns)
+    size = (_ROW + header_size(core, kind)) * (rows + headers.count)
+    for name, column in columns.items():
+        inputs[core.columns[name].number] = column
+        if isinstance(column, tuple):
+            size += memoryview(column[1]).cast("B").cast("i")[-1] + _ITEM * len(column[1])
+    number = core.kinds[kind.key].number
+    ends = array("q", bytes(8 * headers.count))
+    out = bytearray(size)
+    made = core.module.encode_groups(
+        number, headers.values, headers.capacity, headers.count, _members(core, kind.key), firsts,
+        rows, tuple(inputs), out, ends,
+    )  # fmt: skip
+    if made < headers.count:
+        return None
+    del out[ends[-1] :]
+    return out, ends
 
 
 def header_size(core: Core, kind: EntryKind) -> int:

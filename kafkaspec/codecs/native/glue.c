@@ -139,6 +139,8 @@ static PyMethodDef methods[] = {
     {"unpack", glue_unpack, METH_VARARGS, "Decompress the payloads of many entries."},
     {"decompress", glue_decompress, METH_VARARGS, "Decompress one payload into memory."},
     {"compress", glue_compress, METH_VARARGS, "Compress many payloads."},
+    {"parts", glue_parts_of, METH_VARARGS, "Parts of batches of at most so many bytes."},
+    {"encode_groups", glue_encode_groups, METH_VARARGS, "Groups of rows as payloads."},
     {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},
     {"crc32", glue_crc32, METH_O, "CRC-32 of a buffer."},
     {"checksums", glue_checksums, METH_VARARGS, checksums_doc},

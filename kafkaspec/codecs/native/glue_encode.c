@@ -168,6 +168,77 @@ PyObject *glue_encode(PyObject *module, PyObject *args)
     return result;
 }
 
+/*
+ * encode_groups(kind, values, capacity, groups, members, firsts, rows, inputs, out, ends) -> number
+ *
+ * Groups of rows as the payloads of batches, with room for a header before each. values, capacity,
+ * groups, members: headers of the groups, as for headed. firsts: the first row of each group, and the
+ * row after the last one. inputs: as for encode. ends: where each payload ends in `out`. The number
+ * of payloads written before one that does not fit its fields, or `out`.
+ */
+PyObject *glue_encode_groups(PyObject *module, PyObject *args)
+{
+    PyObject *values, *members, *firsts, *given, *target, *places;
+    long long capacity, groups, rows;
+    int number;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iOLLOOLO!OO", &number, &values, &capacity, &groups, &members,
+                          &firsts, &rows, &PyTuple_Type, &given, &target, &places))
+        return NULL;
+    const ks_kind *kind = number >= 0 && number < ks_kinds_count ? &ks_kinds[number] : NULL;
+    if (!kind || !kind->finish)
+        return PyErr_Format(PyExc_ValueError, "the core writes no header of this kind");
+    int64_t place[GLUE_MOST], items[GLUE_MOST] = {0};
+    if (glue_roles(members, place, kind->members, groups, capacity) < 0)
+        return NULL;
+    if (rows < 0 || rows >= INT32_MAX || PyTuple_Size(given) != ks_columns_count)
+        return PyErr_Format(PyExc_ValueError, "the columns do not fit");
+    glue_pins pins;
+    inputs x;
+    PyObject *result = NULL;
+    if (glue_pins_open(&pins, 4 + 3 * ks_columns_count) < 0)
+        return NULL;
+    int status = 0;
+    inputs_open(&x);
+    for (int pass = 0; status == 0 && pass < 2; pass++)
+        for (int i = 0; status == 0 && i < ks_columns_count; i++)
+            if ((ks_columns[i].kind == KS_LIST) == !pass)
+                status = pin_input(&pins, &ks_columns[i], PyTuple_GetItem(given, i), rows, items,
+                                   &x);
+    int64_t size = 0, used = 0, group = 0;
+    const int64_t *v = NULL, *first = NULL;
+    uint8_t *out = NULL;
+    int64_t *end = NULL;
+    if (status == 0 &&
+        (v = glue_pin_sized(&pins, values, 0, 8 * capacity * ks_scan_count)) &&
+        (first = glue_pin_sized(&pins, firsts, 0, 8 * (groups + 1))) &&
+        (out = glue_pin(&pins, target, 1, &size)) &&
+        (end = glue_pin_sized(&pins, places, 1, 8 * groups))) {
+        int bad = 0;
+        Py_BEGIN_ALLOW_THREADS
+        for (; group < groups; group++) {
+            const int64_t from = first[group], to = first[group + 1];
+            int64_t header[GLUE_MOST], written = 0;
+            bad = from < 0 || to < from || to > rows;
+            if (bad || size - used < kind->header_size)
+                break;
+            for (int k = 0; k < kind->members; k++)
+                header[k] = v[place[k] * capacity + group];
+            used += kind->header_size;
+            if (kind->encode(header, &x.in, from, to - from, out + used, size - used, &written) !=
+                KS_OK)
+                break;
+            end[group] = used += written;
+        }
+        Py_END_ALLOW_THREADS
+        result = bad ? PyErr_Format(PyExc_ValueError, "there are no such rows")
+                     : PyLong_FromLongLong(group);
+    }
+    inputs_close(&x);
+    glue_pins_close(&pins);
+    return result;
+}
+
 /* The address and size of a value in two words. A column is either text, which is written as UTF-8
  * with its surrogate escapes, or bytes. */
 static int span_of(PyObject *value, int text_wanted, int64_t *span, PyObject *keep,

@@ -91,6 +91,13 @@ def scan(
     return parts[0] if len(parts) == 1 else _joined(parts)
 
 
+def blank_table(core: Core, count: int) -> EntryTable:
+    """Return a table of so many entries, all zeros, to be filled."""
+    values = memoryview(bytearray(8 * count * len(core.scan_names))).cast("q")
+    present = memoryview(bytearray(8 * count)).cast("Q")
+    return EntryTable(core.scan_names, count, End.COMPLETE, 0, values, present, count)
+
+
 def survey(core: Core, payload: Buffer, verify: bool) -> Survey | None:
     """Return what the messages in a wrapper have in common; see ``Codec.survey``."""
     module = core.module
