@@ -30,7 +30,7 @@ from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import compression_name
 from kafkaspec.log.segment import Segment
 
-PART_BYTES: Final = 4 << 20
+PART_BYTES: Final = 8 << 20
 """Bytes of the entries that are worked on at a time, by each thread."""
 
 _ALONE: Final = 1

@@ -51,8 +51,7 @@ class IndexFile:
             times = self._index = TimeIndex(path, codec=codec)
             time_entry = lru_cache(_CACHED)(times.entry)
             self.check = TimeIndexCheck(len(times), time_entry, file, times.entry_size)
-        core = get_codec(codec).core
-        self.check.use(core, None if core is None else self._index.entry_columns())
+        self.check.use(get_codec(codec).core, self._index.entry_columns())
         self.result = FileResult(
             file=file,
             kind=kind,

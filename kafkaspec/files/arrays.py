@@ -11,12 +11,15 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import repeat, starmap
 from struct import Struct, error
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import FieldLayout, Kind
 from kafkaspec.layout.kinds import default_values
+
+if TYPE_CHECKING:
+    from kafkaspec.codecs.native.core import Core
 
 _INTEGERS: Final = {1: "b", 2: "h", 4: "i", 8: "q"}
 
@@ -43,28 +46,54 @@ def _letter(type_key: str, field: FieldLayout) -> str:
     )
 
 
-def integer_columns(type_key: str, data: memoryview) -> dict[str, array[int]]:
-    """Return the integers of whole entries as 64-bit columns, by id of the field.
+def integer_column(type_key: str, name: str, data: memoryview) -> array[int]:
+    """Return the integers of a field of whole entries.
 
     Raises:
         TypeError: an entry does not always have the same size.
     """
-    size = entry_struct(type_key).size
-    found: dict[str, array[int]] = {}
+    size, (start, item) = entry_struct(type_key).size, _place(type_key, name)
+    assert item.size is not None
+    octets, entries = bytearray(len(data) // size * item.size), bytes(data)
+    for place in range(item.size):  # the last octet of the file is the lowest
+        low = place if sys.byteorder == "big" else item.size - 1 - place
+        octets[low :: item.size] = entries[start + place :: size]
+    column = array(_letter(type_key, item))
+    column.frombytes(octets)
+    return column
+
+
+def wide_column(core: Core, type_key: str, name: str, data: memoryview, plus: int) -> array[int]:
+    """Return the sums of a number and the integers of a field of whole entries, in 64 bits.
+
+    Args:
+        core: the extension.
+        type_key: type of an entry.
+        name: id of the field.
+        data: the entries.
+        plus: the number.
+
+    Raises:
+        OverflowError: a sum does not fit.
+        TypeError: an entry does not always have the same size.
+    """
+    size, (start, item) = entry_struct(type_key).size, _place(type_key, name)
+    column = array("q", bytes(len(data) // size * 8))
+    if not core.module.widen(data, size, start, item.size, item.signed, plus, column):
+        raise OverflowError(f"{name} does not fit")
+    return column
+
+
+@cache
+def _place(type_key: str, name: str) -> tuple[int, FieldLayout]:
+    """Return the place of a field in an entry, and the field."""
     start = 0
     for item in LAYOUTS[type_key].fields:
+        if item.id == name:
+            return start, item
         assert item.size is not None
-        if item.kind is Kind.INTEGER:
-            letter = _INTEGERS[item.size] if item.signed else _INTEGERS[item.size].upper()
-            octets = bytearray(len(data) // size * item.size)
-            for place in range(item.size):  # the last octet of the file is the lowest
-                low = place if sys.byteorder == "big" else item.size - 1 - place
-                octets[low :: item.size] = data[start + place :: size]
-            column = array(letter)
-            column.frombytes(octets)
-            found[item.id] = array("q", column) if letter != "q" else column
         start += item.size
-    return found
+    raise KeyError(name)
 
 
 def serialize_array(type_key: str, columns: Mapping[str, Iterable[int]]) -> bytes:

@@ -18,7 +18,7 @@ from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexE
 from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files import names
-from kafkaspec.files.arrays import entry_struct, integer_columns
+from kafkaspec.files.arrays import entry_struct, integer_column, wide_column
 from kafkaspec.io.local import Source
 from kafkaspec.io.remote import as_path
 from kafkaspec.layout.framing import field_of, fixed_size
@@ -152,19 +152,27 @@ class Index(Generic[Entry]):
         return problems
 
     def entry_columns(self) -> dict[str, array[int]] | None:
-        """Return the fields of all entries before the padding, with ``offset``, by columns.
+        """Return offsets, and the other field, of all entries before the padding, by columns.
 
         Returns:
-            Columns by id; None if an offset is larger than any that Kafka can have.
+            Columns by id; None if the codec has no core, or an offset is larger than any that
+            Kafka can have.
         """
+        core = self._codec.core
+        if core is None:
+            return None
         self._source.check()
-        columns = integer_columns(self.type_key, self._source.buffer[: len(self) * self.entry_size])
-        base = self.base_offset
+        data, base = self._source.buffer[: len(self) * self.entry_size], self.base_offset
+        fields = [item.id for item in LAYOUTS[self.type_key].fields]
         try:
-            columns[_OFFSET] = array("q", [base + offset for offset in columns[_RELATIVE]])
+            return {
+                _OFFSET if name == _RELATIVE else name: wide_column(
+                    core, self.type_key, name, data, base if name == _RELATIVE else 0
+                )
+                for name in fields
+            }
         except OverflowError:
             return None
-        return columns
 
     def slot_columns(self) -> tuple[list[int], list[int]]:
         """Return offsets, and the other field, of all slots: a broker takes padding for entries."""
@@ -259,7 +267,7 @@ def _count(type_key: str, slots: memoryview) -> int:
     count = len(slots) // size
     for first in range(0, count, _SLOTS_AT_ONCE):
         piece = slots[first * size : min(first + _SLOTS_AT_ONCE, count) * size]
-        relative = integer_columns(type_key, piece)[_RELATIVE]
+        relative = integer_column(type_key, _RELATIVE, piece)
         try:
             number = first + relative.index(0, 0 if first else 1)
         except ValueError:

@@ -130,6 +130,7 @@ static PyMethodDef methods[] = {
     {"inspect", glue_inspect, METH_VARARGS, "What the records of batches have in common."},
     {"mark", glue_mark, METH_VARARGS, "Rows of columns of integers for which clauses do not hold."},
     {"follow", glue_follow, METH_VARARGS, "How many batches agree with the entries of an index."},
+    {"widen", glue_widen, METH_VARARGS, "Integers of the entries of an array, in 64 bits."},
     {"count", glue_count, METH_VARARGS, count_doc},
     {"json_lines", glue_json_lines, METH_VARARGS, "Rows of columns as lines of JSON."},
     {"encode", glue_encode, METH_VARARGS, "Columns as bytes."},

@@ -234,3 +234,48 @@ PyObject *glue_follow(PyObject *module, PyObject *args)
     glue_pins_close(&pins);
     return result;
 }
+
+/*
+ * widen(data, size, start, width, signed, plus, out) -> whether all of them fit
+ *
+ * The sums of `plus` and an integer of each entry of an array: of `width` bytes, the highest first,
+ * `start` bytes after the begin of the entry.
+ */
+PyObject *glue_widen(PyObject *module, PyObject *args)
+{
+    PyObject *data, *out;
+    long long size, start, width, plus;
+    int is_signed;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OLLLpLO", &data, &size, &start, &width, &is_signed, &plus, &out))
+        return NULL;
+    if (width < 1 || width > 8 || (width == 8 && !is_signed) || start < 0 || size < width ||
+        start > size - width)
+        return PyErr_Format(PyExc_ValueError, "no such field");
+    glue_pins pins;
+    if (glue_pins_open(&pins, 2) < 0)
+        return NULL;
+    PyObject *result = NULL;
+    int64_t bytes = 0;
+    const uint8_t *p = glue_pin(&pins, data, 0, &bytes);
+    const int64_t count = bytes / size;
+    int64_t *sums = p ? glue_pin_sized(&pins, out, 1, 8 * count) : NULL;
+    if (sums) {
+        int fits = 1;
+        const uint64_t sign = is_signed ? UINT64_C(1) << (8 * width - 1) : 0;
+        p += start;
+        for (int64_t i = 0; i < count; i++, p += size) {
+            uint64_t bits = 0;
+            for (int64_t k = 0; k < width; k++)
+                bits = bits << 8 | p[k];
+            bits = (bits ^ sign) - sign;
+            int64_t value;
+            memcpy(&value, &bits, sizeof value);
+            fits &= plus > 0 ? value <= INT64_MAX - plus : value >= INT64_MIN - plus;
+            sums[i] = sum(value, plus);
+        }
+        result = PyBool_FromLong(fits);
+    }
+    glue_pins_close(&pins);
+    return result;
+}
