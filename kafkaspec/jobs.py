@@ -105,34 +105,33 @@ def _ordered(
 
 
 def flows_in_order(
-    work: Callable[[Item], Iterable[Result]], items: Iterable[Item], jobs: int, most: int
-) -> Iterator[Result]:
+    work: Callable[[Item], Iterable[Result]], items: Iterable[Item], threads: int, most: int
+) -> Generator[Result, None, None]:
     """Yield all results of each item in the order of the items, for items with many results.
 
-    At most ``jobs`` + 1 items are worked on or wait, each with at most ``most`` + 1 results, so
+    At most ``threads`` + 1 items are worked on or wait, each with at most ``most`` + 1 results, so
     memory is bounded however many an item has. Errors and closing are as in ``in_order``.
 
     Args:
-        work: function that returns the results of an item; with more than one job they are made
-            in a thread.
+        work: function that returns the results of an item, which are made in a thread.
         items: the items, taken in the thread of the caller when there is room for one.
-        jobs: number of threads; with 1 the work is done in the thread of the caller.
+        threads: number of threads; with 0 the work is done in the thread of the caller.
         most: results of an item that wait.
     """
-    if jobs <= 1:
+    if threads < 1:
         for item in items:
             yield from work(item)
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    pool = ThreadPoolExecutor(jobs, thread_name_prefix="kafkaspec")
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="kafkaspec")
     waiting: deque[_Flow[Result]] = deque()
     try:
         for item in items:
             flow = _Flow[Result](most)
             waiting.append(flow)
             pool.submit(flow.fill, work, item)
-            if len(waiting) > jobs:
+            if len(waiting) > threads:
                 yield from waiting[0].results()
                 waiting.popleft()
         while waiting:
@@ -148,25 +147,26 @@ class _Flow(Generic[Result]):
     """The results of an item on their way from the thread that makes them."""
 
     def __init__(self, most: int) -> None:
-        self._queue: Queue[tuple[Result] | BaseException | None] = Queue(most)
+        self._queue: Queue[list[Result] | BaseException | None] = Queue(most)
         self._stopped = Event()
 
     def fill(self, work: Callable[[Item], Iterable[Result]], item: Item) -> None:
         end: BaseException | None = None
         try:
             for result in work(item):
-                self._queue.put((result,))
+                self._queue.put([result])
+                del result  # its memory can be freed when it was taken
                 if self._stopped.is_set():
                     return
         except BaseException as error:
             end = error
         self._queue.put(end)
 
-    def results(self) -> Iterator[Result]:
+    def results(self) -> Generator[Result, None, None]:
         while (found := self._queue.get()) is not None:
             if isinstance(found, BaseException):
                 raise found
-            yield found[0]
+            yield found.pop()
 
     def stop(self) -> None:
         """Let the thread end, which may wait for room."""

@@ -59,19 +59,19 @@ def test_work_is_done_at_the_same_time() -> None:
     assert len(list(in_order(lambda _: meet.wait(), range(3), 3))) == 3
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 5])
-def test_flows_come_in_the_order_of_the_items(jobs: int) -> None:
-    found = list(flows_in_order(range, range(40), jobs, 3))
+@pytest.mark.parametrize("threads", [0, 1, 2, 5])
+def test_flows_come_in_the_order_of_the_items(threads: int) -> None:
+    found = list(flows_in_order(range, range(40), threads, 3))
     assert found == [number for item in range(40) for number in range(item)]
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_an_error_ends_a_flow(jobs: int) -> None:
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_an_error_ends_a_flow(threads: int) -> None:
     def work(item: int) -> Iterator[int]:
         yield item
         yield 10 // (item - 2)
 
-    results = flows_in_order(work, range(10), jobs, 2)
+    results = flows_in_order(work, range(10), threads, 2)
     assert list(islice(results, 5)) == [0, 10 // -2, 1, 10 // -1, 2]
     with pytest.raises(ZeroDivisionError):
         next(results)
@@ -86,12 +86,12 @@ def test_a_flow_waits_until_there_is_room() -> None:
             made += 1
             yield number
 
-    results = flows_in_order(work, range(3), 1 + 1, 4)
+    results = flows_in_order(work, range(3), 2, 4)
     assert next(results) == 0
     time.sleep(0.05)
     assert made <= 3 * (4 + 2)
     before = threading.active_count()
-    results.close()  # type: ignore[attr-defined]
+    results.close()
     deadline = time.monotonic() + 60
     while threading.active_count() >= before and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 Format = Literal["parquet", "arrow", "jsonl"]
 
-FILE_CHUNK: Final = 32 << 20
-"""Bytes of Kafka data in a record batch of a file, and so in a row group of Parquet."""
+FILE_CHUNK: Final = 4 << 20
+"""Bytes of Kafka data in a record batch of a file, and so in a row group of Parquet. A writer takes
+several times as much memory, and with jobs the next ones are made meanwhile."""
 
 
 class Writer(Protocol):
@@ -49,6 +50,7 @@ def export(
     columns: Sequence[str] | None = None,
     replace_existing: bool = False,
     progress: Callable[[str, int], None] | None = None,
+    jobs: int = 1,
     **options: Any,
 ) -> int:
     """Write records to a file.
@@ -67,6 +69,7 @@ def export(
         columns: names of columns, as ``Columnar.to_batches`` takes them.
         replace_existing: whether to replace an existing file.
         progress: called with the name of a file and the number of bytes just read from it.
+        jobs: number of threads: one that writes, the others read ahead.
         options: ranges, ``include_control``, ``isolation``, ``log_start``, ``on_error`` and
             ``header_keys`` of ``Columnar.to_batches``. ``on_unreadable`` says, as ``on_error``
             does, what happens with a partition or segment that cannot be read at all.
@@ -86,7 +89,7 @@ def export(
         options = {"header_keys": "strict", "max_bytes": FILE_CHUNK} | options
         layout = "binary"
     request = request_of(default_columns(log), columns, layout=layout, **options)
-    request = replace(request, progress=progress)
+    request = replace(request, progress=progress, jobs=jobs)
     if isinstance(output, str | os.PathLike):
         check_output(output, log)
         with file_aside(output, replace=replace_existing) as file:
@@ -122,6 +125,8 @@ def _write(log: Log, request: Request, to: Format, file: IO[bytes]) -> int:
         for batch in record_batches(log, request):
             writer.write_batch(batch)
             rows += batch.num_rows
+            del batch  # so that its memory serves the next one
+            pa.default_memory_pool().release_unused()
     finally:
         writer.close()
     file.flush()

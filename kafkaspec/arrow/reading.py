@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,8 +17,12 @@ from kafkaspec.columns.memory import Layout
 from kafkaspec.columns.reader import Reader
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
+from kafkaspec.io.remote import RemotePath
+from kafkaspec.jobs import flows_in_order
 from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.headers import divided, header_tables
+from kafkaspec.log.lookup import start_position
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError, check_isolation, report
@@ -125,6 +130,23 @@ def _segment(segment: Segment, request: Request, place: Place) -> Iterator[pa.Re
 def _from(
     segment: Segment, request: Request, place: Place, progress: Progress
 ) -> Iterator[pa.RecordBatch]:
+    remote = isinstance(segment.path, RemotePath)
+    threads = 0 if segment.codec.core is None or remote else request.jobs - 1
+    parts = _parts(segment, request) if threads else [request]
+    work = partial(_read, segment, place)
+    for batch, position in flows_in_order(work, parts, threads, 1):
+        if batch is None or position is None:
+            return
+        if batch.num_rows:
+            yield batch
+        del batch  # so that its memory can be freed before the next one is made
+        progress.at(position)
+
+
+def _read(
+    segment: Segment, place: Place, request: Request
+) -> Iterator[tuple[pa.RecordBatch, int] | tuple[None, None]]:
+    """Yield record batches and how far the segment was read; None if nothing after is wanted."""
     reader = Reader(
         segment,
         sources_of(request),
@@ -136,10 +158,23 @@ def _from(
     for columns in reader:
         batch = made.batch(columns)
         del columns
-        if batch.num_rows:
-            yield batch
-        del batch  # so that its memory can be freed before the next one is made
-        progress.at(reader.position)
+        yield batch, reader.position
+        del batch
+    if reader.ended:
+        yield None, None
+
+
+def _parts(segment: Segment, request: Request) -> Iterator[Request]:
+    """Divide a request into ranges of bytes; the last one begins with what is not regular."""
+    position = request.start_position
+    if request.start_offset is not None:
+        position = max(position, start_position(segment, request.start_offset)[0])
+    for table, base in header_tables(segment, position):
+        for start, end in divided(table, base, request.max_bytes):
+            yield replace(request, start_position=start, end_position=end)
+        position = base + table.position
+    if position < segment.size:
+        yield replace(request, start_position=position)
 
 
 class Progress:

@@ -118,9 +118,12 @@ class Request:
     ``compact`` frees the unused part of buffers with copied bytes, at the cost of another copy of
     some of them. Use it for tables, which keep their record batches.
 
-    ``start_position`` is the byte position of the first entry to read, for callers that read a
-    segment in parts. ``aborted`` are transactions to leave out; see ``Partition.resolve``.
-    ``on_unreadable`` says what happens with a partition or segment that cannot be read at all.
+    ``start_position`` and ``end_position`` are the byte positions of the first entry to read and of
+    the first one not to read, for callers that read a segment in parts. ``aborted`` are
+    transactions to leave out; see ``Partition.resolve``. ``on_unreadable`` says what happens with a
+    partition or segment that cannot be read at all.
+
+    ``jobs`` is the number of threads that work at the same time, that of the caller included.
     """
 
     columns: tuple[str, ...]
@@ -134,12 +137,14 @@ class Request:
     header_keys: HeaderKeys = "string"
     compact: bool = False
     start_position: int = 0
+    end_position: int | None = None
     isolation: Isolation = "read_uncommitted"
     log_start: LogStart = "ignore"
     on_error: OnError = "fail"
     on_unreadable: OnError = "fail"
     aborted: tuple[Aborted, ...] = ()
     progress: Callable[[str, int], None] | None = None
+    jobs: int = 1
 
     def __post_init__(self) -> None:
         """Clamp bounds to 64 bits: a start above them selects nothing, an end is no bound."""
@@ -174,6 +179,7 @@ class Request:
             include_control=self.include_control,
             max_bytes=self.max_bytes,
             start_position=self.start_position,
+            end_position=self.end_position,
         )
 
     @property

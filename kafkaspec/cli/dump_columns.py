@@ -7,13 +7,11 @@ batches with records outside of the wanted offsets, and whatever is unusual or c
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec.cli.dump_json import Key
-from kafkaspec.codecs import HeaderTable
 from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.columns.json_lines import (
     BOOLEANS,
@@ -25,7 +23,7 @@ from kafkaspec.columns.json_lines import (
     numbers,
 )
 from kafkaspec.columns.memory import Columns, IntegerColumn
-from kafkaspec.columns.names import BATCH_MAGIC, BATCH_POSITION, OF_BATCH, POSITION
+from kafkaspec.columns.names import BATCH_MAGIC, BATCH_POSITION, OF_BATCH
 from kafkaspec.columns.reader import HIGHEST, LOWEST, Reader, Wanted
 from kafkaspec.conversion.fields import has_values
 from kafkaspec.errors import KafkaSpecError
@@ -34,7 +32,7 @@ from kafkaspec.jobs import flows_in_order
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE, NONE, TIMESTAMP_TYPES, Batch
-from kafkaspec.log.headers import readable_headers
+from kafkaspec.log.headers import divided, readable_headers
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, chosen, first_position, selected_batches
@@ -46,6 +44,9 @@ _RANGE: Final = 4 << 20
 """Bytes of a segment that one thread reads."""
 _AHEAD: Final = 8
 """Pieces of text of a range that wait to be written."""
+_KEPT: Final = 16 << 20
+"""Bytes that the allocator had better keep: glibc learns how many from the largest piece that was
+freed, and takes pages of less from the system again and again."""
 
 
 class _Shown(NamedTuple):
@@ -117,8 +118,11 @@ def read_lines(
     if core is None or not _is_plain(segment, wanted):
         yield from selected_batches(segment, wanted)
         return
-    work = partial(_lines, segment, wanted, _json_lines(core, segment.name or "", base64))
-    for part in flows_in_order(work, _items(segment, wanted), jobs, _AHEAD):
+    lines = _json_lines(core, segment.name or "", base64)
+    core.module.memory(_KEPT)
+    threads = jobs if jobs > 1 else 0
+    work = partial(_lines, core, segment, wanted, lines)
+    for part in flows_in_order(work, _items(segment, wanted), threads, _AHEAD):
         if part is None:
             return
         if isinstance(part, memoryview):
@@ -149,24 +153,13 @@ def _is_plain(segment: Segment, wanted: Selection) -> bool:
 def _items(segment: Segment, wanted: Selection) -> Iterator[_Item]:
     for item in readable_headers(segment, first_position(segment, wanted)):
         if isinstance(item, tuple):
-            yield from _ranges(*item)
+            yield from divided(*item, _RANGE)
         else:
             yield item
 
 
-def _ranges(table: HeaderTable, base: int) -> Iterator[tuple[int, int]]:
-    """Divide the entries of a table into ranges of bytes."""
-    places = table.column(POSITION)
-    first = 0
-    while first < table.count:
-        last = max(bisect_left(places, places[first] + _RANGE, first), first + 1)
-        end = places[last] if last < table.count else table.position
-        yield base + places[first], base + end
-        first = last
-
-
 def _lines(
-    segment: Segment, wanted: Selection, lines: JsonLines, item: _Item
+    core: Core, segment: Segment, wanted: Selection, lines: JsonLines, item: _Item
 ) -> Iterator[memoryview | int | Batch | KafkaSpecError | None]:
     """Yield lines, the position of each entry without columns, and None where reading ends."""
     if not isinstance(item, tuple):
@@ -184,10 +177,11 @@ def _lines(
             end_position=item[1],
             apart=True,
         ),
+        allocate=core.module.memory,
     )
     for columns in reader:
         if columns.entry is None:
-            yield from lines.of(_columns(segment, columns), columns.rows)
+            yield from lines.of(_columns(core, columns), columns.rows)
         else:
             yield columns.entry
     if reader.ended:
@@ -206,9 +200,7 @@ def _json_lines(core: Core, file: str, base64: bool) -> JsonLines:
     return JsonLines(core, fields, base64=base64)
 
 
-def _columns(segment: Segment, columns: Columns) -> list[Column]:
-    core = segment.codec.core
-    assert core is not None
+def _columns(core: Core, columns: Columns) -> list[Column]:
     if columns.start:
         positions = columns.columns[BATCH_POSITION]
         assert isinstance(positions, IntegerColumn)

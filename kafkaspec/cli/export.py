@@ -16,6 +16,7 @@ from kafkaspec.cli.options import (
     codec_option,
     crc_option,
     epilog,
+    jobs_option,
     no_mmap_option,
     selection_options,
     wrong_usage,
@@ -81,6 +82,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 @force_option
 @crc_option("Treat a batch with a wrong checksum as an error, or do not check.")
 @codec_option()
+@jobs_option
 @no_mmap_option
 @click.pass_context
 def export_command(
@@ -94,6 +96,7 @@ def export_command(
     force: bool,
     crc: CrcPolicy,
     codec: str,
+    jobs: int,
     selection: dict[str, Any],
 ) -> None:
     """Write the records of PATH to a file.
@@ -132,6 +135,7 @@ def export_command(
             to,  # type: ignore[arg-type]  # one of the choices
             columns=columns,
             progress=advance,
+            jobs=jobs,
             include_control=include_control,
             **chosen,
         )

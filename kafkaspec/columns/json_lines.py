@@ -77,7 +77,7 @@ class JsonLines:
         given = (*columns, None)
         size, first = _AT_ONCE, 0
         while first < rows:
-            out = bytearray(size)
+            out = self._core.module.memory(size)
             first, used, needed = self._core.module.json_lines(
                 self._plan, given, first, rows, self._base64, out
             )

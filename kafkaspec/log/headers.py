@@ -6,7 +6,7 @@ If an input is read in parts and batches are large, only the headers are read: s
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -114,6 +114,28 @@ def ranges(segment: Entries, most: int, position: int = 0) -> Iterator[tuple[int
             entry = bisect_left(places, start + most - base)
     if start < segment.size:
         yield start, segment.size
+
+
+def divided(table: HeaderTable, base: int, most: int) -> Iterator[tuple[int, int]]:
+    """Divide the entries of a table into ranges of at most so many bytes, or of one larger entry.
+
+    Args:
+        table: the table.
+        base: byte offset that its positions count from.
+        most: bytes of a range.
+
+    Yields:
+        Byte offsets of the first entry of a range and of the one after it.
+    """
+    places, first = table.column("position"), 0
+    while first < table.count:
+        start = places[first]
+        last = bisect_right(places, start + most, first) - 1
+        if table.position <= start + most:
+            last = table.count
+        last = max(last, first + 1)
+        yield base + start, base + (places[last] if last < table.count else table.position)
+        first = last
 
 
 def skip(segment: Entries, position: int, offset: int) -> tuple[int, int]:

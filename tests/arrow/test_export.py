@@ -238,3 +238,48 @@ def test_lines_of_the_core_are_those_of_python(version: str, header_keys: Any) -
                             JsonLines(file, core).write_batch(part)
                     assert lines[0].getvalue() == lines[1].getvalue()
                     assert lines[0].getvalue().count(b"\n") == part.num_rows
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize(
+    "options", [{}, {"start_offset": 9, "end_offset": 60}, {"start_offset": 3}]
+)
+def test_jobs_make_the_same_file(tmp_path: Path, to: Format, options: dict[str, Any]) -> None:
+    for name in ("plain-0", "transactions-0", "codec-mixed-0"):
+        path = goldens.GOLDEN / "4.3.1/logs" / name
+        for max_bytes in (400, 1 << 20):
+            made = []
+            for jobs in (1, 2, 5):
+                output = tmp_path / f"{name}-{max_bytes}-{jobs}"
+                with ks.open(path) as log:
+                    export(
+                        log,
+                        output,
+                        to,
+                        jobs=jobs,
+                        max_bytes=max_bytes,
+                        include_control=True,
+                        replace_existing=True,
+                        **options,
+                    )
+                # Arrow's files have padding with any content.
+                made.append(
+                    pa.ipc.open_file(output).read_all() if to == "arrow" else output.read_bytes()
+                )
+            assert made[0] == made[1] == made[2]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_jobs_skip_what_is_damaged(tmp_path: Path, jobs: int) -> None:
+    data = bytearray(SEGMENT.read_bytes())
+    batches = list(ks.Segment(bytes(data)).batches())
+    data[batches[2].position + 70] ^= 1
+    errors: list[ks.KafkaSpecError] = []
+    output = tmp_path / "out"
+    rows = export(
+        ks.Segment(bytes(data)), output, "jsonl", jobs=jobs, max_bytes=300, on_error=errors.append
+    )
+    whole = sum(len(batch.records()) for batch in batches)
+    assert rows == whole - len(batches[2].records())
+    assert [error.reason for error in errors] == [ks.Reason.CHECKSUM_MISMATCH]
+    assert output.read_bytes().count(b"\n") == rows

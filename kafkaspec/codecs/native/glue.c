@@ -117,6 +117,21 @@ static PyObject *glue_count(PyObject *module, PyObject *args)
     return result;
 }
 
+PyDoc_STRVAR(memory_doc,
+             "memory(size) -> bytearray\n\n"
+             "Memory that is not cleared, which would take as long as to fill it.");
+
+static PyObject *glue_memory(PyObject *module, PyObject *size)
+{
+    (void)module;
+    const Py_ssize_t count = PyLong_AsSsize_t(size);
+    if (count == -1 && PyErr_Occurred())
+        return NULL;
+    if (count < 0)
+        return PyErr_Format(PyExc_ValueError, "negative size");
+    return PyByteArray_FromStringAndSize(NULL, count);
+}
+
 static PyMethodDef methods[] = {
     {"scan", glue_scan, METH_VARARGS, scan_doc},
     {"decode", glue_decode, METH_VARARGS, "Records of batches into columns."},
@@ -132,6 +147,7 @@ static PyMethodDef methods[] = {
     {"follow", glue_follow, METH_VARARGS, "How many batches agree with the entries of an index."},
     {"widen", glue_widen, METH_VARARGS, "Integers of the entries of an array, in 64 bits."},
     {"count", glue_count, METH_VARARGS, count_doc},
+    {"memory", glue_memory, METH_O, memory_doc},
     {"json_lines", glue_json_lines, METH_VARARGS, "Rows of columns as lines of JSON."},
     {"encode", glue_encode, METH_VARARGS, "Columns as bytes."},
     {"encode_objects", glue_encode_objects, METH_VARARGS, "Record objects as bytes."},
