@@ -7,11 +7,9 @@ one through ``conversion.entries``, which implements the rules and raises the er
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from operator import add
-from typing import Final
+from itertools import groupby
 
 from kafkaspec import compression as compressions
 from kafkaspec.codecs import Codec
@@ -21,17 +19,14 @@ from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns.names import POSITION, SIZE
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.offsets import Offsets
+from kafkaspec.conversion.packing import packed, spaced, unpacked
 from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, RANGE_BYTES, Range, regular_ranges
-from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET, checksum_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.editing import put_offset
-
-_SCRATCH: Final = 64 << 10
-"""Bytes that a payload may decompress to before larger memory is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,48 +172,62 @@ class Kept:
             ends = [place + size - begin for place, size in zip(places, sizes, strict=True)]
             data = bytearray(source.buffer[begin : begin + ends[count - 1]] if count else b"")
             return Made(source, count, data, array("q", ends[:count]))
-        blank = bytes(header_size(core, kind))
-        parts: list[bytes | memoryview] = []
-        for payload in self._payloads(source, kind, count):
-            parts += (blank, payload)
-        lengths = map(len, parts)
-        made = array("q", accumulate(map(add, lengths, lengths)))
-        data = bytearray().join(parts)
+        payloads = self._payloads(core, source, kind, count)
+        data, made = spaced(payloads, header_size(core, kind))
         written = put_headers(core, kind, self._changed(core, kind, source, len(made)), data, made)
         if written < len(made):
             del made[written:]
             del data[made[-1] if made else 0 :]
         return Made(source, written, data, made)
 
-    def _payloads(self, source: Range, kind: EntryKind, count: int) -> Iterator[bytes | memoryview]:
-        """Yield the payloads of the first batches, as they are to be stored."""
+    def _payloads(
+        self, core: Core, source: Range, kind: EntryKind, count: int
+    ) -> Sequence[bytes | memoryview]:
+        """Return the payloads of the first batches, as they are to be stored."""
         table, buffer, level = source.table, source.buffer, self._choices.level
         assert source.compressions is not None
         columns = (
             f"{kind.payload}.{POSITION}", f"{kind.payload}.{SIZE}", names.COMPRESSION,
             names.IS_CONTROL, kind.count,
         )  # fmt: skip
-        unpack = _Unpacking(kind.magic, source.max_output)
+        rows = list(zip(*(table.column(name)[:count] for name in columns), strict=True))
+        made: list[bytes | memoryview] = []
         room = WHOLE_BYTES
-        for number, (place, size, own, control, records) in enumerate(
-            zip(*map(table.column, columns), strict=True)
+        # Batches with the same change, together.
+        for (new, own, changes), some in groupby(
+            zip(source.compressions, rows, strict=False),
+            lambda item: (
+                item[0],
+                item[1][2],
+                item[0] != item[1][2]
+                or (level is not None and item[0] and not item[1][3] and item[1][4]),
+            ),
         ):
-            if number == count:
-                return
-            new = source.compressions[number]
-            payload: bytes | memoryview = buffer[place : place + size]
-            if new != own or (level is not None and new and not control and records):
-                plain = unpack(own, buffer[place : place + size]) if own else payload
-                if plain is None:
-                    return
-                if new:
-                    payload = compressions.compress(new, plain, magic=kind.magic, level=level)
-                else:
-                    payload = bytes(plain)
-            room -= len(payload)
-            if room < 0 and number:
-                return
-            yield payload
+            places = array("q")
+            for _, row in some:
+                places.extend(row[:2])
+            number, data = len(places) // 2, buffer
+            if changes and own:
+                data, places = unpacked(
+                    core, table, [own] * number, buffer, places,
+                    magic=kind.magic, most=source.max_output,
+                )  # fmt: skip
+            found: Sequence[bytes | memoryview]
+            if changes and new:
+                found = packed(new, data, places, magic=kind.magic, level=level)
+            else:
+                found = [
+                    data[start : start + size]
+                    for start, size in zip(places[::2], places[1::2], strict=True)
+                ]
+            for payload in found:
+                room -= len(payload)
+                if room < 0 and made:
+                    return made
+                made.append(payload)
+            if len(found) < number:
+                break
+        return made
 
     def _changed(self, core: Core, kind: EntryKind, source: Range, count: int) -> EntryTable:
         """Return the headers of the first batches with their new values."""
@@ -257,32 +266,3 @@ class Kept:
         for position, offset in zip((0, *made.ends), new, strict=False):
             put_offset(made.data, position, offset)
         return True
-
-
-class _Unpacking:
-    """Decompresses payloads one after the other; each is valid until the next one.
-
-    Args:
-        magic: magic of their batches.
-        most: most bytes that one may decompress to.
-    """
-
-    def __init__(self, magic: int, most: int) -> None:
-        self._magic = magic
-        self._most = min(most, WHOLE_BYTES)
-        self._room = memoryview(bytearray(min(_SCRATCH, self._most)))
-
-    def __call__(self, codec: int, payload: memoryview) -> bytes | memoryview | None:
-        """Return a payload, None if it is broken or too large for this way."""
-        size = compressions.into(codec, self._magic)(payload, self._room)
-        if size >= 0:
-            return self._room[:size]
-        try:
-            found = compressions.decompress(
-                codec, payload, magic=self._magic, max_output=self._most
-            )
-        except KafkaSpecError:
-            return None
-        if len(found) > len(self._room):
-            self._room = memoryview(bytearray(min(2 * len(found), self._most)))
-        return found

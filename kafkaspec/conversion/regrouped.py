@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Any, Final
 
 from kafkaspec import compression as compressions
@@ -28,6 +28,7 @@ from kafkaspec.conversion.columns import RecordRows, Slice
 from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
 from kafkaspec.conversion.fields import default_columns, fields_outside, holds_only, own_fields
 from kafkaspec.conversion.offsets import Offsets
+from kafkaspec.conversion.packing import packed, spaced
 from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, RANGE_BYTES, Range, regular_ranges
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
@@ -181,12 +182,12 @@ class Regrouped:
         last = BEFORE_ALL if after is None else after
         same = zip(*map(table.column, fixed), strict=True)
         rows = zip(*map(table.column, columns), strict=True)
-        for values, (first, end, count, packed) in zip(same, rows, strict=True):
-            if values != expected or not last < first <= end or not count or packed not in KNOWN:
+        for values, (first, end, count, codec) in zip(same, rows, strict=True):
+            if values != expected or not last < first <= end or not count or codec not in KNOWN:
                 break
             if (low is not None and first < low) or (high is not None and end >= high):
                 break
-            new = packed if wanted is None else wanted
+            new = codec if wanted is None else wanted
             if not compressions.is_allowed(new, kind.magic):
                 break
             found.append(new)
@@ -415,17 +416,19 @@ class Regrouped:
     ) -> tuple[bytearray, array[int]]:
         """Return the same batches with their payloads compressed."""
         assert self._core is not None
-        blank, level = bytes(header_size(self._core, kind)), self._choices.level
+        gap, level = header_size(self._core, kind), self._choices.level
         made: list[bytes | memoryview] = []
-        for start, end, part in zip((0, *ends), ends, parts, strict=False):
-            payload, packed = data[start + len(blank) : end], part.traits[0]
-            if packed:
-                stored = compressions.compress(packed, payload, magic=kind.magic, level=level)
-                made += (blank, stored)
+        items = zip((0, *ends), ends, parts, strict=False)
+        for codec, some in groupby(items, lambda item: item[2].traits[0]):
+            places = array("q")
+            for start, end, _ in some:
+                places.extend((start + gap, end - start - gap))
+            if codec:
+                made += packed(codec, data, places, magic=kind.magic, level=level)
             else:
-                made += (blank, payload)
-        lengths = [len(blank) + len(item) for item in made[1::2]]
-        return bytearray().join(made), array("q", accumulate(lengths))
+                pairs = zip(places[::2], places[1::2], strict=True)
+                made += [data[start : start + size] for start, size in pairs]
+        return spaced(made, gap)
 
     def _headers(self, rows: RecordRows, kind: EntryKind, parts: list[Part]) -> EntryTable:
         """Return the headers of new batches."""
