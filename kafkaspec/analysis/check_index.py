@@ -6,6 +6,7 @@ from abc import abstractmethod
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
@@ -31,6 +32,12 @@ _FOLLOWED: Final = (
     POSITION, f"{OFFSET}.first", f"{OFFSET}.last", BASE_OFFSET, LAST_OFFSET, f"{TIMESTAMP}.largest"
 )  # fmt: skip
 """Columns of batches that the core compares with the entries of an index, in its order."""
+
+
+@cache
+def _above(ascending: tuple[tuple[str, int], ...]) -> Marks:
+    """Return the condition for each field of an entry; see ``IndexCheck.ascending``."""
+    return Marks((((Compare(name, ">=", BEFORE + name, least),), 1) for name, least in ascending))
 
 
 class EntryCheck(Generic[Entry]):
@@ -127,10 +134,9 @@ class IndexCheck(EntryCheck[Entry]):
         """Whether the core can say that each entry is above the one before it."""
         if self._core is None or self._columns is None:
             return False
-        above = [(Compare(name, ">=", BEFORE + name, least),) for name, least in self.ascending]
         columns = {name: memoryview(column) for name, column in self._columns.items()}
-        marks = Marks((condition, 1) for condition in above)
-        return not any(marks.of(self._core, columns.__getitem__, self._count)[1:])
+        marks = _above(self.ascending).of(self._core, columns.__getitem__, self._count)
+        return not any(marks[1:])
 
     def follow(self, part: Inspected, first: int, stop: int) -> int:
         """Return up to which batch of a run the batches agree with the entries, and take nothing.

@@ -107,30 +107,33 @@ class AbortedTransaction:
     previous_marker: int = -1
 
 
-def continuing(segment_base: int | None) -> Iterator[Condition]:
-    """Yield conditions under which a batch of data continues a run; see ``LogOrder.extend``.
-
-    They are stricter than the checks: a batch that breaks one begins another run.
-
-    Args:
-        segment_base: offset in the name of the segment, None if there is none.
-    """
-    for name in (
-        names.MAGIC,
-        names.LEADER_EPOCH,
-        names.PRODUCER_ID,
-        names.PRODUCER_EPOCH,
-        names.IS_TRANSACTIONAL,
-    ):
-        yield (Compare(name, "==", BEFORE + name),)
-    yield (Compare(names.BASE_OFFSET, ">", BEFORE + names.LAST_OFFSET),)
-    yield (
+CONTINUING: Final[tuple[Condition, ...]] = (
+    *(
+        (Compare(name, "==", BEFORE + name),)
+        for name in (
+            names.MAGIC,
+            names.LEADER_EPOCH,
+            names.PRODUCER_ID,
+            names.PRODUCER_EPOCH,
+            names.IS_TRANSACTIONAL,
+        )
+    ),
+    (Compare(names.BASE_OFFSET, ">", BEFORE + names.LAST_OFFSET),),
+    (
         Compare(names.PRODUCER_ID, "<", 0),
         Compare(names.BASE_SEQUENCE, "==", BEFORE + names.LAST_SEQUENCE, 1),
+    ),
+)
+"""Conditions under which a batch of data continues a run; see ``LogOrder.extend``. They are
+stricter than the checks: a batch that breaks one begins another run."""
+
+
+def within(segment_base: int) -> tuple[Condition, ...]:
+    """Return more of them, for a segment with this offset in its name."""
+    return (
+        (Compare(names.BASE_OFFSET, ">=", segment_base),),
+        (Compare(names.LAST_OFFSET, "<=", segment_base, _OFFSET_SPAN),),
     )
-    if segment_base is not None:
-        yield (Compare(names.BASE_OFFSET, ">=", segment_base),)
-        yield (Compare(names.LAST_OFFSET, "<=", segment_base, _OFFSET_SPAN),)
 
 
 class LogOrder:
@@ -235,7 +238,7 @@ class LogOrder:
         return batch.is_transactional or producer.open_since is None
 
     def extend(self, last: Header, records: int) -> None:
-        """Take a run of sound batches, each of which fulfils what ``continuing`` yields.
+        """Take a run of sound batches, each of which continues the one before it.
 
         The state is that after a check of each; there are no findings.
 

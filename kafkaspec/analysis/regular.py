@@ -11,11 +11,11 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 from kafkaspec.analysis.check_batch import HEADER_RULES, RECORD_RULES
-from kafkaspec.analysis.check_order import continuing
+from kafkaspec.analysis.check_order import CONTINUING, within
 from kafkaspec.analysis.report import FileResult
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.names import KIND
@@ -137,12 +137,10 @@ class RegularReader:
         self._jobs = jobs
         self._part_bytes = part_bytes
         self._local = threading.local()
-        self._marks = Marks(
-            [
-                *((condition, _ALONE) for condition in _sound(core)),
-                *((condition, _BEGINS) for condition in continuing(segment.base_offset)),
-            ]
-        )
+        self._marks = _marks(core)
+        if segment.base_offset is not None:
+            inside = within(segment.base_offset)
+            self._marks = self._marks.and_also((condition, _BEGINS) for condition in inside)
 
     def parts(self, position: int, end: int | None) -> Iterator[Part]:
         """Yield the parts up to the first entry that is not regular.
@@ -178,6 +176,12 @@ class RegularReader:
         part = Part(inspected.table, inspected.start, inspected.facts)
         part.marks = self._marks.of(self._core, part.column, part.table.count)
         return part
+
+
+@cache
+def _marks(core: Core) -> Marks:
+    alone = ((condition, _ALONE) for condition in _sound(core))
+    return Marks((*alone, *((condition, _BEGINS) for condition in CONTINUING)))
 
 
 def _sound(core: Core) -> Iterator[Condition]:

@@ -64,6 +64,17 @@ class Marks:
     def __init__(self, conditions: Iterable[tuple[Condition, int]]) -> None:
         self._names: dict[str, int] = {}
         self._comparisons = array("q")
+        self._add(conditions)
+
+    def and_also(self, conditions: Iterable[tuple[Condition, int]]) -> Marks:
+        """Return these conditions with others."""
+        both = Marks(())
+        both._names = dict(self._names)
+        both._comparisons = self._comparisons[:]
+        both._add(conditions)
+        return both
+
+    def _add(self, conditions: Iterable[tuple[Condition, int]]) -> None:
         for condition, mark in conditions:
             for compare in condition:
                 last = mark if compare is condition[-1] else 0
