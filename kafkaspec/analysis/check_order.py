@@ -54,9 +54,9 @@ class Header(Protocol):
     @property
     def last_sequence(self) -> int: ...
     @property
-    def is_transactional(self) -> bool: ...
+    def is_transactional(self) -> int: ...
     @property
-    def is_control(self) -> bool: ...
+    def is_control(self) -> int: ...
     @property
     def num_records(self) -> int | None: ...
 
@@ -108,24 +108,23 @@ class AbortedTransaction:
 
 
 CONTINUING: Final[tuple[Condition, ...]] = (
-    *(
-        (Compare(name, "==", BEFORE + name),)
-        for name in (
-            names.MAGIC,
-            names.LEADER_EPOCH,
-            names.PRODUCER_ID,
-            names.PRODUCER_EPOCH,
-            names.IS_TRANSACTIONAL,
-        )
-    ),
+    (Compare(names.MAGIC, "==", BEFORE + names.MAGIC),),
+    (Compare(names.LEADER_EPOCH, "==", BEFORE + names.LEADER_EPOCH),),
     (Compare(names.BASE_OFFSET, ">", BEFORE + names.LAST_OFFSET),),
+)
+"""Conditions under which a batch of data continues a run; see ``LogOrder.extend``. They are
+stricter than the checks: a batch that breaks one begins another run."""
+
+SAME_PRODUCER: Final[tuple[Condition, ...]] = (
+    (Compare(names.PRODUCER_ID, "==", BEFORE + names.PRODUCER_ID),),
+    (Compare(names.PRODUCER_EPOCH, "==", BEFORE + names.PRODUCER_EPOCH),),
+    (Compare(names.IS_TRANSACTIONAL, "==", BEFORE + names.IS_TRANSACTIONAL),),
     (
         Compare(names.PRODUCER_ID, "<", 0),
         Compare(names.BASE_SEQUENCE, "==", BEFORE + names.LAST_SEQUENCE, 1),
     ),
 )
-"""Conditions under which a batch of data continues a run; see ``LogOrder.extend``. They are
-stricter than the checks: a batch that breaks one begins another run."""
+"""The same for runs of one producer; see ``LogOrder.extend_data``."""
 
 
 def within(segment_base: int) -> tuple[Condition, ...]:
@@ -230,32 +229,38 @@ class LogOrder:
         if batch.producer_id >= 0 and not batch.is_control:
             yield from self._check_data(batch, at)
 
-    def extends(self, batch: Header) -> bool:
-        """Return whether a run may follow the batch of data that was checked last."""
-        if batch.producer_id < 0:
-            return True
-        producer = self._producers[batch.producer_id]
-        return batch.is_transactional or producer.open_since is None
-
-    def extend(self, last: Header, records: int) -> None:
-        """Take a run of sound batches, each of which continues the one before it.
-
-        The state is that after a check of each; there are no findings.
+    def extend(self, last: Header) -> None:
+        """Take offsets and leader epochs of sound batches that continue the one checked last.
 
         Args:
             last: the last one of them.
-            records: records of all of them.
         """
         self.last_offset = last.last_offset
         if last.partition_leader_epoch >= 0:
             add_to_runs(
                 self.epochs, last.partition_leader_epoch, last.base_offset, last.last_offset
             )
-        if last.producer_id >= 0:
-            producer = self._producers[last.producer_id]
-            producer.last_sequence = last.last_sequence
-            if last.is_transactional:
-                producer.open_records += records
+
+    def extends(self, batch: Header) -> bool:
+        """Return whether more data of the producer, after this batch, gives no finding."""
+        producer = self._producers[batch.producer_id]
+        return bool(batch.is_transactional) or producer.open_since is None
+
+    def extend_data(self, last: Header, records: int) -> None:
+        """Take sound batches of data of the producer whose batch was checked last.
+
+        Args:
+            last: the last one of them.
+            records: records of all of them.
+        """
+        producer = self._producers[last.producer_id]
+        producer.last_sequence = last.last_sequence
+        if last.is_transactional:
+            producer.open_records += records
+
+    def check_data(self, batch: Header, file: str) -> Iterator[Finding]:
+        """Check a batch of data of a producer against the earlier ones of the producer."""
+        return self._check_data(batch, Place(file, Area.BATCH, batch.position, batch.last_offset))
 
     def _check_data(self, batch: Header, at: Place) -> Iterator[Finding]:
         producer, findings = self._producer(batch, at)

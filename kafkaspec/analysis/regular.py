@@ -7,15 +7,16 @@ batches, which are the reference and make the findings.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
-from typing import Final
+from functools import cache, cached_property
+from typing import Final, NamedTuple
 
 from kafkaspec.analysis.check_batch import HEADER_RULES, RECORD_RULES
-from kafkaspec.analysis.check_order import CONTINUING, within
+from kafkaspec.analysis.check_order import CONTINUING, SAME_PRODUCER, within
 from kafkaspec.analysis.report import FileResult
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.names import KIND
@@ -37,10 +38,28 @@ _ALONE: Final = 1
 """Marks an entry that has to be checked by itself."""
 _BEGINS: Final = 2
 """Marks a batch that does not continue the one before it."""
+_OTHER: Final = 4
+"""Marks a batch that does not continue the data of the producer of the one before it."""
+_MARKED: Final = re.compile(rb"[^\0]")
+_BREAKS: Final = bytes(mark & (_ALONE | _BEGINS) for mark in range(256))
+_OTHERS: Final = bytes(mark & _OTHER for mark in range(256))
+_HEADER: Final = (
+    POSITION,
+    names.BASE_OFFSET,
+    names.LAST_OFFSET,
+    names.LEADER_EPOCH,
+    names.PRODUCER_ID,
+    names.PRODUCER_EPOCH,
+    names.BASE_SEQUENCE,
+    names.LAST_SEQUENCE,
+    names.IS_TRANSACTIONAL,
+    names.IS_CONTROL,
+    names.NUM_RECORDS,
+)
+"""Columns of the fields of a ``Row`` after the first one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """The header of a batch in a table; a ``Header`` for ``LogOrder``."""
 
     kind: EntryKind
@@ -52,8 +71,8 @@ class Row:
     producer_epoch: int
     base_sequence: int
     last_sequence: int
-    is_transactional: bool
-    is_control: bool
+    is_transactional: int
+    is_control: int
     num_records: int
 
 
@@ -69,10 +88,21 @@ class Part(Inspected):
 
     def stops(self) -> Iterator[int]:
         """Yield the number after each run: sound batches that continue each other, or one entry."""
+        breaks = self.marks.translate(_BREAKS)
         stop = 0
-        while stop < self.table.count:
-            stop = self.table.count - len(self.marks[stop + 1 :].lstrip(b"\0"))
+        while stop < len(breaks):
+            stop = _next(breaks, stop + 1)
             yield stop
+
+    def data(self, first: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Yield the parts of a run that have one producer each, without those that have none."""
+        ids = self.table.column(names.PRODUCER_ID)
+        others = self.marks[:stop].translate(_OTHERS)
+        while first < stop:
+            end = _next(others, first + 1)
+            if ids[first] >= 0:
+                yield first, end
+            first = end
 
     def is_alone(self, number: int) -> bool:
         """Return whether an entry has to be checked by itself."""
@@ -86,24 +116,16 @@ class Part(Inspected):
 
     def row(self, number: int) -> Row:
         """Return the header of a batch."""
-        at = partial(self._at, number)
-        return Row(
-            KINDS[at(names.MAGIC)],
-            self.start + at(POSITION),
-            at(names.BASE_OFFSET),
-            at(names.LAST_OFFSET),
-            at(names.LEADER_EPOCH),
-            at(names.PRODUCER_ID),
-            at(names.PRODUCER_EPOCH),
-            at(names.BASE_SEQUENCE),
-            at(names.LAST_SEQUENCE),
-            bool(at(names.IS_TRANSACTIONAL)),
-            bool(at(names.IS_CONTROL)),
-            at(names.NUM_RECORDS),
-        )
+        position, *fields = [column[number] for column in self._header]
+        return Row(KINDS[self._magics[number]], self.start + position, *fields)
 
-    def _at(self, number: int, name: str) -> int:
-        return self.table.column(name)[number]
+    @cached_property
+    def _header(self) -> list[memoryview]:
+        return [self.table.column(name) for name in _HEADER]
+
+    @cached_property
+    def _magics(self) -> memoryview:
+        return self.table.column(names.MAGIC)
 
     def count(self, result: FileResult, first: int, stop: int) -> None:
         """Add a run of sound batches to a result."""
@@ -117,6 +139,12 @@ class Part(Inspected):
             result.magics[str(magic)] += count
         for codec, count in Counter(self.table.column(names.COMPRESSION)[first:stop]).items():
             result.codecs[compression_name(codec)] += count
+
+
+def _next(marks: bytes | bytearray, number: int) -> int:
+    """Return the number of the next mark that is not 0, from a number on; of the end without."""
+    found = _MARKED.search(marks, number)
+    return len(marks) if found is None else found.start()
 
 
 class RegularReader:
@@ -180,8 +208,13 @@ class RegularReader:
 
 @cache
 def _marks(core: Core) -> Marks:
-    alone = ((condition, _ALONE) for condition in _sound(core))
-    return Marks((*alone, *((condition, _BEGINS) for condition in CONTINUING)))
+    return Marks(
+        (
+            *((condition, _ALONE) for condition in _sound(core)),
+            *((condition, _BEGINS) for condition in CONTINUING),
+            *((condition, _OTHER) for condition in SAME_PRODUCER),
+        )
+    )
 
 
 def _sound(core: Core) -> Iterator[Condition]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from kafkaspec.analysis.compare_sidecars import compare_sidecar
 from kafkaspec.analysis.findings import Area, BrokerAction, Finding, Place, Severity
 from kafkaspec.analysis.parts import WHOLE, Elsewhere, Span, Survey, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
-from kafkaspec.analysis.regular import PART_BYTES, Part, RegularReader
+from kafkaspec.analysis.regular import PART_BYTES, Part, RegularReader, Row
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.codecs import Origin
@@ -280,7 +280,7 @@ class SegmentVerifier:
             while number < stop:
                 end = self._agreed(part, number, stop)
                 if end > number:
-                    end = yield from self._sound(part, number, end)
+                    yield from self._sound(part, number, end)
                 else:
                     position, end = part.position(number), number + 1
                     item: Batch | KafkaSpecError
@@ -301,25 +301,35 @@ class SegmentVerifier:
             stop = self._transactions.check.follow(part, first, stop)
         return stop
 
-    def _sound(self, part: Part, first: int, stop: int) -> Generator[Finding, None, int]:
-        """Take a run of sound batches, and return the number after the last one that was taken."""
-        row, order, result = part.row(first), self._order, self._result
-        for finding in order.check(row, row.base_offset, self._base, self._file):
+    def _sound(self, part: Part, first: int, stop: int) -> Iterator[Finding]:
+        """Take a run of sound batches, with which the indexes agree."""
+        for finding, row in self._ordered(part, first, stop):
             yield replace(finding, entry=row.position) if self._is_in(finding) else finding
-        if stop > first + 1:
-            if order.extends(row):
-                records = sum(part.column(NUM_RECORDS)[first + 1 : stop])
-                order.extend(part.row(stop - 1), records)
-            else:
-                stop = first + 1
         for index in self._indexes:
             index.check.take(part, first, stop)
-        part.count(result, first, stop)
+        part.count(self._result, first, stop)
         self._last_controls = ()
         self._end = part.position(stop)
         if self._end - self._reported >= _PROGRESS_STEP:
             self._progress()
-        return stop
+
+    def _ordered(self, part: Part, first: int, stop: int) -> Iterator[tuple[Finding, Row]]:
+        """Check a run against the earlier batches, and yield findings and the batches they have."""
+        order, row = self._order, part.row(first)
+        for finding in order.check(row, row.base_offset, self._base, self._file):
+            yield finding, row
+        order.extend(part.row(stop - 1))
+        for begin, end in part.data(first, stop):
+            number = begin
+            while number < end:
+                row = part.row(number)
+                if number > first:
+                    for finding in order.check_data(row, self._file):
+                        yield finding, row
+                number += 1
+                if number < end and order.extends(row):
+                    order.extend_data(part.row(end - 1), sum(part.column(NUM_RECORDS)[number:end]))
+                    number = end
 
     def _entry(
         self, position: int, item: Batch | KafkaSpecError, comparison: CodecComparison
