@@ -21,6 +21,7 @@ _NAMES = (
     "dump",
     "records",
     "verify",
+    "memory",
 )
 
 

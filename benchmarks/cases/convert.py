@@ -1,4 +1,7 @@
-"""``convert`` with other compression and other batches; against the peers' readers and builders."""
+"""``convert`` with other compression and other batches; against libraries alone, and against peers.
+
+A peer reads every record, appends it to a builder, and writes the batches to a file.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import lz4.frame  # type: ignore[import-untyped]
+import zstandard
 from aiokafka.record import MemoryRecords as AioRecords  # type: ignore[import-untyped]
 from aiokafka.record.default_records import (  # type: ignore[import-untyped]
     DefaultRecordBatchBuilder as AioBuilder,
@@ -18,7 +23,7 @@ from kafka.record.default_records import (  # type: ignore[import-untyped]
 from kafka.record.memory_records import MemoryRecords  # type: ignore[import-untyped]
 
 from benchmarks.data import MIB, SMALL_BATCH, Shape, at_offset, segment
-from benchmarks.outcome import Case, Outcome, Settings, Table, number, times
+from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 from benchmarks.peers import AIOKAFKA, KAFKA_PYTHON, records_aiokafka
 from benchmarks.timing import Candidate, measure
 from kafkaspec._generated.python.model.recordbatch import CompressionType
@@ -27,6 +32,10 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
 _FULL = 16 * MIB
+_GATED = 64 * MIB
+_MOST, _LEAST = 1.3, 4.0
+_ALONE = "decompressing and compressing by the libraries alone"
+_SOURCES = ("zstd", "none")
 _KEPT = "`convert`, batches kept"
 _MADE = "`convert`, records put into new batches"
 _CHECKED = f"{_KEPT}, result verified"
@@ -73,6 +82,79 @@ def _peer(log: Path, out: Path, reader: Any, maker: Callable[[], Any]) -> int:
     return seen
 
 
+def _alone(payloads: list[bytes], source: str) -> int:
+    """Every payload through PyPI's libraries, and thrown away."""
+    zstd = zstandard.ZstdDecompressor()
+    for payload in payloads:
+        plain = zstd.decompressobj().decompress(payload) if source == "zstd" else payload
+        lz4.frame.compress(plain)
+    return len(payloads)
+
+
+def _against_libraries(settings: Settings) -> Outcome:
+    """Batches kept and not checked, against what no converter can save."""
+    table = Table(
+        "Recompressing to lz4, batches kept",
+        ("from", "times the libraries alone"),
+        notes=[
+            "Records of 100 B in batches of 16 KiB. `convert` reads the file, verifies checksums,"
+            " writes headers, indexes and the file, and syncs it. CPU time of the thread."
+        ],
+    )
+    outcome = Outcome([table])
+    for source in _SOURCES:
+        made = segment(Shape(100, compression=source), settings.size(_GATED))
+        log, out = settings.work / f"{0:020d}.log", settings.work / "out"
+        log.write_bytes(made.data)
+        payloads = [bytes(batch.payload or b"") for batch in Segment(made.data).batches()]
+        count = len(payloads)
+        found = measure(
+            [
+                Candidate(_KEPT, partial(_convert, log, out, count, _PLANS[_KEPT]), count),
+                Candidate(_ALONE, partial(_alone, payloads, source), count),
+            ],
+            settings.rounds(7),
+        )
+        ratio = found.ratio(_KEPT, _ALONE)
+        table.rows.append((source, number(ratio)))
+        if source == _SOURCES[0]:
+            what = f"`convert` of {source} to lz4, batches kept, not checked, times {_ALONE}"
+            outcome.figures.append(Figure(what, ratio, _MOST, at_most=True))
+        shutil.rmtree(out)
+        log.unlink()
+    return outcome
+
+
+def _against_aiokafka(settings: Settings) -> Outcome:
+    """New batches of the same compression, checked."""
+    made = segment(Shape(100, compression="lz4"), settings.size(_GATED // 2))
+    log, out = settings.work / f"{0:020d}.log", settings.work / "out"
+    other = settings.work / "other.log"
+    log.write_bytes(made.data)
+    plan = {"batch_bytes": SMALL_BATCH}
+    found = measure(
+        [
+            Candidate(_MADE, partial(_convert, log, out, made.records, plan), made.records),
+            Candidate(
+                AIOKAFKA,
+                partial(_peer, log, other, AioRecords, _aiokafka_builder),
+                made.records,
+            ),
+        ],
+        settings.rounds(7),
+    )
+    if _written(out) != _written(other):
+        raise AssertionError("other records")
+    ratio = found.ratio(AIOKAFKA, _MADE)
+    what = "`convert` of lz4 to lz4 with new batches, checked, against aiokafka"
+    table = Table("lz4 to lz4 with new batches, checked", ("what", f"against {AIOKAFKA}"))
+    table.rows.append((_MADE, times(ratio)))
+    shutil.rmtree(out)
+    other.unlink()
+    log.unlink()
+    return Outcome([table], [Figure(what, ratio, _LEAST)])
+
+
 def _written(out: Path) -> list[Record]:
     logs = sorted(out.glob("*.log")) if out.is_dir() else [out]
     return [record for log in logs for record in records_aiokafka(log.read_bytes())]
@@ -116,7 +198,11 @@ def run(settings: Settings) -> Outcome:
     for out in outs.values():
         shutil.rmtree(out) if out.is_dir() else out.unlink()
     log.unlink()
-    return Outcome([table], [])
+    outcome = Outcome([table], [])
+    for part in (_against_libraries(settings), _against_aiokafka(settings)):
+        outcome.tables += part.tables
+        outcome.figures += part.figures
+    return outcome
 
 
 CASE = Case("convert", "Converting segments", run)
