@@ -19,6 +19,8 @@ _NAMES = (
     "imports",
     "java",
     "dump",
+    "json_lines",
+    "export",
     "records",
     "verify",
     "memory",

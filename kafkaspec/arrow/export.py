@@ -126,7 +126,6 @@ def _write(log: Log, request: Request, to: Format, file: IO[bytes]) -> int:
             writer.write_batch(batch)
             rows += batch.num_rows
             del batch  # so that its memory serves the next one
-            pa.default_memory_pool().release_unused()
     finally:
         writer.close()
     file.flush()
