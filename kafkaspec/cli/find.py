@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from kafkaspec.cli.console import captured, count_text, print_again, print_object, say
-from kafkaspec.cli.dump_text import bytes_text, headers_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
@@ -27,6 +26,7 @@ from kafkaspec.cli.options import (
     no_mmap_option,
     paths_or_urls_argument,
 )
+from kafkaspec.cli.value_text import bytes_text, headers_text
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.io.local import are_mapped, unmapped

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkaspec.cli.dump_json import WRITERS, record_lines
-from kafkaspec.cli.dump_text import bytes_text
+from kafkaspec.cli.value_text import bytes_text
 from kafkaspec.codecs import codec_names
 from kafkaspec.conformance import dump_text
 from kafkaspec.log.segment import Segment
