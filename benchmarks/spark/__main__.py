@@ -40,13 +40,13 @@ _SHAPES = {Shape(100): 256 * MIB, Shape(KIB): 512 * MIB}
 _GATES = {
     (NOOP, 100): 0.85,
     (NOOP, KIB): 1.0,
-    (NARROW, KIB): 1.0,
-    (AGGREGATE, 100): 0.65,
+    (NARROW, KIB): 0.85,
+    (AGGREGATE, 100): 0.9,
     (AGGREGATE, KIB): 0.65,
-    (WRITE, 100): 0.85,
+    (WRITE, 100): 0.95,
     (WRITE, KIB): 0.85,
 }
-_SCALING = 1.7
+_SCALING = {100: 1.75, KIB: 1.65}
 _CORES = 2
 
 Sources = dict[str, Callable[[], "DataFrame"]]
@@ -95,14 +95,15 @@ def main(
 
 def _scaling(rows: Rows, rounds: int, why: str, table: Table) -> Figure:
     what = f"{NOOP}, {rows.shape.name}: two cores against one"
+    gate = _SCALING[rows.shape.value]
     if why:
-        return Figure(what, None, _SCALING, why=why)
+        return Figure(what, None, gate, why=why)
     click.echo(what, err=True)
     found = scaling(rows, rounds)
     if not found:
-        return Figure(what, None, _SCALING, why="there is one core")
+        return Figure(what, None, gate, why="there is one core")
     table.rows.append((rows.shape.name, *(f"{number(found[name])} x" for name in (OURS, PARQUET))))
-    return Figure(what, found[OURS], _SCALING)
+    return Figure(what, found[OURS], gate)
 
 
 def _connector() -> tuple[list[Path], str]:
