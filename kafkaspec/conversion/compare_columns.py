@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.conversion.report import Comparison
-from kafkaspec.conversion.sides import Sides
+from kafkaspec.conversion.sides import CHUNK_BYTES, Sides
 from kafkaspec.log.columnar import Columnar
 
 _MOST_AT_ONCE = 1 << 16
@@ -38,8 +39,9 @@ def compare_columns(sides: Sides, result: Comparison) -> None:
             result.differ(f"{left} records {name}, from offset {offset} on")
 
 
-def _read(log: Columnar, columns: tuple[str, ...], **options: object) -> pa.RecordBatchReader:
-    return log.to_batches(columns, layout="binary", header_keys="binary", **options)  # type: ignore[arg-type]
+def _read(log: Columnar, columns: tuple[str, ...], **options: Any) -> pa.RecordBatchReader:
+    options |= {"layout": "binary", "header_keys": "binary", "max_bytes": CHUNK_BYTES}
+    return log.to_batches(columns, **options)
 
 
 def _expected(sides: Sides, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

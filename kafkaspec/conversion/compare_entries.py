@@ -39,7 +39,7 @@ from kafkaspec.conversion.fields import (
     values_of_messages,
 )
 from kafkaspec.conversion.report import Comparison
-from kafkaspec.conversion.sides import Sides
+from kafkaspec.conversion.sides import CHUNK_BYTES, Sides
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
@@ -272,7 +272,9 @@ def _runs(
     if core is None or timely is not None:
         parts: Iterable[tuple[int, int, _Run | None]] = [(0, segment.size, None)]
     else:
-        wanted = Wanted(start_offset=low, end_offset=high, include_control=control)
+        wanted = Wanted(
+            start_offset=low, end_offset=high, include_control=control, max_bytes=CHUNK_BYTES
+        )
         reader = Reader(segment, _names(core), wanted, layout=Layout.BINARY)
         parts = (_part(core, columns) for columns in reader)
     done = 0

@@ -67,8 +67,8 @@ def convert(
             record by record.
         progress: called with the name of a file and the number of bytes read from it since the last
             call; with ``check`` each byte is reported twice.
-        jobs: number of threads that convert batches of a partition at the same time. The output is
-            the same for any number.
+        jobs: number of threads that convert batches of a partition, and that verify the result. The
+            output is the same for any number.
         choices: see ``Choices``.
 
     Returns:
@@ -204,6 +204,6 @@ def _convert(
             conversion, plan, codec, low=max(bounds, default=None), progress=progress
         )
         result.findings = list(
-            verify(target, codec=codec.name, max_output=plan.max_output).findings
+            verify(target, codec=codec.name, max_output=plan.max_output, jobs=jobs).findings
         )
     return result, conversion.lost_snapshot

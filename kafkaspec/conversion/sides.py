@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from kafkaspec.codecs import Codec
 from kafkaspec.conversion.choices import Choices
@@ -11,6 +11,9 @@ from kafkaspec.conversion.losses import Loss
 from kafkaspec.conversion.partition import PartitionConversion, Progress
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+
+CHUNK_BYTES: Final = 2 << 20
+"""Bytes of each side that are compared at once: few enough that both stay in the cache."""
 
 
 class Sides:
