@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import shlex
 import shutil
+from functools import partial as partial_of
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 import kafkaspec as ks
+from kafkaspec.analysis import verification
+from kafkaspec.analysis.verify_segment import Options
 from kafkaspec.cli.verify_text import print_report
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from tests.cli.helpers import first_segment, golden, lines, run
@@ -295,3 +298,16 @@ def test_help_tells_the_exit_codes(command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0
     assert "Exit codes:" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_jobs_change_nothing(partition: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    monkeypatch.setattr(verification, "Options", partial_of(Options, part_bytes=1 << 10))
+    log = first_segment(partition)
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 1
+    log.write_bytes(data)
+    command = ("verify", "--format", form, partition)
+    one, many = (run(*command, "--jobs", jobs) for jobs in ("1", "3"))
+    assert one.exit_code == many.exit_code == 1
+    assert one.output == many.output
