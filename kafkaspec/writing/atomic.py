@@ -169,11 +169,14 @@ def file_aside(path: str | PathLike[str], *, replace: bool) -> Iterator[IO[bytes
 
     Raises:
         FileExistsError: there is a file of that name.
-        OSError: the file cannot be written.
+        OSError: the file cannot be written, or what is there is no regular file: a device or a pipe
+            is never replaced.
     """
     target = Path(os.path.realpath(path))
     if not replace and target.exists():
         raise _taken(target)
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file", os.fspath(target))
     aside = target.with_name(f".{target.name[-_KEPT:]}.{uuid.uuid4().hex}.part")
     with open(aside, "xb") as file:
         try:

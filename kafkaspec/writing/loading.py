@@ -106,7 +106,11 @@ class LoadedSegment:
             KafkaSpecError: the broker fails at an entry.
         """
         before: tuple[int, int] | None = None
-        for headers, begin, stop in self.entries(self._indexed(offset), self.end):
+        begins = self._indexed(offset)
+        if begins < 0:  # FileChannel.read fails with IllegalArgumentException
+            detail = f"its offset index leads to position {begins}"
+            raise make_error(Reason.INVALID_VALUE, detail, file=str(self.path))
+        for headers, begin, stop in self.entries(begins, self.end):
             for number in range(begin, stop):
                 if not self.by_first:
                     if headers.last_offset[number] >= offset:

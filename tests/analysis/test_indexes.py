@@ -91,6 +91,13 @@ def test_wrong_offset_entries(
     assert all(finding.position is not None for finding in report.findings)
 
 
+def test_a_broker_fails_where_an_entry_leads_below_the_segment(tmp_path: Path) -> None:
+    """By Kafka's source: it reads from there, and Java's channel refuses a negative position."""
+    report = verify(write_segment(tmp_path, LOG, index=[(3, SECOND), (5, -THIRD)]))
+    reasons = {str(finding.reason): finding.action for finding in report.findings}
+    assert reasons["index_position"] is BrokerAction.REFUSES_LOG
+
+
 def test_an_offset_that_no_version_would_choose(tmp_path: Path) -> None:
     three = batch(0, [record(i, b"x") for i in range(3)])
     report = verify(write_segment(tmp_path, three, index=[(1, 0)]))

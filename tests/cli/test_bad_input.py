@@ -205,6 +205,17 @@ def test_no_output_inside_of_the_log(partition: Path, command: list[str]) -> Non
     assert fingerprint(partition) == before
 
 
+@pytest.mark.parametrize("command", [["dump"], ["export", "--to", "jsonl"]], ids=str)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_no_device_or_pipe_is_replaced(partition: Path, tmp_path: Path, command: list[str]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    result = run(*command, "--force", partition, "-o", pipe)
+    assert result.exit_code == 2
+    assert f"{pipe}: it cannot be written: it is no regular file" in result.stderr
+    assert pipe.is_fifo()
+
+
 def test_the_library_finds_out_what_cannot_be_read(
     partition: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
