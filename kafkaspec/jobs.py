@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
+from contextvars import Context, copy_context
 from queue import Empty, Queue
 from threading import Event
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -33,7 +34,11 @@ def cores() -> int:
 
 
 def in_order(
-    work: Callable[[Item], Result], items: Iterable[Item], jobs: int
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    jobs: int,
+    *,
+    stop: Callable[[], None] | None = None,
 ) -> Generator[Result, None, None]:
     """Yield the results of ``work`` in the order of the items.
 
@@ -42,9 +47,12 @@ def in_order(
     worked on. When the iterator is closed, nothing new begins.
 
     Args:
-        work: function of an item; with more than one job it is called in threads.
+        work: function of an item; with more than one job it is called in threads, with the context
+            variables of the caller.
         items: the items, taken in the thread of the caller when there is room for one.
         jobs: number of threads; with 1 the work is done in the thread of the caller.
+        stop: called when the iterator ends or is closed, to end work that has begun, which is then
+            waited for. Without it, such work goes on, and its results are dropped.
     """
     if jobs <= 1:
         yield from map(work, items)
@@ -52,7 +60,13 @@ def in_order(
     from concurrent.futures import ThreadPoolExecutor
 
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="kafkaspec")
-    yield from _ordered(pool, work, items, jobs, wait=False)
+    tasks = ((copy_context(), work, item) for item in items)
+    yield from _ordered(pool, _in_context, tasks, jobs, stop)
+
+
+def _in_context(task: tuple[Context, Callable[[Item], Result], Item]) -> Result:
+    context, work, item = task
+    return context.run(work, item)
 
 
 def in_processes(
@@ -76,7 +90,11 @@ def in_processes(
     alone = sys.platform == "linux" and threading.active_count() == 1
     context = get_context("fork" if alone else "spawn")
     # The end of Python disturbs processes that are not waited for.
-    yield from _ordered(ProcessPoolExecutor(jobs, context, _begin), work, items, jobs, wait=True)
+    yield from _ordered(ProcessPoolExecutor(jobs, context, _begin), work, items, jobs, _wait)
+
+
+def _wait() -> None:
+    """Do nothing: what has begun is waited for."""
 
 
 def _begin() -> None:
@@ -89,8 +107,7 @@ def _ordered(
     work: Callable[[Item], Result],
     items: Iterable[Item],
     jobs: int,
-    *,
-    wait: bool,
+    stop: Callable[[], None] | None,
 ) -> Generator[Result, None, None]:
     waiting: deque[Future[Result]] = deque()
     try:
@@ -101,7 +118,9 @@ def _ordered(
         while waiting:
             yield waiting.popleft().result()
     finally:
-        pool.shutdown(wait=wait, cancel_futures=True)
+        if stop is not None:
+            stop()
+        pool.shutdown(wait=stop is not None, cancel_futures=True)
 
 
 def flows_in_order(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kafkaspec.io.local import are_mapped, unmapped
 from kafkaspec.jobs import flows_in_order, in_order, in_processes
 
 
@@ -96,3 +97,26 @@ def test_a_flow_waits_until_there_is_room() -> None:
     while threading.active_count() >= before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert threading.active_count() < before
+
+
+def test_threads_have_the_context_of_the_caller() -> None:
+    assert are_mapped()
+    with unmapped():
+        assert list(in_order(lambda _: are_mapped(), range(4), 2)) == [False] * 4
+    assert list(in_order(lambda _: are_mapped(), range(4), 2)) == [True] * 4
+
+
+def test_work_that_has_begun_is_stopped_and_waited_for() -> None:
+    stopped, ended = threading.Event(), []
+
+    def work(item: int) -> int:
+        if item:
+            stopped.wait(timeout=60)
+            ended.append(item)
+        return item
+
+    results = in_order(work, range(100), 3, stop=stopped.set)
+    assert next(results) == 0
+    results.close()
+    assert stopped.is_set()
+    assert 0 < len(ended) <= 3

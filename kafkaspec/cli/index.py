@@ -23,6 +23,7 @@ from kafkaspec.cli.inputs import log_bytes
 from kafkaspec.cli.options import (
     LogPath,
     format_option,
+    jobs_option,
     no_mmap_option,
     output_option,
     profile_option,
@@ -78,6 +79,7 @@ nothing can be read or written, and there is no output.
     metavar="BYTES",
     help="index.interval.bytes of the topic.",
 )
+@jobs_option
 @no_mmap_option
 @format_option
 @click.pass_context
@@ -88,6 +90,7 @@ def index_command(
     rule: str,
     profile: str,
     interval: int,
+    jobs: int,
     output_format: str,
 ) -> None:
     """Rebuild indexes, producer snapshots and leader epoch checkpoints, and compare them.
@@ -107,6 +110,7 @@ def index_command(
             profile=rules,
             index_interval_bytes=interval,
             progress=bar,
+            jobs=jobs,
         )
     if output_format == "json":
         for segment in report.segments:

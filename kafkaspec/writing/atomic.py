@@ -98,7 +98,8 @@ class DirectoryAside:
         """Remove a directory with all that was written into it, if there is any."""
         path = self.path / name
         shutil.rmtree(path, ignore_errors=True)
-        self._made = [made for made in self._made if made != path]
+        if path in self._made:
+            self._made.remove(path)
 
     def concerns(self, error: KafkaSpecError) -> bool:
         """Return whether an error is about what is written here, and not about an input."""

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
+from threading import Event
 
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of
 from kafkaspec.files import names
 from kafkaspec.io.local import file_size
+from kafkaspec.jobs import in_order
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import passed_over
 from kafkaspec.log.opening import open_log
@@ -54,6 +56,7 @@ def rebuild_indexes(
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
     sync: bool = True,
     progress: Progress | None = None,
+    jobs: int = 1,
 ) -> RebuildReport:
     """Rebuild the indexes and producer snapshots of segments, and leader epoch checkpoints.
 
@@ -72,6 +75,8 @@ def rebuild_indexes(
         index_interval_bytes: ``index.interval.bytes``, which no file contains.
         sync: whether to force files to disk.
         progress: called with the number of bytes read and the name of the file.
+        jobs: partitions of a log directory to work on at the same time, in threads. The files are
+            the same for any number.
 
     Raises:
         KafkaSpecError: ``unreadable``, a transaction marker cannot be read, or ``out`` cannot be
@@ -79,11 +84,19 @@ def rebuild_indexes(
             report says how a broker would handle it.
         ValueError: the rule or profile is unknown.
     """
+    stopped = Event()
+
+    def advance(done: int, name: str) -> None:
+        if stopped.is_set():
+            raise _StoppedError
+        if progress is not None:
+            progress(done, name)
+
     settings = Settings(
         Rule(rule),
         get_profile(profile) if isinstance(profile, str) else profile,
         index_interval_bytes,
-        progress or (lambda _bytes, _name: None),
+        advance,
     )
     aside = None
     if out is not None:
@@ -98,7 +111,7 @@ def rebuild_indexes(
     try:
         opened = open_log(source) if isinstance(source, str | PathLike) else source
         try:
-            work = _Rebuild(settings, put, aside)
+            work = _Rebuild(settings, put, aside, jobs, stopped)
             segments = tuple(work.segments_of(opened))
             if work.failed and not segments:
                 raise none_of([*work.failed.values()], "read")
@@ -115,6 +128,10 @@ def rebuild_indexes(
     return RebuildReport(
         settings.rule, settings.profile, index_interval_bytes, segments, work.failed, notes
     )
+
+
+class _StoppedError(Exception):
+    """The run has ended, and what a thread still works on is of no use."""
 
 
 _STATE_UNKNOWN = (Recovery.SPLITS, Recovery.REFUSES)
@@ -145,6 +162,8 @@ class _Rebuild:
     settings: Settings
     put: Callable[[str, bytes], None]
     aside: DirectoryAside | None
+    jobs: int
+    stopped: Event
     failed: dict[str, KafkaSpecError] = field(default_factory=dict)
 
     def segments_of(self, opened: Segment | Partition | LogDirectory) -> Iterator[RebuiltSegment]:
@@ -159,18 +178,26 @@ class _Rebuild:
             yield from self._partition(opened, "")
             return
         self.failed.update(opened.unreadable)
-        for partition in opened.current:
-            name = partition.path.name
-            try:
-                done = list(self._partition(partition, f"{name}/"))
-            except KafkaSpecError as error:
-                if self.aside is not None and self.aside.concerns(error):
-                    raise
-                self.failed[os.fspath(partition.path)] = error
-                if self.aside is not None:
-                    self.aside.remove_directory(name)
+        for partition, done in in_order(
+            self._tried, opened.current, self.jobs, stop=self.stopped.set
+        ):
+            if not isinstance(done, KafkaSpecError):
+                yield from done
                 continue
-            yield from done
+            self.failed[os.fspath(partition.path)] = done
+            if self.aside is not None:
+                self.aside.remove_directory(partition.path.name)
+
+    def _tried(
+        self, partition: Partition
+    ) -> tuple[Partition, list[RebuiltSegment] | KafkaSpecError]:
+        """Return the segments of a partition, or why it cannot be read."""
+        try:
+            return partition, list(self._partition(partition, f"{partition.path.name}/"))
+        except KafkaSpecError as error:
+            if self.aside is not None and self.aside.concerns(error):
+                raise
+            return partition, error
 
     def _epochs(self, base_offset: int) -> LeaderEpochs:
         return LeaderEpochs(self.settings.profile.epoch_file, None, base_offset)

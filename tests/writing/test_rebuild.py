@@ -382,3 +382,33 @@ def test_a_marker_that_cannot_be_read_ends_the_log(tmp_path: Path) -> None:
         with pytest.raises(KafkaSpecError):
             writer.append(first + marker)
         assert writer.next_offset == 1
+
+
+def test_jobs_change_nothing(tmp_path: Path) -> None:
+    """Reports and files of a log directory, with a partition that cannot be read."""
+    logs = tmp_path / "logs"
+    shutil.copytree(goldens.GOLDEN / goldens.VERSIONS[-1] / "logs", logs)
+    (logs / "lost-0").mkdir()
+    (logs / "lost-0" / f"{0:020}.log").symlink_to(tmp_path / "nowhere")
+    one, many = (
+        ks.rebuild_indexes(logs, tmp_path / str(jobs), sync=False, jobs=jobs) for jobs in (1, 3)
+    )
+    assert one.segments == many.segments
+    assert one.notes == many.notes
+    assert [*map(str, one.failed)] == [*map(str, many.failed)] == [str(logs / "lost-0")]
+    found = [
+        {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+        for out in (tmp_path / "1", tmp_path / "3")
+    ]
+    assert found[0] == found[1]
+    assert len(found[0]) > 50
+
+
+def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
+    def interrupt(_: int, name: str) -> None:
+        raise KeyboardInterrupt
+
+    logs = goldens.GOLDEN / goldens.VERSIONS[-1] / "logs"
+    with pytest.raises(KeyboardInterrupt):
+        ks.rebuild_indexes(logs, tmp_path / "out", progress=interrupt, jobs=3)
+    assert list(tmp_path.iterdir()) == []
