@@ -117,7 +117,7 @@ def _copies(tmp_path: Path) -> list[Path]:
     for number, directory in enumerate(directories(".log")):
         source = directory.files[0].path.parent
         size = sum(path.stat().st_size for path in source.glob("*.log"))
-        if 0 < size < 6000 and number % 9 == 0:
+        if 0 < size < 6000 and number % 18 == 0:
             target = tmp_path / directory.version / source.name
             shutil.copytree(source, target, copy_function=shutil.copyfile)
             found.append(target)
@@ -136,11 +136,9 @@ def test_of_real_logs_and_indexes_with_flipped_bits(tmp_path: Path) -> None:
         ]
         for path in files:
             data = path.read_bytes()
-            for _ in range(12):
+            for _ in range(2):
                 broken = bytearray(data)
-                # No negative numbers in indexes: what a broker does with them is not known.
-                bits = 8 if path.suffix == ".log" else 7
-                broken[chance.randrange(len(data))] ^= 1 << chance.randrange(bits)
+                broken[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
                 path.write_bytes(broken)
                 same_in_all_ways(partition)
             path.write_bytes(data)
