@@ -34,7 +34,7 @@ def codec(request: pytest.FixtureRequest) -> Codec:
     return get_codec(request.param)
 
 
-@pytest.fixture(scope="module", params=["C", "PyPI"])
+@pytest.fixture(scope="module", params=["C", pytest.param("PyPI", marks=pytest.mark.slow)])
 def libraries(request: pytest.FixtureRequest) -> Iterator[str]:
     """Compression by the libraries that the extension was built with, and without them."""
     if request.param == "C" and not (compression.native and compression.native.CODECS):
