@@ -12,15 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkaspec.extension import usable
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-try:
-    import kafkaspec._native as _native
-
-    _ieee: Callable[[Buffer], int] = _native.crc32
-    _castagnoli: Callable[[Buffer], int] = _native.crc32c
-except ImportError:
+_ieee: Callable[[Buffer], int]
+_castagnoli: Callable[[Buffer], int]
+_native = usable()
+if _native is not None:
+    _ieee, _castagnoli = _native.crc32, _native.crc32c
+else:
     from fastcrc import crc32 as _crc32
 
     _ieee, _castagnoli = _crc32.iso_hdlc, _crc32.iscsi

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import sys
 import zlib
 from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkaspec import checksum
+from kafkaspec import checksum, extension
 from kafkaspec.checksum import crc32, crc32c
 
 BATCH_V2 = bytes.fromhex(
@@ -30,7 +29,7 @@ def without_extension() -> ModuleType:
     assert spec.loader is not None
     module = module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "kafkaspec._native", None)
+        patch.setattr(extension, "usable", lambda: None)
         spec.loader.exec_module(module)
     return module
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from kafkaspec._version import __version__
 from kafkaspec.codecs.installed import DEFAULT_CODEC, codec_names
-from kafkaspec.extension import PACKAGES, WITHOUT
+from kafkaspec.extension import PACKAGES, WITHOUT, usable
 
 
 def version_lines() -> list[str]:
@@ -17,9 +17,9 @@ def version_lines() -> list[str]:
     linked: Sequence[tuple[str, str, str]] = ()
     if "native" not in codec_names():
         lines.append("the native codec was not built here; it needs a C compiler when installing")
+    elif (native := usable()) is None:
+        lines.append("the native codec is stale; make generate or an installation builds it again")
     elif os.environ.get(WITHOUT) != "none":
-        import kafkaspec._native as native
-
         linked = native.CODECS
     serving = {
         name: package if find_spec(package) else "zlib" for name, package in PACKAGES.items()

@@ -25,17 +25,14 @@ from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.compression.form import Form
 from kafkaspec.compression.refusal import RefusalError, too_large
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.extension import WITHOUT
+from kafkaspec.extension import WITHOUT, usable
 from kafkaspec.layout.kinds import KINDS
-
-native: ModuleType | None
-try:
-    import kafkaspec._native as native
-except ImportError:
-    native = None
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+native = usable()
+"""The extension, None where it does not serve."""
 
 __all__ = [
     "DEFAULT_MAX_OUTPUT",

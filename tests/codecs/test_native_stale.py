@@ -20,6 +20,13 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 IGNORED = shutil.ignore_patterns("__pycache__", "build")
 USE = "import kafkaspec as ks; print(ks.encode([ks.Record(0, 1, None, b'v')])[:8].hex())"
+NOT_USED = """
+import kafkaspec as ks
+from kafkaspec import checksum, compression
+data = ks.encode([ks.Record(0, 1, None, b"v" * 999)], compression="lz4")
+assert ks.decode(data)[0].value == b"v" * 999
+print(checksum._native, compression.native, type(checksum._castagnoli).__name__[:7])
+"""
 GENERATE = ("tools/codegen.py", "--only", "layout", "--only", "native")
 _ONLY_WRITE = """
 from pathlib import Path
@@ -93,12 +100,18 @@ def test_an_extension_of_other_c(checkout: Path) -> None:
     assert used.returncode == 1
     assert "built from the C sources" in used.stderr
     assert hashes(used.stderr)[0] == before
-    # The command says so in one line; other codecs are as good as before.
+    # The command says so in one line; other codecs are as good as before, with PyPI's libraries.
     segment = next((ROOT / "tests/golden").glob("*/logs/*/*.log"))
     shown = run(checkout, "-m", "kafkaspec.cli.main", "verify", str(segment))
     assert shown.returncode == 2
     assert shown.stderr.startswith("kafkaspec: kafkaspec._native is stale")
     assert run(checkout, "-c", USE, KAFKASPEC_CODEC="python").stdout == f"{0:016x}\n"
+    other = run(checkout, "-c", NOT_USED, KAFKASPEC_CODEC="python")
+    assert other.stdout == "None None builtin\n", other.stderr
+    version = run(checkout, "-m", "kafkaspec", "--version")
+    assert version.returncode == 0
+    assert "the native codec is stale" in version.stdout
+    assert "lz4 by lz4" in version.stdout
 
 
 @pytest.mark.slow

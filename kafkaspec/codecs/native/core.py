@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from operator import attrgetter
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from kafkaspec.codecs.native.names import INNER_ROLES, PLAIN_ROLES, ROLES
-from kafkaspec.extension import StaleExtensionError, fingerprint
+from kafkaspec.extension import NAME, PACKAGE, StaleExtensionError, sources_of
 from kafkaspec.layout.kinds import kind_of
 from kafkaspec.model import Record
 
-DEFAULT_PACKAGE = "kafkaspec._generated"
+DEFAULT_PACKAGE = PACKAGE
 """The generated code that the installed extension belongs to."""
 
 
@@ -183,7 +182,7 @@ def load_core(package: str = DEFAULT_PACKAGE) -> Core:
         ImportError: it was not built; the installation found no C compiler.
         StaleExtensionError: it was not built from the code that is here.
     """
-    name = "kafkaspec._native" if package == DEFAULT_PACKAGE else f"{package}._native"
+    name = NAME if package == DEFAULT_PACKAGE else f"{package}._native"
     module = import_module(name)
     _refuse_stale(module, package)
     return Core(module)
@@ -192,10 +191,7 @@ def load_core(package: str = DEFAULT_PACKAGE) -> Core:
 def _refuse_stale(module: ModuleType, package: str) -> None:
     """Compare the hashes that the extension holds with those of what it must have been made of."""
     made = tuple(getattr(module, name, "unknown") for name in ("SPECIFICATION", "SOURCES"))
-    core = Path(import_module(package).__path__[0]) / "native"
-    # A wheel brings the extension without the generated C.
-    sources = fingerprint(core) if core.is_dir() else made[1]
-    here = (import_module(f"{package}.layout").SPECIFICATION, sources)
+    here = (import_module(f"{package}.layout").SPECIFICATION, sources_of(package) or made[1])
     if made == here:
         return
     what = "specification" if made[0] != here[0] else "C sources"
