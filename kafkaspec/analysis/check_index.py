@@ -15,7 +15,7 @@ from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.columns.conditions import BEFORE, Compare, Marks
 from kafkaspec.columns.names import POSITION
-from kafkaspec.columns.reader import LOWEST
+from kafkaspec.columns.wanted import LOWEST
 from kafkaspec.layout.names import BASE_OFFSET, LAST_OFFSET, OFFSET, TIMESTAMP
 from kafkaspec.log.batch import NONE
 from kafkaspec.model import Record

@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
-from kafkaspec.columns.reader import HIGHEST, LOWEST, Wanted
+from kafkaspec.columns.wanted import HIGHEST, LOWEST, Wanted
 from kafkaspec.layout import Kind, names
 from kafkaspec.layout.kinds import KINDS, header_fields, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE

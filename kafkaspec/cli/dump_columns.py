@@ -24,7 +24,8 @@ from kafkaspec.columns.json_lines import (
 )
 from kafkaspec.columns.memory import Columns, IntegerColumn
 from kafkaspec.columns.names import BATCH_MAGIC, BATCH_POSITION, OF_BATCH
-from kafkaspec.columns.reader import HIGHEST, LOWEST, Reader, Wanted
+from kafkaspec.columns.reader import Reader
+from kafkaspec.columns.wanted import HIGHEST, LOWEST, Wanted
 from kafkaspec.conversion.fields import has_values
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import RemotePath

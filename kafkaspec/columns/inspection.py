@@ -17,7 +17,9 @@ from kafkaspec.codecs.native.names import BATCH_FACTS, COLUMN_FACTS, INSPECTED, 
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.memory import Columns
 from kafkaspec.columns.names import POSITION
-from kafkaspec.columns.reader import Reader, Wanted, _Chunk
+from kafkaspec.columns.reader import Reader
+from kafkaspec.columns.unpacking import Chunk
+from kafkaspec.columns.wanted import Wanted
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout.names import HEADER_KEY
 from kafkaspec.log.batch import Batch
@@ -70,7 +72,7 @@ class Inspector(Reader):
         """
         super().__init__(segment, (), Wanted(include_control=True, max_bytes=max_bytes))
         self._scratch = bytearray()
-        self._allocate = self._reused
+        self._unpacker.allocate = self._reused
 
     def _reused(self, size: int) -> memoryview:
         """Return memory for payloads, which nobody needs once their records were inspected."""
@@ -100,7 +102,7 @@ class Inspector(Reader):
                 pass  # the entries without facts are read again, one by one
         return Inspected(table, start, memoryview(facts))
 
-    def _decode(self, core: Core, chunk: _Chunk) -> Iterator[Columns]:
+    def _decode(self, core: Core, chunk: Chunk) -> Iterator[Columns]:
         module = core.module
         first = bisect_left(self._places, chunk.entries[module.POSITION])
         numbers = tuple(core.columns[name].number for name in INSPECTED)

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable, scan
+from kafkaspec.columns.decoding import described
 from kafkaspec.columns.memory import (
     BytesColumn,
     Columns,
@@ -24,7 +25,6 @@ from kafkaspec.columns.memory import (
     ListColumn,
 )
 from kafkaspec.columns.names import POSITION, SIZE
-from kafkaspec.columns.reader import described
 from kafkaspec.conversion.fields import fields_outside, own_fields
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names

@@ -22,7 +22,8 @@ from kafkaspec.columns.names import (
     POSITION,
     SIZE,
 )
-from kafkaspec.columns.reader import Reader, Wanted
+from kafkaspec.columns.reader import Reader
+from kafkaspec.columns.wanted import Wanted
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.columns import are_plain
 from kafkaspec.conversion.fields import (

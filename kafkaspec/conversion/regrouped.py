@@ -22,7 +22,8 @@ from kafkaspec.codecs.native.scan import EntryTable, blank_table
 from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.columns.memory import Columns, Layout
 from kafkaspec.columns.names import OF_BATCH, POSITION, SIZE
-from kafkaspec.columns.reader import Reader, Wanted
+from kafkaspec.columns.reader import Reader
+from kafkaspec.columns.wanted import Wanted
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.columns import RecordRows, Slice
 from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write

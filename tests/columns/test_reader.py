@@ -11,7 +11,8 @@ import pytest
 from kafkaspec.codecs import Codec, codec_names
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.memory import Columns, Layout
-from kafkaspec.columns.reader import Reader, Wanted
+from kafkaspec.columns.reader import Reader
+from kafkaspec.columns.wanted import Wanted
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.encoding import encode
 from kafkaspec.log.headers import ranges

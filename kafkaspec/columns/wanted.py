@@ -1,0 +1,38 @@
+"""Which records of a segment are read into columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafkaspec.layout.framing import LARGEST_OFFSET
+from kafkaspec.log.columnar import CHUNK_BYTES
+
+LOWEST, HIGHEST = -LARGEST_OFFSET - 1, LARGEST_OFFSET
+"""Bounds of 64 bits, between which every offset and every timestamp lies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Selection of records of a segment; some others may be read too, see ``Columns.cut``.
+
+    Attributes:
+        start_offset: smallest offset to read.
+        end_offset: first offset not to read; the batch that reaches it is the last one read.
+        start_timestamp: batches whose largest timestamp in ms is smaller are skipped.
+        include_control: whether to read control records.
+        max_bytes: most bytes of Kafka data in a chunk.
+        start_position: byte position of the first entry to read.
+        end_position: byte position of the first entry not to read, None for the end.
+        apart: whether entries of which columns do not say everything are left to the caller, see
+            ``Columns.entry``: control batches, those with records outside of the offsets, and all
+            that the core does not decode.
+    """
+
+    start_offset: int | None = None
+    end_offset: int | None = None
+    start_timestamp: int | None = None
+    include_control: bool = False
+    max_bytes: int = CHUNK_BYTES
+    start_position: int = 0
+    end_position: int | None = None
+    apart: bool = False
