@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import (
@@ -153,6 +154,14 @@ def segment(shape: Shape, size: int) -> Data:
             offset += count
             payload += octets
     return Data(b"".join(parts), offset, payload)
+
+
+def segment_file(directory: Path, shape: Shape, size: int) -> tuple[Path, Data]:
+    """Write a segment to a file with the name of one, and return both."""
+    data = segment(shape, size)
+    path = directory / f"{0:020}.log"
+    path.write_bytes(data.data)
+    return path, data
 
 
 def at_offset(entry: bytes, offset: int) -> bytes:

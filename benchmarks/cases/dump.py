@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from benchmarks.data import MIB, Shape, segment
+from benchmarks.data import MIB, Shape, segment_file
 from benchmarks.java import MissingError, dump_command
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 
@@ -59,9 +59,7 @@ def _compare(settings: Settings, size: int, gate: float, outcome: Outcome) -> No
         f"`kafkaspec dump --format json` of {size // MIB} MB against Kafka's dump tool, whole"
         " process, wall"
     )
-    data = segment(Shape(100), settings.size(size))
-    path = settings.work / f"{0:020}.log"
-    path.write_bytes(data.data)
+    path, data = segment_file(settings.work, Shape(100), settings.size(size))
     commands: dict[str, tuple[list[str], bytes]] = {
         "`kafkaspec dump --format json`": (
             [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
-from benchmarks.data import MIB, Shape, segment
+from benchmarks.data import MIB, Shape, segment_file
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
 from kafkaspec.arrow.export import FILE_CHUNK, export
@@ -47,9 +47,7 @@ def run(settings: Settings) -> Outcome:
     outcome = Outcome([table])
     output = settings.work / "export.parquet"
     for shape in _SHAPES:
-        data = segment(shape, settings.size(64 * MIB))
-        path = settings.work / f"{0:020}.log"
-        path.write_bytes(data.data)
+        path, data = segment_file(settings.work, shape, settings.size(64 * MIB))
         with Segment(path) as log:
             batches = list(
                 log.to_batches(layout="binary", header_keys="strict", max_bytes=FILE_CHUNK)

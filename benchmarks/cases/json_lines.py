@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from benchmarks.data import MIB, Shape, segment
+from benchmarks.data import MIB, Shape, segment_file
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 from benchmarks.timing import Candidate, measure
 from kafkaspec.arrow.export import export
@@ -51,9 +51,7 @@ def run(settings: Settings) -> Outcome:
     database = duckdb.connect()
     database.execute("SET threads = 1")
     for shape in _SHAPES:
-        data = segment(shape, settings.size(64 * MIB))
-        path = settings.work / f"{0:020}.log"
-        path.write_bytes(data.data)
+        path, data = segment_file(settings.work, shape, settings.size(64 * MIB))
         found = measure(
             [
                 Candidate(_OURS, partial(_export, path), data.records),

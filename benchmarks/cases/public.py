@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.core import names_of, read_columns, record_batches
-from benchmarks.data import MIB, Shape, segment
+from benchmarks.data import MIB, Shape, segment_file
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
 from kafkaspec.columns.memory import Layout
@@ -27,9 +27,7 @@ def run(settings: Settings) -> Outcome:
     )
     outcome = Outcome([table])
     for shape in _SHAPES:
-        data = segment(shape, settings.size(64 * MIB))
-        path = settings.work / f"{0:020}.log"
-        path.write_bytes(data.data)
+        path, data = segment_file(settings.work, shape, settings.size(64 * MIB))
         names = list(names_of(shape.headers))
         for layout in (Layout.VIEW, Layout.BINARY):
             text: PublicLayout = "view" if layout is Layout.VIEW else "binary"

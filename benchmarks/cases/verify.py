@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks.data import MIB, Shape, segment
+from benchmarks.data import MIB, Shape, segment_file
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
 from kafkaspec.analysis.verification import verify
@@ -27,9 +27,7 @@ def _partition(shape: Shape, settings: Settings) -> tuple[Path, int]:
     directory = settings.work / "verify-0"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()
-    data = segment(shape, settings.size(_SIZE))
-    log = directory / f"{0:020}.log"
-    log.write_bytes(data.data)
+    log, data = segment_file(directory, shape, settings.size(_SIZE))
     made = settings.work / "indexes"
     rebuild_indexes(log, made, sync=False)
     for path in made.rglob("*index"):

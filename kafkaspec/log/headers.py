@@ -6,7 +6,7 @@ If an input is read in parts and batches are large, only the headers are read: s
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -86,34 +86,6 @@ def readable_headers(
                     break  # the codec may scan the next ones
         else:
             return
-
-
-def ranges(segment: Entries, most: int, position: int = 0) -> Iterator[tuple[int, int]]:
-    """Divide a segment into ranges of bytes, each of whole entries, that can be read apart.
-
-    Args:
-        segment: the segment.
-        most: bytes of a range from which on it ends with the entry.
-        position: byte offset of an entry to begin with.
-
-    Yields:
-        Byte offsets of the first entry of a range and of the one after it. The last range ends
-        where the segment does, whatever is there: an entry that is not regular divides nothing.
-
-    Raises:
-        KafkaSpecError: ``changed``, ``unreadable``.
-    """
-    start = position
-    for table, base in header_tables(segment, position):
-        places = table.column("position")
-        entry = bisect_left(places, start + most - base)
-        while entry < table.count:
-            end = base + places[entry]
-            yield start, end
-            start = end
-            entry = bisect_left(places, start + most - base)
-    if start < segment.size:
-        yield start, segment.size
 
 
 def divided(table: HeaderTable, base: int, most: int) -> Iterator[tuple[int, int]]:

@@ -34,6 +34,11 @@ void *glue_pin(glue_pins *pins, PyObject *object, int writable, int64_t *size);
 /* The same, and at least `least` bytes long. */
 void *glue_pin_sized(glue_pins *pins, PyObject *object, int writable, int64_t least);
 
+/* Buffers that entries are decoded from, at most: the input, and what was decompressed. */
+enum { GLUE_SOURCES = 4 };
+/* The bytes of a tuple of them, for views if the layout says so; how many, -1 with an exception set. */
+int glue_pin_sources(glue_pins *pins, PyObject *tuple, int layout, ks_buffer *buffers);
+
 /* What `select` is told beside bounds, and what it says of the entries that it chose. */
 enum {
     KS_S_BOUNDED = 1, /* offsets have an upper bound */

@@ -132,20 +132,6 @@ static void first_offsets(glue_columns *c)
             c->bytes[i].offsets[0] = 0;
 }
 
-static int pin_sources(glue_pins *pins, PyObject *sources, int layout, ks_buffer *buffers)
-{
-    for (Py_ssize_t i = 0; i < PyTuple_Size(sources); i++) {
-        buffers[i].bytes = glue_pin(pins, PyTuple_GetItem(sources, i), 0, &buffers[i].size);
-        if (!buffers[i].bytes)
-            return -1;
-        if (layout == KS_VIEW && buffers[i].size > INT32_MAX) {
-            PyErr_SetString(PyExc_ValueError, "views reach 2 GiB of a buffer: hand in a part");
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /*
  * whole(kind, header, rows, payload) -> (status, rows, position)
  *
@@ -197,18 +183,19 @@ PyObject *glue_decode(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!OLLiOOO", &PyTuple_Type, &sources, &batches, &first, &count,
                           &layout, &outputs, &capacities, &state))
         return NULL;
-    ks_buffer buffers[4];
-    if (PyTuple_Size(sources) > 4 || layout < KS_VIEW || layout > KS_SPAN)
-        return PyErr_Format(PyExc_ValueError, "four buffers at most, and a layout of 0 to 2");
+    ks_buffer buffers[GLUE_SOURCES];
+    if (layout < KS_VIEW || layout > KS_SPAN)
+        return PyErr_Format(PyExc_ValueError, "a layout is 0 to 2");
     glue_pins pins;
     glue_columns c;
     PyObject *result = NULL;
-    if (glue_pins_open(&pins, 6 + 3 * ks_columns_count) < 0)
+    if (glue_pins_open(&pins, GLUE_SOURCES + 2 + 3 * ks_columns_count) < 0)
         return NULL;
     glue_columns_open(&c, layout);
     int64_t size = 0, failed = -1, position = 0;
     int64_t fields = 1 + 3 * ks_bytes_count + ks_lists_count;
-    if (pin_sources(&pins, sources, layout, buffers) < 0 ||
+    const int used = glue_pin_sources(&pins, sources, layout, buffers);
+    if (used < 0 ||
         pin_columns(&pins, outputs, capacities, &c) < 0)
         goto done;
     const int64_t *list = glue_pin(&pins, batches, 0, &size);
@@ -223,7 +210,7 @@ PyObject *glue_decode(PyObject *module, PyObject *args)
     first_offsets(&c);
     int status;
     Py_BEGIN_ALLOW_THREADS
-    status = ks_decode(buffers, (int)PyTuple_Size(sources), list, first, count, &c.out, &failed,
+    status = ks_decode(buffers, used, list, first, count, &c.out, &failed,
                        &position);
     Py_END_ALLOW_THREADS
     store_state(kept, &c);

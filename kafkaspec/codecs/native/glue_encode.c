@@ -128,6 +128,17 @@ bad:
     return -1;
 }
 
+/* Lists first: they say how many items the columns inside of them have. */
+static int pin_inputs(glue_pins *pins, PyObject *given, int64_t rows, int64_t *items, inputs *x)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < ks_columns_count; i++)
+            if ((ks_columns[i].kind == KS_LIST) == !pass &&
+                pin_input(pins, &ks_columns[i], PyTuple_GetItem(given, i), rows, items, x) < 0)
+                return -1;
+    return 0;
+}
+
 /* encode(kind, header, rows, inputs, wrap): inputs as the outputs of decode in layout BINARY. */
 PyObject *glue_encode(PyObject *module, PyObject *args)
 {
@@ -150,13 +161,8 @@ PyObject *glue_encode(PyObject *module, PyObject *args)
     PyObject *result = NULL;
     if (glue_pins_open(&pins, 3 * ks_columns_count) < 0)
         return NULL;
-    int status = 0;
     inputs_open(&x);
-    for (int pass = 0; status == 0 && pass < 2; pass++)
-        for (int i = 0; status == 0 && i < ks_columns_count; i++)
-            if ((ks_columns[i].kind == KS_LIST) == !pass)
-                status = pin_input(&pins, &ks_columns[i], PyTuple_GetItem(given, i), rows, items,
-                                   &x);
+    const int status = pin_inputs(&pins, given, rows, items, &x);
     if (status == 0) {
         x.estimate += 48 * rows;
         for (int i = 0; i < ks_lists_count; i++)
@@ -198,13 +204,8 @@ PyObject *glue_encode_groups(PyObject *module, PyObject *args)
     PyObject *result = NULL;
     if (glue_pins_open(&pins, 4 + 3 * ks_columns_count) < 0)
         return NULL;
-    int status = 0;
     inputs_open(&x);
-    for (int pass = 0; status == 0 && pass < 2; pass++)
-        for (int i = 0; status == 0 && i < ks_columns_count; i++)
-            if ((ks_columns[i].kind == KS_LIST) == !pass)
-                status = pin_input(&pins, &ks_columns[i], PyTuple_GetItem(given, i), rows, items,
-                                   &x);
+    const int status = pin_inputs(&pins, given, rows, items, &x);
     int64_t size = 0, used = 0, group = 0;
     const int64_t *v = NULL, *first = NULL;
     uint8_t *out = NULL;

@@ -82,7 +82,7 @@ static void look(const int64_t *values, int64_t rows, int64_t *facts, int64_t ca
 }
 
 typedef struct {
-    ks_buffer buffers[4];
+    ks_buffer buffers[GLUE_SOURCES];
     int count;
     glue_columns c;
     room r;
@@ -161,16 +161,6 @@ static int choose(inspection *s, PyObject *columns, int text)
     return bad ? -1 : 0;
 }
 
-static int pin_buffers(glue_pins *pins, PyObject *sources, inspection *s)
-{
-    s->count = (int)PyTuple_Size(sources);
-    for (int i = 0; i < s->count; i++)
-        if (!(s->buffers[i].bytes =
-                  glue_pin(pins, PyTuple_GetItem(sources, i), 0, &s->buffers[i].size)))
-            return -1;
-    return 0;
-}
-
 /* Memory for the largest batch. */
 static int prepare(inspection *s, const int64_t *batches, int64_t count)
 {
@@ -206,23 +196,23 @@ PyObject *glue_inspect(PyObject *module, PyObject *args)
     long long first, capacity;
     int text;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!OOiOLL", &PyTuple_Type, &sources, &batches, &columns, &text,
-                          &facts, &first, &capacity))
+    if (!PyArg_ParseTuple(args, "OOOiOLL", &sources, &batches, &columns, &text, &facts, &first,
+                          &capacity))
         return NULL;
-    if (PyTuple_Size(sources) > 4 || capacity < 0 || capacity > PY_SSIZE_T_MAX / 1024)
-        return PyErr_Format(PyExc_ValueError, "four buffers at most, and room for the facts");
+    if (capacity < 0 || capacity > PY_SSIZE_T_MAX / 1024)
+        return PyErr_Format(PyExc_ValueError, "there is no room for the facts");
     inspection s;
     glue_columns_open(&s.c, KS_SPAN);
     memset(&s.r, 0, sizeof s.r);
     if (choose(&s, columns, text) < 0)
         return NULL;
     glue_pins pins;
-    if (glue_pins_open(&pins, 6) < 0)
+    if (glue_pins_open(&pins, GLUE_SOURCES + 2) < 0)
         return NULL;
     PyObject *result = NULL;
     int64_t size = 0;
-    const int64_t *list = pin_buffers(&pins, sources, &s) < 0 ? NULL
-                                                              : glue_pin(&pins, batches, 0, &size);
+    s.count = glue_pin_sources(&pins, sources, KS_SPAN, s.buffers);
+    const int64_t *list = s.count < 0 ? NULL : glue_pin(&pins, batches, 0, &size);
     const int64_t width = OF_BATCH + OF_COLUMN * s.columns, count = size / (8 * KS_BATCH_FIELDS);
     int64_t *out = list ? glue_pin_sized(&pins, facts, 1, 8 * capacity * width) : NULL;
     if (out && (first < 0 || first > capacity || count > capacity - first))

@@ -49,6 +49,23 @@ void *glue_pin_sized(glue_pins *pins, PyObject *object, int writable, int64_t le
     return bytes;
 }
 
+int glue_pin_sources(glue_pins *pins, PyObject *tuple, int layout, ks_buffer *buffers)
+{
+    const Py_ssize_t count = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : GLUE_SOURCES + 1;
+    if (count > GLUE_SOURCES)
+        return PyErr_Format(PyExc_ValueError, "a tuple of %d buffers at most", GLUE_SOURCES), -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        buffers[i].bytes = glue_pin(pins, PyTuple_GetItem(tuple, i), 0, &buffers[i].size);
+        if (!buffers[i].bytes)
+            return -1;
+        if (layout == KS_VIEW && buffers[i].size > INT32_MAX) {
+            PyErr_SetString(PyExc_ValueError, "views reach 2 GiB of a buffer: hand in a part");
+            return -1;
+        }
+    }
+    return (int)count;
+}
+
 int glue_integers(PyObject *tuple, int64_t *out, Py_ssize_t count)
 {
     if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != count) {
