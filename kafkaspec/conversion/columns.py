@@ -36,6 +36,8 @@ from kafkaspec.model import Buffer, Record
 
 _OFFSET, _TIMESTAMP, _KEY, _VALUE = Record._fields[:4]
 _UNUSED: Final = f"unused.{SIZE}"
+_Part = tuple[Any, memoryview, Any]
+"""A byte column as ``Core.encode`` takes it: validity or None, ends, and data."""
 
 
 class MessageColumns:
@@ -73,8 +75,8 @@ class MessageColumns:
         found = columns.result()
         self.offsets = _integers(found[_OFFSET])
         self.timestamps = _integers(found[_TIMESTAMP])
-        self._bytes = [found[_KEY], found[_VALUE]]
-        self._sizes = [memoryview(_bytes(item).main).cast("B").cast("i") for item in self._bytes]
+        self._parts = {name: _part(found[name], rows) for name in (_KEY, _VALUE)}
+        self._sizes = [ends for _, ends, _ in self._parts.values()]
 
     # -- sizes ------------------------------------------------------------------------------
 
@@ -128,15 +130,9 @@ class MessageColumns:
         if shift:
             offsets = memoryview(array("q", [offset - shift for offset in offsets]))
         inputs: dict[str, Any] = {_OFFSET: offsets, _TIMESTAMP: self.timestamps[first:last]}
-        for name, column, sizes in zip((_KEY, _VALUE), self._bytes, self._sizes, strict=True):
-            made = _bytes(column)
-            bits = _bits(made.validity, first, last) if made.nulls else None
-            inputs[name] = (bits, sizes[first : last + 1], made.data)
-        data = self._core.encode(header, last - first, inputs)
-        if data is None:
-            detail = f"records from offset {self.offsets[first]} on do not fit the format"
-            raise make_error(Reason.UNENCODABLE, detail)
-        return data
+        for name, part in self._parts.items():
+            inputs[name] = _some(part, first, last)
+        return _encoded(self._core, header, last - first, inputs, self.offsets[first])
 
     def records(self, first: int, last: int) -> list[Record]:
         """Return rows as records; meant for a few rows.
@@ -145,10 +141,7 @@ class MessageColumns:
             first: first row.
             last: row after the last one.
         """
-        keys, values = (
-            _values(_bytes(column), sizes, first, last)
-            for column, sizes in zip(self._bytes, self._sizes, strict=True)
-        )
+        keys, values = (_items(*self._parts[name], first, last) for name in (_KEY, _VALUE))
         offsets, timestamps = self.offsets[first:last], self.timestamps[first:last]
         return [Record(*row) for row in zip(offsets, timestamps, keys, values, strict=True)]
 
@@ -181,17 +174,13 @@ class RecordRows:
         assert isinstance(lists, ListColumn)
         _, _, item_key = names.HEADER_KEY.rpartition(".")
         _, _, item_value = names.HEADER_VALUE.rpartition(".")
-        parts = {
-            _KEY: (_bytes(columns[_KEY]), rows),
-            _VALUE: (_bytes(columns[_VALUE]), rows),
-            names.HEADER_KEY: (_bytes(lists.children[item_key]), lists.items),
-            names.HEADER_VALUE: (_bytes(lists.children[item_value]), lists.items),
-        }
-        self.is_ascii = not lists.items or parts[names.HEADER_KEY][0].is_ascii
+        self.is_ascii = not lists.items or _bytes(lists.children[item_key]).is_ascii
         self._lists = _ends(lists.offsets, rows)
         self._parts = {
-            name: (item.validity if item.nulls else None, _ends(item.main, count), item.data)
-            for name, (item, count) in parts.items()
+            _KEY: _part(columns[_KEY], rows),
+            _VALUE: _part(columns[_VALUE], rows),
+            names.HEADER_KEY: _part(lists.children[item_key], lists.items),
+            names.HEADER_VALUE: _part(lists.children[item_value], lists.items),
         }
         ends = [item[1] for item in self._parts.values()]
         self.sizes = (*ends[:2], *((self._lists, *ends[2:]) if lists.items else (None,) * 3))
@@ -217,14 +206,8 @@ class RecordRows:
         inputs[_OFFSET], inputs[_TIMESTAMP] = self.offsets[first:last], self.timestamps[first:last]
         inputs[names.HEADERS] = self._lists[first : last + 1]
         for name in (_KEY, _VALUE):
-            validity, ends, data = self._parts[name]
-            bits = None if validity is None else _bits(validity, first, last)
-            inputs[name] = (bits, ends[first : last + 1], data)
-        data = self._core.encode(header, last - first, inputs)
-        if data is None:
-            detail = f"records from offset {self.offsets[first]} on do not fit the format"
-            raise make_error(Reason.UNENCODABLE, detail)
-        return data
+            inputs[name] = _some(self._parts[name], first, last)
+        return _encoded(self._core, header, last - first, inputs, self.offsets[first])
 
     def records(self, first: int, last: int) -> list[Record]:
         """Return rows as records; meant for a few rows.
@@ -398,8 +381,24 @@ def _ends(offsets: Any, count: int) -> memoryview:
     return memoryview(offsets).cast("B").cast("i")[: count + 1]
 
 
-def _values(column: BytesColumn, sizes: memoryview, first: int, last: int) -> list[bytes | None]:
-    return _items(column.validity if column.nulls else None, sizes, column.data, first, last)
+def _part(column: object, count: int) -> _Part:
+    found = _bytes(column)
+    return found.validity if found.nulls else None, _ends(found.main, count), found.data
+
+
+def _some(part: _Part, first: int, last: int) -> _Part:
+    validity, ends, data = part
+    bits = None if validity is None else _bits(validity, first, last)
+    return bits, ends[first : last + 1], data
+
+
+def _encoded(core: Core, header: Any, rows: int, inputs: dict[str, Any], offset: int) -> bytes:
+    """Return rows as the payload of a batch, or as messages; ``offset`` is that of the first."""
+    data = core.encode(header, rows, inputs)
+    if data is None:
+        detail = f"records from offset {offset} on do not fit the format"
+        raise make_error(Reason.UNENCODABLE, detail)
+    return data
 
 
 def _items(

@@ -35,6 +35,7 @@ from kafkaspec.conversion.losses import Loss, Losses
 from kafkaspec.conversion.offsets import Offsets, check_rising
 from kafkaspec.conversion.regrouped import Regrouped
 from kafkaspec.conversion.runs import Runs
+from kafkaspec.conversion.shared import Shared
 from kafkaspec.conversion.transactions import Outcome, Transactions
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names
@@ -94,19 +95,17 @@ class EntryConverter:
         self._waiting = Waiting(codec, choices.level)
         self.losses = Losses()
         self.offsets = Offsets(choices)
-        self.runs = Runs(
-            choices, codec, self.offsets, self.losses, self._waiting, (self._low, self._high)
-        )
-        self.regrouped = Regrouped(
-            choices, codec, self.offsets, self._waiting, (self._low, self._high)
-        )
-        self.kept = Kept(
-            choices,
-            codec,
-            self.offsets,
-            (self._low, self._high),
+        shared = Shared(
+            choices=choices,
+            codec=codec,
+            offsets=self.offsets,
+            losses=self.losses,
+            waiting=self._waiting,
+            low=self._low,
+            high=self._high,
             outcomes=transactions is not None,
         )
+        self.runs, self.kept, self.regrouped = Runs(shared), Kept(shared), Regrouped(shared)
         self.took = False
         self._untimely = 0  # records of the batch that are out of the range of timestamps
 

@@ -7,25 +7,20 @@ one through ``conversion.entries``, which implements the rules and raises the er
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from kafkaspec import compression as compressions
-from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.codecs.native.entries import header_size, intact, put_headers
+from kafkaspec.codecs.native.entries import header_size, put_headers
 from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns.names import POSITION, SIZE
-from kafkaspec.conversion.choices import Choices
-from kafkaspec.conversion.offsets import Offsets
 from kafkaspec.conversion.packing import packed, spaced, unpacked
-from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, RANGE_BYTES, Range, regular_ranges
+from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, ByRanges, Range
 from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.framing import LARGEST_OFFSET, checksum_of
-from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.pieces import WHOLE_BYTES
-from kafkaspec.log.segment import Segment
 from kafkaspec.writing.editing import put_offset
 
 
@@ -67,57 +62,14 @@ class Made:
         return self.source.table.column(names.LAST_OFFSET)[self.count - 1]
 
 
-class Kept:
+class Kept(ByRanges):
     """The fast path for batches that stay batches. It writes the same bytes as that of entries."""
-
-    def __init__(
-        self,
-        choices: Choices,
-        codec: Codec,
-        offsets: Offsets,
-        bounds: tuple[int | None, int | None],
-        *,
-        outcomes: bool,
-    ) -> None:
-        """Share the state of the path of entries.
-
-        Args:
-            choices: the plan.
-            codec: reads and writes entries; without a core there is no fast path.
-            offsets: mapping of old to new offsets.
-            bounds: smallest offset to convert, and first offset not to convert.
-            outcomes: whether the outcome of a transaction matters.
-        """
-        self._choices = choices
-        self._core = codec.core
-        self._offsets = offsets
-        self._low, self._high = bounds
-        self._outcomes = outcomes
 
     @property
     def available(self) -> bool:
         """Whether there is a fast path for this plan."""
         choices = self._choices
         return self._core is not None and choices.batch_bytes is None and not choices.by_time
-
-    # -- reading ----------------------------------------------------------------------------
-
-    def ranges(self, segment: Segment, position: int, after: int | None) -> Iterator[Range]:
-        """Yield the batches from a position on, up to the first one that is not regular.
-
-        Args:
-            segment: the segment.
-            position: position of an entry.
-            after: last offset before it, None if there is none.
-
-        Raises:
-            KafkaSpecError: ``changed``, ``unreadable``.
-        """
-        assert self._core is not None
-        kind = self._choices.kind
-        return regular_ranges(
-            self._core, segment, position, after, kind, self._regular, RANGE_BYTES
-        )
 
     def _regular(
         self, table: EntryTable, kind: EntryKind, after: int | None
@@ -126,7 +78,6 @@ class Kept:
         choices = self._choices
         wanted = choices.codec_id
         renumbers, outcomes = self._offsets.renumbers, self._outcomes
-        low, high = self._low, self._high
         found: list[int] = []
         changes = choices.leader_epoch is not None
         columns = (
@@ -139,7 +90,7 @@ class Kept:
         ):
             if magic != kind.magic or not last < first <= end or own not in KNOWN:
                 break
-            if (low is not None and first < low) or (high is not None and end >= high):
+            if self._is_outside(first, end):
                 break
             if renumbers and (not count or end - first + 1 != count):
                 break
@@ -163,11 +114,9 @@ class Kept:
         """
         core, table = self._core, source.table
         assert core is not None
-        kind = KINDS[table.column(names.MAGIC)[0]]
-        places, sizes = table.column(POSITION), table.column(SIZE)
-        checksums = table.column(checksum_of(kind.key).field)
-        count = intact(core, kind, source.buffer, places, sizes, checksums)
+        kind, count = source.kind, source.intact(core)
         if source.compressions is None:
+            places, sizes = table.column(POSITION), table.column(SIZE)
             begin = places[0]
             ends = [place + size - begin for place, size in zip(places, sizes, strict=True)]
             data = bytearray(source.buffer[begin : begin + ends[count - 1]] if count else b"")

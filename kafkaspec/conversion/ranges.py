@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.codecs.native.entries import header_size
+from kafkaspec.codecs.native.entries import header_size, intact
 from kafkaspec.codecs.native.scan import EntryTable, scan
+from kafkaspec.columns.names import POSITION, SIZE
+from kafkaspec.conversion.shared import Shared
 from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.framing import LARGEST_OFFSET
+from kafkaspec.layout.framing import LARGEST_OFFSET, checksum_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
@@ -42,54 +45,79 @@ class Range:
     compressions: list[int] | None
     max_output: int
 
+    @property
+    def kind(self) -> EntryKind:
+        """The kind of the batches."""
+        return KINDS[self.table.column(names.MAGIC)[0]]
 
-Regular = Callable[[EntryTable, EntryKind, int | None], tuple[int, list[int] | None]]
-"""Function of a table, the kind of its first entry, and the last offset before it. It returns the
-number of leading entries that are regular, and ``Range.compressions``."""
+    def intact(self, core: Core) -> int:
+        """Return how many of the first batches have the checksum that they hold."""
+        table, kind = self.table, self.kind
+        places, sizes = table.column(POSITION), table.column(SIZE)
+        return intact(
+            core, kind, self.buffer, places, sizes, table.column(checksum_of(kind.key).field)
+        )
 
 
-def regular_ranges(
-    core: Core,
-    segment: Segment,
-    position: int,
-    after: int | None,
-    wanted: EntryKind | None,
-    regular: Regular,
-    most: int,
-) -> Iterator[Range]:
-    """Yield the batches from a position on, up to the first one that is not regular.
+class ByRanges(ABC):
+    """A fast path for regular batches, which is there only with a codec that has a core."""
 
-    Args:
-        core: the extension.
-        segment: the segment.
-        position: position of an entry.
-        after: last offset before it, None if there is none.
-        wanted: the kind of batches, None for any.
-        regular: finds the regular ones.
-        most: bytes of a range, unless one batch has more.
+    def __init__(self, shared: Shared) -> None:
+        """Share the state of the path of entries."""
+        self._choices, self._codec, self._core = shared.choices, shared.codec, shared.codec.core
+        self._offsets, self._waiting = shared.offsets, shared.waiting
+        self._low, self._high, self._outcomes = shared.low, shared.high, shared.outcomes
+        self._most = RANGE_BYTES  # of a range, unless one batch has more
 
-    Raises:
-        KafkaSpecError: ``changed``, ``unreadable``.
-    """
-    cursor = segment.cursor(most=most)
-    while position < segment.size:
-        segment.check()
-        buffer, start = segment.around(cursor, position)
-        at = position - start
-        kind = _kind(core, buffer, at)
-        if kind is None or wanted not in (None, kind):
-            return
-        table = scan(core, buffer, at, min(at + most, len(buffer)))
-        if not table.count:
-            table = scan(core, buffer, at, capacity=1)
-        count, compressions = regular(table, kind, after)
-        if count:
-            after = table.column(names.LAST_OFFSET)[count - 1]
-            found = replace(table, count=count)
-            yield Range(buffer, start, found, compressions, segment.max_output)
-        if count < table.count:
-            return
-        position = start + table.position
+    @abstractmethod
+    def _regular(
+        self, table: EntryTable, kind: EntryKind, after: int | None
+    ) -> tuple[int, list[int] | None]:
+        """Return the number of leading batches that are regular, and ``Range.compressions``.
+
+        Args:
+            table: headers of batches.
+            kind: the kind of the first one.
+            after: last offset before it, None if there is none.
+        """
+
+    def ranges(self, segment: Segment, position: int, after: int | None) -> Iterator[Range]:
+        """Yield the batches from a position on, up to the first one that is not regular.
+
+        Args:
+            segment: the segment.
+            position: position of an entry.
+            after: last offset before it, None if there is none.
+
+        Raises:
+            KafkaSpecError: ``changed``, ``unreadable``.
+        """
+        core, most = self._core, self._most
+        assert core is not None
+        cursor = segment.cursor(most=most)
+        while position < segment.size:
+            segment.check()
+            buffer, start = segment.around(cursor, position)
+            at = position - start
+            kind = _kind(core, buffer, at)
+            if kind is None or self._choices.kind not in (None, kind):
+                return
+            table = scan(core, buffer, at, min(at + most, len(buffer)))
+            if not table.count:
+                table = scan(core, buffer, at, capacity=1)
+            count, compressions = self._regular(table, kind, after)
+            if count:
+                after = table.column(names.LAST_OFFSET)[count - 1]
+                found = replace(table, count=count)
+                yield Range(buffer, start, found, compressions, segment.max_output)
+            if count < table.count:
+                return
+            position = start + table.position
+
+    def _is_outside(self, first: int, last: int) -> bool:
+        """Return whether some offset of a batch is not to be converted."""
+        low, high = self._low, self._high
+        return (low is not None and first < low) or (high is not None and last >= high)
 
 
 def _kind(core: Core, buffer: Buffer, position: int) -> EntryKind | None:

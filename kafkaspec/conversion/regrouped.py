@@ -8,33 +8,30 @@ which implements the rules and raises the errors; both share the records that wa
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import Any, Final
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType
-from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.codecs.native.entries import header_size, intact, put_headers, put_payloads
+from kafkaspec.codecs.native.entries import header_size, put_headers, put_payloads
 from kafkaspec.codecs.native.scan import EntryTable, blank_table
 from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.columns.memory import Columns, Layout
 from kafkaspec.columns.names import OF_BATCH, POSITION, SIZE
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import Wanted
-from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.columns import RecordRows, Slice
-from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
+from kafkaspec.conversion.drafts import Draft, Traits, write
 from kafkaspec.conversion.fields import default_columns, fields_outside, holds_only, own_fields
-from kafkaspec.conversion.offsets import Offsets
 from kafkaspec.conversion.packing import packed, spaced
-from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, RANGE_BYTES, Range, regular_ranges
+from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, ByRanges, Range
+from kafkaspec.conversion.shared import Shared
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.framing import LARGEST_OFFSET, checksum_of
-from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
@@ -105,34 +102,14 @@ class Groups:
     kind: EntryKind
 
 
-class Regrouped:
+class Regrouped(ByRanges):
     """The fast path for new batches. It writes the same bytes as that of entries."""
 
-    def __init__(
-        self,
-        choices: Choices,
-        codec: Codec,
-        offsets: Offsets,
-        waiting: Waiting,
-        bounds: tuple[int | None, int | None],
-    ) -> None:
-        """Share the state of the path of entries.
-
-        Args:
-            choices: the plan.
-            codec: reads and writes entries; without a core there is no fast path.
-            offsets: mapping of old to new offsets.
-            waiting: records that wait for more.
-            bounds: smallest offset to convert, and first offset not to convert.
-        """
-        self._choices = choices
-        self._codec = codec
-        self._core = codec.core
-        self._offsets = offsets
-        self._waiting = waiting
-        self._low, self._high = bounds
-        self._limit = choices.batch_bytes or 0
-        self._names: dict[str, tuple[str, ...]] = {}
+    def __init__(self, shared: Shared) -> None:
+        """Share the state of the path of entries."""
+        super().__init__(shared)
+        self._limit = self._choices.batch_bytes or 0
+        self._most = max(self._most, min(4 * self._limit, WHOLE_BYTES))
 
     @property
     def available(self) -> bool:
@@ -142,22 +119,6 @@ class Regrouped:
 
     # -- reading ----------------------------------------------------------------------------
 
-    def ranges(self, segment: Segment, position: int, after: int | None) -> Iterator[Range]:
-        """Yield the batches from a position on, up to the first one that is not regular.
-
-        Args:
-            segment: the segment.
-            position: position of an entry.
-            after: last offset before it, None if there is none.
-
-        Raises:
-            KafkaSpecError: ``changed``, ``unreadable``.
-        """
-        assert self._core is not None
-        most = max(RANGE_BYTES, min(4 * self._limit, WHOLE_BYTES))
-        kind = self._choices.kind
-        return regular_ranges(self._core, segment, position, after, kind, self._regular, most)
-
     def _regular(
         self, table: EntryTable, kind: EntryKind, after: int | None
     ) -> tuple[int, list[int] | None]:
@@ -165,7 +126,6 @@ class Regrouped:
         core, wanted = self._core, self._choices.codec_id
         if core is None or _record_defaults(core, kind) is None:
             return 0, None
-        low, high = self._low, self._high
         own = own_fields(kind).header
         fixed = {
             names.TIMESTAMP_TYPE: 0,
@@ -186,7 +146,7 @@ class Regrouped:
         for values, (first, end, count, codec) in zip(same, rows, strict=True):
             if values != expected or not last < first <= end or not count or codec not in KNOWN:
                 break
-            if (low is not None and first < low) or (high is not None and end >= high):
+            if self._is_outside(first, end):
                 break
             new = codec if wanted is None else wanted
             if not compressions.is_allowed(new, kind.magic):
@@ -202,10 +162,8 @@ class Regrouped:
         """
         core, table = self._core, source.table
         assert core is not None
-        kind = KINDS[table.column(names.MAGIC)[0]]
+        kind, count = source.kind, source.intact(core)
         places, sizes = table.column(POSITION), table.column(SIZE)
-        checksums = table.column(checksum_of(kind.key).field)
-        count = intact(core, kind, source.buffer, places, sizes, checksums)
         chunks: list[Chunk] = []
         if not count:
             return chunks, False

@@ -7,14 +7,13 @@ from operator import lt
 from typing import Final
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
-from kafkaspec.codecs import Buffer, Codec
+from kafkaspec.codecs import Buffer
 from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
-from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.columns import MessageColumns, Slice, read_run, read_wrapped
-from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
+from kafkaspec.conversion.drafts import Draft, Traits, write
 from kafkaspec.conversion.fields import carried, header_values
-from kafkaspec.conversion.losses import Loss, Losses
-from kafkaspec.conversion.offsets import Offsets
+from kafkaspec.conversion.losses import Loss
+from kafkaspec.conversion.shared import Shared
 from kafkaspec.layout import EntryKind
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
@@ -32,32 +31,11 @@ _LEAST: Final = 32
 class Runs:
     """The fast path for regular messages. It writes the same bytes as the path through records."""
 
-    def __init__(
-        self,
-        choices: Choices,
-        codec: Codec,
-        offsets: Offsets,
-        losses: Losses,
-        waiting: Waiting,
-        bounds: tuple[int | None, int | None],
-    ) -> None:
-        """Share the state of the path through records.
-
-        Args:
-            choices: the plan.
-            codec: writes entries; without columns there is no fast path.
-            offsets: mapping of old to new offsets.
-            losses: counts of losses.
-            waiting: records that wait for more.
-            bounds: smallest offset to convert, and first offset not to convert.
-        """
-        self._choices = choices
-        self._codec = codec
-        self._core = codec.core
-        self._offsets = offsets
-        self._losses = losses
-        self._waiting = waiting
-        self._low, self._high = bounds
+    def __init__(self, shared: Shared) -> None:
+        """Share the state of the path through records."""
+        self._choices, self._codec, self._core = shared.choices, shared.codec, shared.codec.core
+        self._offsets, self._losses, self._waiting = shared.offsets, shared.losses, shared.waiting
+        self._low, self._high = shared.low, shared.high
 
     @property
     def available(self) -> bool:

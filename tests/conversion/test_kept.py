@@ -10,8 +10,7 @@ import pytest
 from kafkaspec import compression as compressions
 from kafkaspec.codecs import codec_names
 from kafkaspec.conversion import kept, packing
-from tests.conversion.ways import check, log, outcome
-from tests.goldens import files
+from tests.conversion.ways import check, check_by_columns, check_goldens, log
 from tests.log import forge
 
 pytestmark = pytest.mark.skipif("native" not in codec_names(), reason="there is no fast way")
@@ -51,10 +50,7 @@ def test_both_ways_leave_the_same(
 def test_goldens_become_the_same_both_ways(
     version: str, plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number, golden in enumerate(files(".log", version=version)):
-        place = tmp_path / str(number)
-        place.mkdir()
-        check(golden.path.read_bytes(), place, monkeypatch, plan)
+    check_goldens(version, tmp_path, monkeypatch, plan)
 
 
 def test_what_grows_beyond_memory_is_converted_in_parts(
@@ -71,10 +67,4 @@ def test_what_grows_beyond_memory_is_converted_in_parts(
 def test_regular_batches_do_not_go_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = b"".join(forge.batch(n, [forge.record(0, b"value")]) for n in range(100))
-    source = tmp_path / f"{0:020d}.log"
-    source.write_bytes(data)
-    monkeypatch.setattr("kafkaspec.conversion.entries.EntryConverter.convert", None)
-    for jobs in (1, 2):
-        found = outcome(source, tmp_path / f"out-{jobs}", jobs, {"compression": "lz4"})
-        assert found["report"]["taken"] == 100
+    check_by_columns(tmp_path, monkeypatch, {"compression": "lz4"})

@@ -12,12 +12,13 @@ import pytest
 
 from kafkaspec import compression as compressions
 from kafkaspec.codecs import get_codec
-from kafkaspec.conversion import kept, regrouped
+from kafkaspec.conversion import ranges
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.kept import Kept
 from kafkaspec.conversion.partition import PartitionConversion
 from kafkaspec.conversion.regrouped import Regrouped
 from kafkaspec.errors import KafkaSpecError
+from tests.goldens import files
 from tests.log import forge
 
 TRANSACTIONAL, CONTROL, HORIZON, RESERVED = 0x10, 0x20, 0x40, 0x80
@@ -101,7 +102,29 @@ def check(
         slow.setattr(Regrouped, "available", False)
         expected = outcome(source, directory / "slow", 1, plan)
     for number, (most, jobs) in enumerate([(1 << 20, 1), (2000, 1), (600, 3)]):
-        monkeypatch.setattr(kept, "RANGE_BYTES", most)
-        monkeypatch.setattr(regrouped, "RANGE_BYTES", most)
+        monkeypatch.setattr(ranges, "RANGE_BYTES", most)
         made = outcome(source, directory / f"fast-{number}", jobs, plan)
         assert made == expected
+
+
+def check_goldens(
+    version: str, directory: Path, monkeypatch: pytest.MonkeyPatch, plan: dict[str, Any]
+) -> None:
+    """Compare both ways on the golden segments of a version of Kafka."""
+    for number, golden in enumerate(files(".log", version=version)):
+        place = directory / str(number)
+        place.mkdir()
+        check(golden.path.read_bytes(), place, monkeypatch, plan)
+
+
+def check_by_columns(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, plan: dict[str, Any]
+) -> None:
+    """Regular batches are not converted one by one."""
+    data = b"".join(forge.batch(n, [forge.record(0, b"value")]) for n in range(100))
+    source = directory / f"{0:020d}.log"
+    source.write_bytes(data)
+    monkeypatch.setattr("kafkaspec.conversion.entries.EntryConverter.convert", None)
+    for jobs in (1, 2):
+        found = outcome(source, directory / f"out-{jobs}", jobs, plan)
+        assert found["report"]["taken"] == 100
