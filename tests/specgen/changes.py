@@ -492,6 +492,66 @@ def new_file_like_a_segment(files: Files) -> None:
     )  # fmt: skip
 
 
+def _counted(array: Yaml, count: str, plus: int = 0, *, nullable: bool) -> tuple[Yaml, Yaml]:
+    """An array and the field before it that counts its items."""
+    number = f"num_{array['id']}"
+    items = f"{number}.value" if count.startswith("varint") else number
+    items += f" - {plus}" if plus else ""
+    derive = f"count({array['id']})" + (f" + {plus}" if plus else "")
+    array = array | {"repeat": "expr", "repeat-expr": items, "doc": TIMELESS}
+    if nullable:
+        array["if"] = f"{items} >= 0"
+    left = "_.value" if count.startswith("varint") else "_"
+    at_most = {"expr": f"{left}{f' - {plus}' if plus else ''} <= _io.size - _io.pos"}
+    return integer(number, count, valid=at_most) | {"-derive": derive}, array
+
+
+def nullable_arrays(files: Files) -> None:
+    """Arrays that may be null, counted from 0 and from 1, and text that may be, in a new file."""
+    files["roster"] = _file(
+        "roster",
+        *_counted({"id": "members", "type": "member"}, "s4", nullable=True),
+        *_counted(
+            {"id": "epochs", "type": "s4", "-default": "null"},
+            "varint::unsigned_varint32", 1, nullable=True,
+        ),
+        {"id": "rack", "-default": "null", "type": "compact_nullable_string", "doc": TIMELESS},
+        {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}},
+        member=structure(
+            integer("id_of", "s4"),
+            *_counted(
+                {"id": "tasks", "type": "u2", "-default": "[]"},
+                "varint::unsigned_varint32", 1, nullable=True,
+            ),
+        ),
+        compact_nullable_string=structure(
+            integer("len_value", "varint::unsigned_varint32", valid={"expr": "_.value <= 32768"})
+            | {"-derive": "len(value) + 1"},
+            {"id": "value", "size": "len_value.value - 1", "if": "len_value.value - 1 >= 0"},
+        ) | {"-scalar": "nullable_bytes"},
+    )  # fmt: skip
+
+
+def versions_by_varint(files: Files) -> None:
+    """A version that is a varint, and is passed on to structures inside."""
+    files["ledger"] = _file(
+        "ledger",
+        integer(
+            "version", "varint::unsigned_varint32",
+            valid={"expr": "_.value >= 0 and _.value <= 2"},
+        ),
+        integer("leader", "s4", when="version.value >= 1", default="-1"),
+        {"id": "voter", "type": "voter(version.value)"},
+        integer("quorum", "s2", when="version.value >= 1 and version.value < 2"),
+        {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}},
+        voter=structure(
+            integer("number", "s4"),
+            {"id": "directory", "size": 16, "if": "version >= 2", "doc": TIMELESS},
+            params=[{"id": "version", "type": "u4", "doc": "Version of the message."}],
+        ),
+    )  # fmt: skip
+
+
 CHANGES = tuple(
     Edit(apply.__name__, apply)
     for apply in (
@@ -524,5 +584,7 @@ CHANGES = tuple(
         new_file,
         new_file_of_messages,
         new_file_like_a_segment,
+        nullable_arrays,
+        versions_by_varint,
     )
 )

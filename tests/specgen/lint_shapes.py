@@ -195,8 +195,8 @@ SHAPES: list[tuple[str, str, str, list[str]]] = [
             "        if: magic == 1\n"
         ),
         [
-            "sample.ksy#/types/message/seq/8: S8: an array is not optional; make a type of it"
-            " and its count, with if:"
+            "sample.ksy#/types/message/seq/8: S8: an array is optional only by its count; "
+            "make a type of both, with if:"
         ],
     ),
     (

@@ -190,9 +190,9 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         "        if: magic == 1\n",
         "        if: epoch > crc\n",
         [
-            f"{MESSAGE}/seq/5: S8: if: may test whether the size of a nullable payload is "
-            "negative, or a parameter or an earlier field with valid: against numbers, nothing "
-            "else; make a type of its own",
+            f"{MESSAGE}/seq/5: S8: if: may test whether the size of a nullable payload, or the "
+            "count of a nullable array, is negative, or a parameter or an earlier field with "
+            "valid: against numbers, nothing else; make a type of its own",
         ],
     ),
     (

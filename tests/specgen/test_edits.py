@@ -126,7 +126,7 @@ TOGETHER = {
     "places_and_files": (
         changes.moved_fields, changes.checksum_elsewhere, changes.gated_record_field,
         changes.snapshot_versions_gated, changes.new_file, changes.new_file_of_messages,
-        changes.new_file_like_a_segment,
+        changes.new_file_like_a_segment, changes.nullable_arrays, changes.versions_by_varint,
     ),
     "gates_and_switches": (
         changes.gated_header_fields, changes.variable_header_field, changes.entry_field,

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from tools.specgen.construct.expressions import Deferred
 from tools.specgen.expression import Int, Name
-from tools.specgen.facts.fields import mentioned, references
+from tools.specgen.facts.fields import is_nullable, mentioned, references
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -342,6 +342,8 @@ def _derive(type_: Type, derive: Derive) -> str:
         parts.append(_span_end(type_, last))
     if derive.plus:
         parts.append(f"plus={derive.plus}")
+    if is_nullable(type_, first):
+        parts.append("null=-1")
     return f"{function}({', '.join(parts)})"
 
 

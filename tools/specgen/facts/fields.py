@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tools.specgen.expression import Attribute, Binary, Expression, Name, literal, names
+from tools.specgen.expression import Attribute, Binary, Expression, Int, Name, literal, names
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -48,6 +48,15 @@ def references(field_type: FieldType) -> tuple[TypeReference, ...]:
 def size_of(field: Field) -> Expression | None:
     """Return the expression after ``size:``."""
     return None if isinstance(field.type, IntegerType) else getattr(field.type, "size", None)
+
+
+def is_nullable(type_: Type, field: Field) -> bool:
+    """Return whether ``if:`` of an array or of bytes means null: the count or size is negative."""
+    if field.repeat is not None:
+        number = field.repeat.count
+    else:
+        number = size_of(field) if type_.scalar is Scalar.NULLABLE_BYTES else None
+    return number is not None and field.condition == Binary(">=", number, Int(0))
 
 
 def fills_stream(field: Field) -> bool:

@@ -82,10 +82,28 @@ def at_least(condition: Expression, name: str) -> Iterator[int]:
     """Yield every ``n`` such that the condition demands ``name >= n``, by ``>=`` or ``>``."""
     for node in conjuncts(condition):
         match node:
-            case Binary(">=" | ">", Name(found) | Attribute(Name(found), "value"), right):
+            case Binary(">=" | ">", Binary("-", left, subtracted), right):
+                less, number = literal(subtracted), literal(right)
+                if number is not None and less is not None and _is(left, name):
+                    yield number + less + (node.operator == ">")
+            case Binary(">=" | ">", left, right):
                 number = literal(right)
-                if found == name and number is not None:
+                if number is not None and _is(left, name):
                     yield number + (node.operator == ">")
+
+
+def at_most(condition: Expression, name: str) -> Iterator[int]:
+    """Yield every ``n`` such that the condition demands ``name <= n``, by ``<=`` or ``<``."""
+    for node in conjuncts(condition):
+        match node:
+            case Binary("<=" | "<", left, right):
+                number = literal(right)
+                if number is not None and _is(left, name):
+                    yield number - (node.operator == "<")
+
+
+def _is(expression: Expression, name: str) -> bool:
+    return expression in (Name(name), Attribute(Name(name), "value"))
 
 
 def conjuncts(expression: Expression) -> Iterator[Expression]:
@@ -123,6 +141,9 @@ def allowed_values(valid: Valid | None) -> frozenset[int] | None:
     if choices and None not in choices:
         return frozenset(choice for choice in choices if choice is not None)
     low, high = literal(valid.minimum), literal(valid.maximum)
+    if valid.expression is not None:
+        low = max(at_least(valid.expression, "_"), default=low)
+        high = min(at_most(valid.expression, "_"), default=high)
     if low is None or high is None or high - low > 256:
         return None
     return frozenset(range(low, high + 1))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tools.specgen import expression as ex
-from tools.specgen.facts.fields import expressions, references, size_of
+from tools.specgen.facts.fields import expressions, is_nullable, references
 from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import (
     BitsType,
     Field,
     Model,
     Node,
-    Scalar,
     Type,
     TypeReference,
     ValueInstance,
@@ -93,12 +92,12 @@ def _optional(type_: Type) -> Messages:
     for field in type_.fields:
         if field.condition is None:
             continue
-        if not _is_null_payload(type_, field) and not _is_version_test(type_, field.condition):
+        if not is_nullable(type_, field) and not _is_version_test(type_, field.condition):
             yield (
                 field,
-                "if: may test whether the size of a nullable payload is negative, or a parameter "
-                "or an earlier field with valid: against numbers, nothing else; make a type of its "
-                "own",
+                "if: may test whether the size of a nullable payload, or the count of a nullable "
+                "array, is negative, or a parameter or an earlier field with valid: against "
+                "numbers, nothing else; make a type of its own",
             )
         for other in type_.fields:
             for key, expression in expressions(other):
@@ -107,20 +106,15 @@ def _optional(type_: Type) -> Messages:
                     yield other, f"{key} uses {field.id}, {message}"
 
 
-def _is_null_payload(type_: Type, field: Field) -> bool:
-    size = size_of(field)
-    return (
-        type_.scalar is Scalar.NULLABLE_BYTES
-        and size is not None
-        and field.condition == ex.Binary(">=", size, ex.Int(0))
-    )
-
-
 def _is_version_test(type_: Type, condition: ex.Expression) -> bool:
     match condition:
         case ex.Binary("and" | "or", left, right):
             return _is_version_test(type_, left) and _is_version_test(type_, right)
-        case ex.Binary("==" | "!=" | "<" | "<=" | ">" | ">=", ex.Name(name), right):
+        case ex.Binary(
+            "==" | "!=" | "<" | "<=" | ">" | ">=",
+            ex.Name(name) | ex.Attribute(ex.Name(name), "value"),
+            right,
+        ):
             field = type_.field_by_id.get(name)
             known = field is not None and field.valid is not None
             known |= any(parameter.id == name for parameter in type_.parameters)

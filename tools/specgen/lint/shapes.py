@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Iterator, Sequence, Set
 
 from tools.specgen.expression import Attribute, Binary, Int, Name, literal, names
-from tools.specgen.facts.fields import is_integer, references, size_of
+from tools.specgen.facts.fields import is_integer, is_nullable, references, size_of
 from tools.specgen.facts.ranges import VARINTS
 from tools.specgen.facts.segments import Segment, members, repeated_choices, segments
 from tools.specgen.facts.sizes import fixed_size, minimum_size
@@ -200,8 +200,9 @@ def _field(model: Model, type_: Type, field: Field) -> Iterator[Problem]:
     def problem(rule: str, message: str) -> Problem:
         return Problem(field.location, rule, message)
 
-    if field.repeat is not None and field.condition is not None:
-        yield problem("S8", "an array is not optional; make a type of it and its count, with if:")
+    if field.repeat is not None and field.condition is not None and not is_nullable(type_, field):
+        message = "an array is optional only by its count; make a type of both, with if:"
+        yield problem("S8", message)
     checked = field.valid is not None and not field.is_guard and type_.scalar not in VARINTS
     if checked and not is_integer(model, field):
         yield problem("valid", "valid: is for numbers; write it at a number inside, or -derive")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tools.specgen import expression as ex
-from tools.specgen.facts.fields import fills_stream, references, size_of, source
+from tools.specgen.facts.fields import fills_stream, is_nullable, references, size_of, source
 from tools.specgen.facts.ranges import VARINTS, allowed_values, lower_bound
 from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import (
@@ -90,8 +90,7 @@ def _number(model: Model, type_: Type, field: Field, number: ex.Expression, key:
     bound = lower_bound(model, origin.field)
     if bound is not None and bound >= origin.minus:
         return
-    guarded = field.condition == ex.Binary(">=", number, ex.Int(0))
-    if type_.scalar is Scalar.NULLABLE_BYTES and guarded:
+    if is_nullable(type_, field):
         return
     smallest = f"min: {origin.minus}"
     if isinstance(origin.field.type, TypeReference):

@@ -157,6 +157,8 @@ class Walk:
 
     def _read_conditional(self, scope: Scope, item: Field) -> None:
         assert item.condition is not None
+        if item.repeat is not None:
+            raise Unsupported(f"{item.location}: C reads no array that may be null")
         condition = self.translator(scope).text(item.condition)
         plain = replace(item, condition=None)
         if is_integer(self.model, item):

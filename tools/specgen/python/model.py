@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from tools.specgen.facts.fields import is_computed, model_fields, value_types
+from tools.specgen.facts.fields import is_computed, is_nullable, model_fields, value_types
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -152,8 +152,10 @@ class _Module:
             self.out.line(f"{field.id}: {hint} = field(init=False, compare=False, default={known})")
             return
         if field.condition is not None:
-            self.out.line(f"{field.id}: {_optional(hint)} = None")
-            return
+            hint = _optional(hint)
+            if not is_nullable(type_, field):
+                self.out.line(f"{field.id}: {hint} = None")
+                return
         default = self._default(field)
         self.out.line(f"{field.id}: {hint}{f' = {default}' if default else ''}")
 
@@ -190,7 +192,13 @@ class _Module:
 
     def _post_init(self, type_: Type) -> None:
         """Write the defaults of optional fields: present if their condition holds."""
-        chosen = [f for f in type_.fields if f.condition is not None and f.default is not None]
+        chosen = [
+            field
+            for field in type_.fields
+            if field.condition is not None
+            and field.default is not None
+            and not is_nullable(type_, field)
+        ]
         if not chosen:
             return
         self.out.line()

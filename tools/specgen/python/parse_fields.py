@@ -101,7 +101,10 @@ class FieldReader(Statements):
         if field.condition is not None:
             self.out.line(f"{target} = None")
             with self.out.block(f"if {self.translator().text(field.condition)}:"):
-                self._value(field, target)
+                if field.repeat:
+                    self._array(field, field.repeat, target)
+                else:
+                    self._value(field, target)
         elif field.repeat:
             self._array(field, field.repeat, target)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from tools.specgen.expression import Expression, Name, names
-from tools.specgen.facts.fields import is_computed, valid_parts
+from tools.specgen.facts.fields import is_computed, is_nullable, valid_parts
 from tools.specgen.facts.ranges import sole_lower_bound
 from tools.specgen.model import (
     BitsType,
@@ -83,6 +83,10 @@ class FieldWriter(Statements):
         assert field.condition is not None
         if self.type.scalar:
             self.out.when(f"{stored} is not None", f"out += {stored}")
+            return
+        if field.repeat:
+            with self.out.block(f"if {stored} is not None:"):
+                self._array(field, stored)
             return
         with self.out.block(f"if {self._translator().text(field.condition)}:"):
             self.value(field, stored, "out")
@@ -348,15 +352,16 @@ class FieldWriter(Statements):
             raise ValueError(f"{field.location}: a writer can only patch a field of fixed width")
         target = self.type.field_by_id[derive.first]
         stored = self._stored(target)
+        length = f"len({stored})"
+        if is_nullable(self.type, target):
+            length = f"(-1 if {stored} is None else {length})"
         if derive.function is DeriveFunction.COUNT:
             self._check_kind("items", target, stored)
-            return plus(f"len({stored})", derive.plus)
+            return plus(length, derive.plus)
         if isinstance(target.type, BytesType):
-            if target.condition is not None:
-                # Null is a length of -1.
-                return plus(f"(-1 if {stored} is None else len({stored}))", derive.plus)
-            self._check_kind("bytes", target, stored)
-            return plus(f"len({stored})", derive.plus)
+            if target.condition is None:
+                self._check_kind("bytes", target, stored)
+            return plus(length, derive.plus)
         body = self.local(f"{target.id}_bytes")
         self.bodies[target.id] = body
         self.out.line(f"{body} = bytearray()")
@@ -369,7 +374,11 @@ class FieldWriter(Statements):
             return
         self.checked.add(field.id)
         where = f'"/{field.id}", "{field.location}"' if kind == "items" else self._where(field)
-        self.out.line(f"check_{kind}({stored}, {where})")
+        check = f"check_{kind}({stored}, {where})"
+        if is_nullable(self.type, field):
+            self.out.when(f"{stored} is not None", check)
+        else:
+            self.out.line(check)
 
     def _patch(self) -> None:
         pending = [field for field in self.type.fields if self._is_patched(field)]

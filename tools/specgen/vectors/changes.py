@@ -9,7 +9,7 @@ from typing import Any
 
 from tools.specgen.evaluate import may_satisfy
 from tools.specgen.expression import Binary, literal, walk
-from tools.specgen.facts.fields import scalar_of, size_of
+from tools.specgen.facts.fields import is_nullable, scalar_of, size_of
 from tools.specgen.facts.ranges import VARINTS, value_range
 from tools.specgen.model import (
     BitsType,
@@ -78,6 +78,9 @@ class Changes:
         if item.repeat is not None:
             for count in (0, 2):
                 yield self._change(item, f"{count}_items", f"An array of {count}.", Items(count))
+            if is_nullable(self._type, item):
+                yield self._change(item, "null", "A count of -1 is null.", None)
+                yield from self._negative_counts(item)
             yield from self._items(item)
         elif isinstance(item.type, BytesType):
             yield from self._bytes(item)
@@ -101,6 +104,19 @@ class Changes:
                     why = f"{node.field.id} of an item is {number}."
                     override = {item.id: Items(1, {node.field.id: number})}
                     yield Change(name, why, override, canonical=node.field.derive is None)
+
+    def _negative_counts(self, item: Field) -> Iterator[Change]:
+        """Yield other negative counts of an array that may be null, where its type has them."""
+        for count in self._type.fields:
+            bounds = value_range(self._model, count)
+            if count.derive is None or count.derive.first != item.id or bounds is None:
+                continue
+            for number in (-2 + count.derive.plus, bounds[0]):
+                if bounds[0] <= number < count.derive.plus - 1:
+                    why = f"A count of {number}: any negative count is null."
+                    overrides = {item.id: None, count.id: number}
+                    name = f"{item.id}.null.{number}"
+                    yield Change(name, why, overrides, item.id, canonical=False)
 
     def _nested(self, item: Field) -> Iterator[Change]:
         """Yield a change for each bit of a structure of bit fields."""
@@ -172,7 +188,7 @@ class Changes:
         yield self._change(item, "not_text", "Bytes that are not UTF-8.", b"\x00\xff\x80")
         nullable = type_.scalar is Scalar.NULLABLE_BYTES
         if nullable:
-            yield self._change(item, "null", "Size -1 is null.", None)
+            yield self._change(item, "null", f"Size {plus - 1} is null.", None)
         scalar = scalar_of(self._model, size)
         if scalar is not None:
             for name, why, data, fault in varint_forms(scalar, len(content) + plus):
@@ -183,7 +199,7 @@ class Changes:
         for number in sorted({bounds[0], -2, -1, 0, *around(size.valid), bounds[1]}):
             if bounds[0] <= number <= bounds[1] and number - plus not in (0, -1):
                 yield from self._byte_scalar_size(item, size, number, nullable=nullable)
-        if plus:
+        if plus and not nullable:
             raw = Raw(self._builder.encode(size, 0), None, "invalid_value")
             yield self._change(item, "size.0", "Size 0 is null, which is not allowed.", raw)
 
@@ -192,7 +208,7 @@ class Changes:
     ) -> Iterator[Change]:
         data = self._builder.encode(size, number)
         plus = size.derive.plus if size.derive else 0
-        if number < 0 and nullable:
+        if number < plus and nullable:
             why = f"Size {number}: any negative size is null (quirk Q4)."
             yield self._change(item, f"size.{number}", why, Raw(data), canonical=False)
         elif not may_satisfy(size.valid, number, {}):

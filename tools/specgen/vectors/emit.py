@@ -14,7 +14,7 @@ from typing import Any
 
 from tools.specgen.evaluate import evaluate, may_satisfy
 from tools.specgen.expression import Binary, Name, literal, names, walk
-from tools.specgen.facts.fields import source
+from tools.specgen.facts.fields import is_nullable, source
 from tools.specgen.facts.ranges import allowed_values
 from tools.specgen.model import (
     Field,
@@ -136,7 +136,9 @@ class _Vectors:
     def _version(self) -> Field | None:
         """Return the field that decides which other fields are present."""
         for item in self._type.fields:
-            tested = names(item.condition) if item.condition is not None else frozenset()
+            if item.condition is None or is_nullable(self._type, item):
+                continue
+            tested = names(item.condition)
             for name in sorted(tested & self._type.field_by_id.keys()):
                 if allowed_values(self._type.field_by_id[name].valid):
                     return self._type.field_by_id[name]

@@ -14,7 +14,7 @@ from typing import Any
 
 from tools.specgen.evaluate import UnknownNameError, evaluate
 from tools.specgen.expression import literal
-from tools.specgen.facts.fields import scalar_of, size_of
+from tools.specgen.facts.fields import is_nullable, scalar_of, size_of
 from tools.specgen.facts.ranges import allowed_values, example
 from tools.specgen.model import (
     BitsType,
@@ -204,7 +204,11 @@ class Builder:
         chosen: Mapping[str, Any],
         path: str,
     ) -> Node | None:
-        if item.condition is not None and not evaluate(item.condition, scope):
+        if is_nullable(type_, item):
+            # Its count or size, which says whether it is null, is derived from it.
+            if chosen.get(item.id, ...) is None:
+                return None
+        elif item.condition is not None and not evaluate(item.condition, scope):
             return None
         here = f"{path}/{item.id}"
         override = chosen.get(item.id)
@@ -326,7 +330,7 @@ class Builder:
             return varint(type_.scalar, value)
         size = type_.fields[0]
         plus = size.derive.plus if size.derive else 0
-        return self.encode(size, -1 if value is None else len(value) + plus) + (value or b"")
+        return self.encode(size, (-1 if value is None else len(value)) + plus) + (value or b"")
 
     def _derive(
         self,
@@ -341,7 +345,9 @@ class Builder:
                 continue
             target = nodes.get(item.derive.first)
             value: Any = 0
-            if item.derive.function is DeriveFunction.LEN and target is not None:
+            if target is None and is_nullable(type_, type_.field_by_id[item.derive.first]):
+                value = -1 + item.derive.plus
+            elif item.derive.function is DeriveFunction.LEN and target is not None:
                 value = len(target.data) + item.derive.plus
             elif item.derive.function is DeriveFunction.COUNT and target is not None:
                 counted = len(target.items) - 1 if target.shape is Shape.ARRAY else 0

@@ -132,6 +132,8 @@ def _sized_end(node: Node, limit: int, short: str) -> int:
 def _array(node: Node, limit: int, short: str) -> int:
     """Follow the items one after the other; ``node.items`` has one more than the bytes."""
     position = node.start
+    if node.count is not None and node.count < 0:
+        return position  # null
     for index, item in enumerate(node.items):
         if index == node.count or (node.count is None and position >= limit):
             return position

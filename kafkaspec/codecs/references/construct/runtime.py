@@ -316,9 +316,14 @@ class Structure(construct.Struct):  # type: ignore[misc]
 # Functions for ``Rebuild``: fields that writers compute.
 
 
-def Count(name: str, plus: int = 0) -> Callable[[Any], int]:  # noqa: N802
-    """Return the number of items of an array, or of bytes, plus a constant."""
-    return lambda context: len(context.get(name) or ()) + plus
+def Count(name: str, plus: int = 0, null: int = 0) -> Callable[[Any], int]:  # noqa: N802
+    """Return the number of items of an array, or of bytes, plus a constant; ``null`` for None."""
+
+    def count(context: Any) -> int:
+        items = context.get(name)
+        return (null if items is None else len(items)) + plus
+
+    return count
 
 
 @dataclass(frozen=True)
