@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,10 @@ settings.register_profile("kafkaspec", deadline=None, suppress_health_check=[Hea
 settings.load_profile("kafkaspec")
 settings.register_profile("quick", settings.get_profile("kafkaspec"), max_examples=10)
 
+# Of every Spark, in other processes too: the second compiler of the JVM costs a third of the time
+# of a session that lives for seconds, and so do threads that collect garbage.
+for _name in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ.setdefault(_name, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 SLOW_FOLDERS = [Path(__file__).parent / name for name in ("kafka", "spark")]
 SLOW_CODECS = {"kaitai", "construct"}

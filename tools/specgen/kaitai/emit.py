@@ -27,6 +27,8 @@ COMPILER_VERSION = "0.11"
 _GROUP = "io.kaitai"
 _ARTIFACT = "kaitai-struct-compiler_2.13"
 _MAIN_CLASS = "io.kaitai.struct.JavaMain"
+SHORT_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options of a JVM that runs for seconds: its second compiler would only cost time."""
 PYTHON = ("-t", "python", "-w", "--read-pos", "--python-package", ".")
 _POM = f"""\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -77,7 +79,8 @@ def compile_specs(spec_directory: Path, into: Path, options: Sequence[str] = PYT
     java = java_command()
     classpath = os.pathsep.join(str(jar) for jar in sorted(compiler_jars()))
     files = [path.name for path in sorted(spec_directory.glob("*.ksy"))]
-    command = [java, "-cp", classpath, _MAIN_CLASS, *options, "--outdir", str(into.resolve())]
+    command = [java, *SHORT_JVM, "-cp", classpath, _MAIN_CLASS]
+    command += [*options, "--outdir", str(into.resolve())]
     # It runs in the directory so that messages name files without an absolute path.
     result = subprocess.run(
         [*command, *files],
