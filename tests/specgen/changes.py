@@ -507,8 +507,8 @@ def _counted(array: Yaml, count: str, plus: int = 0, *, nullable: bool) -> tuple
 
 
 def nullable_arrays(files: Files) -> None:
-    """Arrays that may be null, counted from 0 and from 1, and text that may be, in a new file."""
-    files["roster"] = _file(
+    """Arrays that may be null, counted from 0 and from 1, and text that may be, in a sub-folder."""
+    files["messages/groups/roster"] = _file(
         "roster",
         *_counted({"id": "members", "type": "member"}, "s4", nullable=True),
         *_counted(
@@ -530,6 +530,7 @@ def nullable_arrays(files: Files) -> None:
             {"id": "value", "size": "len_value.value - 1", "if": "len_value.value - 1 >= 0"},
         ) | {"-scalar": "nullable_bytes"},
     )  # fmt: skip
+    files["messages/groups/roster"]["meta"]["imports"] = ["../../varint"]
 
 
 def versions_by_varint(files: Files) -> None:

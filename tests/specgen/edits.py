@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 
 from tools.specgen import driver
+from tools.specgen.loader import spec_files
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 FAST = tuple(target for target in driver.TARGETS if target != "kaitai")
@@ -29,7 +30,7 @@ FAST = tuple(target for target in driver.TARGETS if target != "kaitai")
 
 Yaml = dict[str, Any]
 Files = dict[str, Yaml]
-"""Loaded specifications by id; an edit may add one."""
+"""Loaded specifications by path without suffix, their id; an edit may add one."""
 
 _KEY_ORDER = (
     "meta", "id", "title", "application", "file-extension", "xref", "license", "ks-version",
@@ -152,8 +153,8 @@ def dump(node: Yaml) -> str:
 def edit_spec(directory: Path, *edits: Edit) -> None:
     """Apply edits to the ``.ksy`` files of a directory in place; other files stay as they are."""
     files = {
-        path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
-        for path in sorted(directory.glob("*.ksy"))
+        name.removesuffix(".ksy"): yaml.safe_load(path.read_text(encoding="utf-8"))
+        for name, path in spec_files(directory).items()
     }
     before = {spec_id: dump(node) for spec_id, node in files.items()}
     for edit in edits:
@@ -161,7 +162,9 @@ def edit_spec(directory: Path, *edits: Edit) -> None:
     for spec_id, node in files.items():
         text = dump(node)
         if text != before.get(spec_id):
-            (directory / f"{spec_id}.ksy").write_text(text, encoding="utf-8")
+            path = directory / f"{spec_id}.ksy"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
 
 
 _numbers = itertools.count()

@@ -54,7 +54,7 @@ def outputs() -> list[Output]:
 
 
 def test_every_specification_gives_a_module(outputs: list[Output]) -> None:
-    expected = {f"kaitai/{path.stem}.py" for path in SPEC.glob("*.ksy")} | {"kaitai/__init__.py"}
+    expected = {f"kaitai/{path.stem}.py" for path in SPEC.rglob("*.ksy")} | {"kaitai/__init__.py"}
     assert {output.path for output in outputs} == expected
 
 

@@ -206,6 +206,44 @@ def test_a_directory_in_place_of_a_file(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def place(directory: Path, name: str, *imports: str) -> None:
+    """Write the sample under a path, with other files that it imports."""
+    path = directory / f"{name}.ksy"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    listed = "".join(f"    - {other}\n" for other in imports)
+    text = SAMPLE.replace("id: sample\n", f"id: {path.stem}\n", 1)
+    if imports:
+        text = text.replace("  endian: be\n", f"  imports:\n{listed}  endian: be\n", 1)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_files_in_folders(tmp_path: Path) -> None:
+    place(tmp_path, "messages/groups/offset", "../../sample", "../member")
+    place(tmp_path, "messages/member")
+    place(tmp_path, "sample")
+    model = load(tmp_path)
+    assert [spec.id for spec in model.specs] == ["member", "offset", "sample"]
+    offset = model.spec("offset")
+    assert offset.imports == ("sample", "member")
+    assert offset.root.location == "messages/groups/offset.ksy#/"
+
+
+def test_two_files_of_one_id(tmp_path: Path) -> None:
+    place(tmp_path, "one/sample")
+    place(tmp_path, "two/sample")
+    with pytest.raises(SpecError, match=r"^two/sample\.ksy: one/sample\.ksy has the same id; ren"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("path", ["sample", "../groups/sample", "../../../sample", "/sample"])
+def test_a_path_that_leads_nowhere(tmp_path: Path, path: str) -> None:
+    place(tmp_path, "messages/groups/offset", path)
+    place(tmp_path, "sample")
+    place(tmp_path.parent, "sample")
+    with pytest.raises(SpecError, match=r"^messages/groups/offset\.ksy#/meta/imports: no file "):
+        load(tmp_path)
+
+
 def test_files_that_import_each_other(tmp_path: Path) -> None:
     for name, other in (("sample", "second"), ("second", "sample")):
         text = SAMPLE.replace("id: sample\n", f"id: {name}\n", 1)

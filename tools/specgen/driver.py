@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tools.specgen.loader import load
-from tools.specgen.model import Model
+from tools.specgen.model import Model, Spec
 from tools.specgen.output import Output
 
 GENERATOR_VERSION = "1"
@@ -52,18 +52,19 @@ def spec_hashes(directory: Path, model: Model) -> dict[str, str]:
     }
 
 
-def _closure(output: Output, model: Model) -> list[str]:
-    return sorted({spec.id for source in output.sources for spec in model.closure(source)})
+def _closure(output: Output, model: Model) -> list[Spec]:
+    ids = {spec.id for source in output.sources for spec in model.closure(source)}
+    return [spec for spec in model.specs if spec.id in ids]
 
 
 def _digest(output: Output, model: Model, hashes: dict[str, str]) -> str:
-    joined = "".join(hashes[spec_id] for spec_id in _closure(output, model))
+    joined = "".join(hashes[spec.id] for spec in _closure(output, model))
     return hashlib.sha256(joined.encode()).hexdigest()
 
 
 def header(output: Output, model: Model, hashes: dict[str, str]) -> list[str]:
     """Return the lines that open a generated file: no date, no path of a machine."""
-    files = ", ".join(f"spec/{spec_id}.ksy" for spec_id in _closure(output, model))
+    files = ", ".join(f"spec/{spec.file_name}" for spec in _closure(output, model))
     return [
         _FIRST_LINE,
         f"Source: {files}",
@@ -195,8 +196,7 @@ def check_hashes(spec_directory: Path, checked_in: Path) -> list[Difference]:
         if len(lines) < 3 or not lines[1].startswith(comment.split("{}")[0] + "Source: "):
             continue
         sources = tuple(
-            part.removeprefix("spec/").split(".ksy")[0]
-            for part in lines[1].split("Source: ")[1].split(", ")
+            PurePosixPath(part).stem for part in lines[1].split("Source: ")[1].split(", ")
         )
         if set(sources) - set(hashes):
             differences.append(Difference(name, "source is gone"))

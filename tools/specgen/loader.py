@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from typing import Any, Self, TypeVar
 
 import yaml
@@ -61,32 +62,39 @@ class SpecError(Exception):
         self.message = message
 
 
+def spec_files(directory: Path) -> dict[str, Path]:
+    """Return every ``.ksy`` file in a directory and its sub-folders, by its relative path.
+
+    They are in the order of their ids, whatever folder each is in.
+    """
+    files = sorted(directory.rglob("*.ksy"), key=lambda path: (path.stem, path))
+    return {path.relative_to(directory).as_posix(): path for path in files}
+
+
 def load(directory: Path) -> Model:
-    """Return the model of every ``.ksy`` file in ``directory``.
+    """Return the model of every ``.ksy`` file in ``directory`` and its sub-folders.
 
     Raises:
         SpecError: a file cannot be read, or refers to something that does not exist.
     """
-    specs = tuple(load_file(path) for path in sorted(directory.glob("*.ksy")))
+    specs = tuple(load_file(path, name) for name, path in spec_files(directory).items())
     if not specs:
         raise SpecError(directory.name, "no .ksy file here; name the directory that has them")
     return join(specs)
 
 
-def load_file(path: Path) -> Spec:
-    """Return one specification whose references are not yet checked."""
+def load_file(path: Path, name: str) -> Spec:
+    """Return one specification whose references are not yet checked; ``name`` is its place."""
     try:
         size = path.stat().st_size
         if size > _LARGEST:
-            raise SpecError(path.name, f"has {size} bytes, more than {_LARGEST}; split the file")
+            raise SpecError(name, f"has {size} bytes, more than {_LARGEST}; split the file")
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SpecError(
-            path.name, f"byte {error.start} is not UTF-8; save the file as UTF-8"
-        ) from None
+        raise SpecError(name, f"byte {error.start} is not UTF-8; save the file as UTF-8") from None
     except OSError as error:
         message = f"cannot be read: {error.strerror}; mend or remove it"
-        raise SpecError(path.name, message) from None
+        raise SpecError(name, message) from None
     try:
         document = yaml.load(text, _Yaml)
     except yaml.MarkedYAMLError as error:
@@ -95,23 +103,28 @@ def load_file(path: Path) -> Spec:
         problem = error.problem or error.context or ""
         if problem.startswith("but "):
             problem = f"{error.context}, {problem}"
-        raise SpecError(path.name, f"not valid YAML: {line}{problem}") from None
+        raise SpecError(name, f"not valid YAML: {line}{problem}") from None
     except (yaml.YAMLError, ValueError) as error:
         problem = str(error).splitlines()[0].split(": value has")[0]
         message = f"not valid YAML: {problem}; quote what is meant as text"
-        raise SpecError(path.name, message) from None
+        raise SpecError(name, message) from None
     except RecursionError:
-        raise SpecError(path.name, "nested too deeply; write fewer levels") from None
-    return read_spec(path.name, document)
+        raise SpecError(name, "nested too deeply; write fewer levels") from None
+    return read_spec(name, document)
 
 
 def read_spec(file_name: str, document: object) -> Spec:
-    """Return one specification from its loaded YAML; its references are not yet checked."""
+    """Return one specification from its loaded YAML; its references are not yet checked.
+
+    Args:
+        file_name: path from the directory of the specification, with slashes.
+        document: what YAML makes of the file.
+    """
     if document is None:
         raise SpecError(file_name, "the file is empty; write meta, doc and seq, or remove it")
     top = _Node(file_name, "", document)
     meta = top.child("meta")
-    spec_id = file_name.removesuffix(".ksy")
+    spec_id = PurePosixPath(file_name).stem
     if meta.content.get("id") != spec_id:
         raise meta.fail(f"must be {spec_id}, the name of the file", "id")
     reader = _FileReader(file_name, spec_id)
@@ -126,7 +139,7 @@ def read_spec(file_name: str, document: object) -> Spec:
         title=meta.text("title"),
         types=(root, *types),
         enums=tuple(reader.enum(name, node) for name, node in top.named("enums")),
-        imports=meta.texts("imports"),
+        import_paths=meta.texts("imports"),
         doc=root.doc,
         doc_refs=root.doc_refs,
         file_extensions=meta.texts("file-extension"),
@@ -145,11 +158,18 @@ def join(specs: tuple[Spec, ...]) -> Model:
         SpecError: one of them refers to something that does not exist, or imports itself.
     """
     model = Model(specs)
+    files: dict[str, str] = {}
+    for spec in specs:
+        other = files.setdefault(spec.id, spec.file_name)
+        if other != spec.file_name:
+            raise SpecError(spec.file_name, f"{other} has the same id; rename one of them")
     imports = {spec.id: spec.imports for spec in specs}
     for spec in specs:
-        for name in spec.imports:
-            if name not in imports:
-                message = f"no file {name}.ksy; write the id of another file"
+        folder = PurePosixPath(spec.file_name).parent
+        for path in spec.import_paths:
+            file = normpath(folder / f"{path}.ksy")
+            if file not in files.values():
+                message = f"no file {file}; write the path from here to another file"
                 raise SpecError(f"{spec.file_name}#/meta/imports", message)
     for spec in specs:
         if spec.id in reachable(spec.id, imports.__getitem__):

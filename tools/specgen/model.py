@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from tools.specgen.expression import Attribute, Expression, Int, Name, literal, walk
 
@@ -325,7 +326,7 @@ class Type(Described):
 
 @dataclass(frozen=True)
 class Spec:
-    """One ``.ksy`` file."""
+    """One ``.ksy`` file; ``file_name`` is its path from the directory of the specification."""
 
     id: str
     file_name: str
@@ -333,7 +334,8 @@ class Spec:
     types: tuple[Type, ...]
     """The root type first, then the others in the order of the file."""
     enums: tuple[Enum, ...]
-    imports: tuple[str, ...] = ()
+    import_paths: tuple[str, ...] = ()
+    """Paths of other files from the folder of this one, without their suffix."""
     doc: str = ""
     doc_refs: tuple[str, ...] = ()
     file_extensions: tuple[str, ...] = ()
@@ -343,6 +345,11 @@ class Spec:
     ks_version: str = ""
     """Text that is empty unless it is a quoted string."""
     meta_order: tuple[str, ...] = ()
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """Ids of the files that this one imports."""
+        return tuple(PurePosixPath(path).name for path in self.import_paths)
 
     @property
     def root(self) -> Type:

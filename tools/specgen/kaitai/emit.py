@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tools.specgen.expression import Attribute, Expression, Int, Name
 from tools.specgen.facts.fields import fills_stream, references
-from tools.specgen.loader import SpecError
+from tools.specgen.loader import SpecError, spec_files
 from tools.specgen.model import Field, Model, SwitchType, Type
 from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
@@ -78,7 +78,7 @@ def compile_specs(spec_directory: Path, into: Path, options: Sequence[str] = PYT
     """
     java = java_command()
     classpath = os.pathsep.join(str(jar) for jar in sorted(compiler_jars()))
-    files = [path.name for path in sorted(spec_directory.glob("*.ksy"))]
+    files = list(spec_files(spec_directory))
     command = [java, *SHORT_JVM, "-cp", classpath, _MAIN_CLASS]
     command += [*options, "--outdir", str(into.resolve())]
     # It runs in the directory so that messages name files without an absolute path.
