@@ -93,6 +93,12 @@ def check_integer(value: object, low: int, high: int, path: str, spec: str) -> N
         raise unencodable(value, path, spec)
 
 
+def check_float(value: object, path: str, spec: str) -> None:
+    """Refuse a value that is not a float."""
+    if not isinstance(value, float):
+        raise unencodable(value, path, spec)
+
+
 def check_bytes(value: object, path: str, spec: str) -> None:
     """Refuse a value that is not a byte string."""
     if not isinstance(value, bytes | bytearray | memoryview):

@@ -30,6 +30,7 @@ class Kind(StrEnum):
     """Kind of the content of a field."""
 
     INTEGER = "integer"
+    FLOAT = "float"
     BITS = "bits"
     BYTES = "bytes"
     SCALAR = "scalar"
@@ -49,7 +50,7 @@ class FieldLayout:
         location: place in the specification, ``recordbatch.ksy#/types/record/seq/3``.
         type: key of the type (``varint.varint32``) for kinds SCALAR and TYPE.
         cases: for kind CHOICE, pairs of case (None is the default) and key of the type.
-        size: bytes of an INTEGER, or of BYTES with a fixed size; else 0.
+        size: bytes of an INTEGER or FLOAT, or of BYTES with a fixed size; else 0.
         width: bits of BITS.
         signed: whether an INTEGER is.
         boolean: a single bit that the model shows as bool.

@@ -510,6 +510,9 @@ def nullable_arrays(files: Files) -> None:
     """Arrays that may be null, counted from 0 and from 1, and text that may be, in a sub-folder."""
     files["messages/groups/roster"] = _file(
         "roster",
+        {"id": "quota", "type": "f8", "-default": "-1", "doc": TIMELESS},
+        {"id": "bounds", "type": "bounds"},
+        *_counted({"id": "rates", "type": "f8", "-default": "[]"}, "s4", nullable=True),
         *_counted({"id": "members", "type": "member"}, "s4", nullable=True),
         *_counted(
             {"id": "epochs", "type": "s4", "-default": "null"},
@@ -517,6 +520,7 @@ def nullable_arrays(files: Files) -> None:
         ),
         {"id": "rack", "-default": "null", "type": "compact_nullable_string", "doc": TIMELESS},
         {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}},
+        bounds=structure(integer("low", "f8"), integer("until", "s8"), integer("high", "f8")),
         member=structure(
             integer("id_of", "s4"),
             *_counted(

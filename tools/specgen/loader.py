@@ -26,6 +26,7 @@ from tools.specgen.model import (
     EnumValue,
     Field,
     FieldType,
+    FloatType,
     IntegerType,
     Model,
     Parameter,
@@ -44,6 +45,7 @@ from tools.specgen.model import (
 _Value = TypeVar("_Value")
 
 _INTEGER = re.compile(r"([us])([1248])(be)?")
+_FLOATS = ("f8", "f8be")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
 _DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s*(\d+))?")
 _NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]{1,20}|0|[1-9][0-9]{0,30})")
@@ -195,7 +197,7 @@ def _check_reference(
         raise SpecError(location, f"{reference.spec_id} is not in meta/imports; write it there")
     if not model.has_type(reference):
         message = (
-            f"no type {reference.spec_id}::{reference.name}; write u1 to s8, b1 to b64 or an id"
+            f"no type {reference.spec_id}::{reference.name}; write u1 to s8, b1 to b64, f8 or an id"
         )
         raise SpecError(location, message)
     expected = len(model.type(reference).parameters) if count else 0
@@ -438,6 +440,8 @@ class _FileReader:
         text = node.text("type")
         if match := _INTEGER.fullmatch(text):
             found: FieldType = IntegerType(size=int(match[2]), signed=match[1] == "s")
+        elif text in _FLOATS:
+            found = FloatType()
         elif match := _BITS.fullmatch(text):
             found = BitsType(width=int(match[1]))
         else:

@@ -63,6 +63,13 @@ class IntegerType:
 
 
 @dataclass(frozen=True)
+class FloatType:
+    """A big-endian number of IEEE 754 with 64 bits, the only width that Kafka has."""
+
+    size: int = 8
+
+
+@dataclass(frozen=True)
 class BitsType:
     """An unsigned integer of ``width`` bits, high bits first; ``b1`` without enum is a bool."""
 
@@ -100,7 +107,7 @@ class SwitchType:
     size_eos: bool = False
 
 
-FieldType = IntegerType | BitsType | BytesType | TypeReference | SwitchType
+FieldType = IntegerType | FloatType | BitsType | BytesType | TypeReference | SwitchType
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,8 @@ class Trees(ABC):
                 convert = partial(self._chosen, [key for _, key in field.cases], raw)
             case Kind.SCALAR:
                 convert = _flat
+            case Kind.FLOAT:
+                convert = lambda value: _demand(value, float)  # noqa: E731
             case Kind.BYTES:
                 convert = lambda value: _flat(_demand(value, bytes | bytearray | memoryview))  # noqa: E731
         return _each(convert, field, lambda items: _demand(items, list | tuple))

@@ -20,6 +20,7 @@ from tools.specgen.model import (
     Derive,
     DeriveFunction,
     Field,
+    FloatType,
     IntegerType,
     Model,
     PeekInstance,
@@ -100,7 +101,7 @@ class ConstructModule:
         out.lines("", "from __future__ import annotations", "")
         code = re.sub(r'"[^"\n]*"|#.*', "", body)
         used = [name for name in _CONSTRUCT if re.search(rf"\b{name}\b", code)]
-        used += sorted(set(re.findall(r"\bInt\d+[su]b\b", code)))
+        used += sorted(set(re.findall(r"\b(?:Int\d+[su]|Float64)b\b", code)))
         if used:
             with out.block("from construct import (  # type: ignore[import-untyped]", ")"):
                 out.lines(*(f"{name}," for name in sorted(used)))
@@ -233,6 +234,8 @@ class ConstructModule:
             case Default(()):
                 empty = "[]" if field.repeat else 'b""'
                 text = f"Default({text}, {empty})"
+            case Default(int(value)) if isinstance(field.type, FloatType):
+                text = f"Default({text}, {float(value)})"
             case Default(int(value)):
                 text = f"Default({text}, {bool(value) if field.is_bool else value})"
         if field.condition is not None:
@@ -251,6 +254,8 @@ class ConstructModule:
         match field.type:
             case IntegerType():
                 text = _integer(field.type)
+            case FloatType():
+                return "Float64b"
             case BitsType(width):
                 text = "Boolean" if field.is_bool else f"BitsInteger({width})"
             case BytesType(size):

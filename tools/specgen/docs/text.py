@@ -10,6 +10,7 @@ from tools.specgen.model import (
     BytesType,
     DeriveFunction,
     Field,
+    FloatType,
     IntegerType,
     Model,
     SwitchType,
@@ -97,6 +98,8 @@ def type_text(model: Model, field: Field, page: str) -> str:
     match kind:
         case IntegerType(size=size, signed=signed):
             text = f"{'' if signed else 'u'}int{8 * size}"
+        case FloatType(size=size):
+            text = f"float{8 * size}"
         case BitsType():
             text = "bool" if field.is_bool else "bits"
         case BytesType():
@@ -129,7 +132,7 @@ def size_text(model: Model, field: Field) -> str:
     fixed = fixed_size(model, field)
     if fixed is not None:
         return str(fixed)
-    if isinstance(field.type, IntegerType):
+    if isinstance(field.type, IntegerType | FloatType):
         return str(field.type.size)
     if field.type.size is not None:
         return code(field.type.size)

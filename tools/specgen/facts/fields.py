@@ -11,6 +11,7 @@ from tools.specgen.model import (
     BytesType,
     Field,
     FieldType,
+    FloatType,
     IntegerType,
     Model,
     Node,
@@ -47,7 +48,8 @@ def references(field_type: FieldType) -> tuple[TypeReference, ...]:
 
 def size_of(field: Field) -> Expression | None:
     """Return the expression after ``size:``."""
-    return None if isinstance(field.type, IntegerType) else getattr(field.type, "size", None)
+    fixed = isinstance(field.type, IntegerType | FloatType)
+    return None if fixed else getattr(field.type, "size", None)
 
 
 def is_nullable(type_: Type, field: Field) -> bool:

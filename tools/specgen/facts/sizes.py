@@ -10,6 +10,7 @@ from tools.specgen.model import (
     BytesType,
     DeriveFunction,
     Field,
+    FloatType,
     IntegerType,
     Model,
     SwitchType,
@@ -45,7 +46,7 @@ def _field_bits(model: Model, field: Field, *, minimum: bool) -> int:
     if minimum and (field.repeat is not None or field.condition is not None):
         return 0
     match field.type:
-        case IntegerType(size=size):
+        case IntegerType(size=size) | FloatType(size=size):
             return 8 * size
         case BitsType(width=width):
             return width
@@ -63,7 +64,7 @@ def _varies(model: Model, field: Field) -> bool:
     if field.repeat is not None or field.condition is not None:
         return True
     match field.type:
-        case IntegerType() | BitsType() | BytesType(size=Int()):
+        case IntegerType() | FloatType() | BitsType() | BytesType(size=Int()):
             return False
         case TypeReference():
             return fixed_size(model, model.type(field.type)) is None

@@ -22,6 +22,7 @@ from tools.specgen.model import (
     BytesType,
     Field,
     FieldType,
+    FloatType,
     IntegerType,
     Model,
     PeekInstance,
@@ -83,6 +84,8 @@ def _kind(model: Model, field: Field) -> Kind:
     match field.type:
         case IntegerType():
             return Kind.INTEGER
+        case FloatType():
+            return Kind.FLOAT
         case BitsType():
             return Kind.BITS
         case BytesType():
@@ -122,7 +125,7 @@ def _field(model: Model, type_: Type, field: Field) -> FieldLayout:
 
 
 def _size(kind: FieldType) -> int:
-    if isinstance(kind, IntegerType):
+    if isinstance(kind, IntegerType | FloatType):
         return kind.size
     return kind.size.value if isinstance(kind, BytesType) and isinstance(kind.size, Int) else 0
 

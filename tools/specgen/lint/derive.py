@@ -15,6 +15,7 @@ from tools.specgen.model import (
     Derive,
     DeriveFunction,
     Field,
+    FloatType,
     IntegerType,
     Model,
     Scalar,
@@ -151,6 +152,8 @@ def _default(model: Model, field: Field) -> Messages:
             yield "'null' is for nullable bytes; write a number or '[]'"
     elif isinstance(value, int):
         bounds = value_range(model, field)
+        if isinstance(field.type, FloatType) and field.repeat is None:
+            return
         if bounds is None or field.repeat is not None:
             yield "a number is for integers; write 'null' or '[]'"
         elif not bounds[0] <= value <= bounds[1] or not may_satisfy(field.valid, value, {}):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tools.specgen.expression import literal
 from tools.specgen.facts.fields import scalar_of, size_of
 from tools.specgen.lint.problem import Messages, Problem, found
-from tools.specgen.model import BitsType, Field, IntegerType, Model, Type
+from tools.specgen.model import BitsType, Field, FloatType, IntegerType, Model, Type
 
 _WIDTH = 80
 _REFERENCE = re.compile(r"https://github\.com/apache/kafka/blob/\d+\.\d+\.\d+(\.\d+)?/\S+ \S.*")
@@ -47,7 +47,8 @@ def _references(type_: Type) -> Messages:
 
 def _needs_doc(model: Model, field: Field) -> bool:
     """Return whether a field needs a doc: all but structures, and bytes whose size has one."""
-    if isinstance(field.type, IntegerType | BitsType) or scalar_of(model, field) is not None:
+    numbers = IntegerType | FloatType | BitsType
+    if isinstance(field.type, numbers) or scalar_of(model, field) is not None:
         return True
     is_bytes = not hasattr(field.type, "size_eos")
     size = size_of(field)

@@ -17,6 +17,7 @@ from tools.specgen.model import (
     DeriveFunction,
     Enum,
     Field,
+    FloatType,
     IntegerType,
     Model,
     Parameter,
@@ -222,7 +223,9 @@ def _size(model: Model, type_: Type, field: Field) -> Messages:
     size = literal(size_of(field))
     inner = [model.type(reference) for reference in references(field.type)]
     if type_.scalar not in VARINTS and field.repeat is not None:
-        least = field.type.size if isinstance(field.type, IntegerType) else size or 0
+        least = size or 0
+        if isinstance(field.type, IntegerType | FloatType):
+            least = field.type.size
         if inner:
             least = min(minimum_size(model, item) for item in inner)
         if least < 1:

@@ -13,6 +13,7 @@ from tools.specgen.model import (
     BitsType,
     BytesType,
     Field,
+    FloatType,
     IntegerType,
     Model,
     Node,
@@ -25,6 +26,7 @@ from tools.specgen.model import (
 )
 
 NUMBER, TRUTH, BYTES, ARRAY, STREAM = "a number", "true or false", "bytes", "an array", "a stream"
+FLOAT = "a float"
 Kind = str | Type
 """The kind of a value: one of these, or a structure."""
 
@@ -163,6 +165,8 @@ class _Kinds:
         match kind:
             case IntegerType():
                 return NUMBER
+            case FloatType():
+                return FLOAT
             case BitsType():
                 return TRUTH if isinstance(node, Field) and node.is_bool else NUMBER
             case BytesType():

@@ -12,6 +12,7 @@ from tools.specgen.model import (
     Default,
     Enum,
     Field,
+    FloatType,
     IntegerType,
     Model,
     Scalar,
@@ -168,6 +169,8 @@ class _Module:
                 return ""
             case Default(()):
                 return "field(default_factory=list)" if field.repeat else 'b""'
+            case Default(int(value)) if isinstance(field.type, FloatType):
+                return str(float(value))
             case Default(int(value)) if field.is_bool:
                 return str(bool(value))
             case Default(value):
@@ -239,6 +242,8 @@ class _Module:
                 return "Buffer" if size is None else "bytes"
             case IntegerType() | BitsType():
                 return "bool" if field.is_bool else "int"
+            case FloatType():
+                return "float"
             case TypeReference():
                 types = value_types(self.model, field.type)
             case SwitchType(cases=cases):

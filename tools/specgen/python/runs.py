@@ -12,6 +12,7 @@ from tools.specgen.model import (
     BitsType,
     BytesType,
     Field,
+    FloatType,
     IntegerType,
     Model,
     Type,
@@ -119,7 +120,7 @@ def is_fixed(model: Model, item: Field) -> bool:
     if item.repeat or item.condition or item.is_guard:
         return False
     match item.type:
-        case IntegerType() | BitsType() | BytesType(size=Int()):
+        case IntegerType() | FloatType() | BitsType() | BytesType(size=Int()):
             return True
         case TypeReference(arguments=(), size=None, size_eos=False):
             inner = model.type(item.type)
@@ -159,6 +160,8 @@ def _add_leaves(
             case IntegerType(size, signed):
                 code = _CODES[size, True] if signed else _UNSIGNED[size]
                 leaves.append(Leaf((item,), owner, parents, code, size, offset))
+            case FloatType(size):
+                leaves.append(Leaf((item,), owner, parents, "d", size, offset))
             case BytesType(Int(size)):
                 leaves.append(Leaf((item,), owner, parents, f"{size}s", size, offset))
             case TypeReference():

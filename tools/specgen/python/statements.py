@@ -35,8 +35,8 @@ from ..runtime import {runtime}
 
 '''
 _RUNTIME = (
-    "Buffer", "check_bytes", "check_integer", "check_items", "endless", "invalid", "missing",
-    "trailing", "unencodable",
+    "Buffer", "check_bytes", "check_float", "check_integer", "check_items", "endless", "invalid",
+    "missing", "trailing", "unencodable",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from tools.specgen.model import (
     Derive,
     DeriveFunction,
     Field,
+    FloatType,
     IntegerType,
     Model,
     SwitchType,
@@ -115,6 +116,9 @@ class FieldWriter(Statements):
             case IntegerType():
                 self._check_integer(field.type, stored, where)
                 self._check(field, stored, where)
+                self.out.line(f"{out} += {self._struct(field)}.pack({stored})")
+            case FloatType():
+                self.out.line(f"check_float({stored}, {where})")
                 self.out.line(f"{out} += {self._struct(field)}.pack({stored})")
             case TypeReference() if self.model.type(field.type).scalar:
                 self._check_scalar(field, stored, where)
@@ -284,6 +288,8 @@ class FieldWriter(Statements):
                     self._check_integer(field.type, text, where)
                 case BitsType(width):
                     self.out.line(f"check_integer({text}, 0, {(1 << width) - 1}, {where})")
+                case FloatType():
+                    self.out.line(f"check_float({text}, {where})")
                 case BytesType():
                     self.out.line(f"check_bytes({text}, {where})")
                     with self.out.block(f"if not raw and len({text}) != {leaf.size}:"):

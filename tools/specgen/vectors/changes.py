@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +17,7 @@ from tools.specgen.model import (
     BitsType,
     BytesType,
     Field,
+    FloatType,
     IntegerType,
     Model,
     PeekInstance,
@@ -27,6 +30,15 @@ from tools.specgen.vectors.encode import varint
 from tools.specgen.vectors.tree import Builder, Items, Raw, Structure
 
 _QUIRK_OF_SURPLUS = {Scalar.VARINT32: "Q1", Scalar.UNSIGNED_VARINT32: "Q1", Scalar.VARINT64: "Q2"}
+
+_FLOATS = {
+    "zero": 0.0,
+    "minus_zero": -0.0,
+    "smallest": 5e-324,
+    "largest": -sys.float_info.max,
+    "infinite": math.inf,
+    "not_a_number": math.nan,
+}
 
 
 @dataclass(frozen=True)
@@ -88,6 +100,9 @@ class Changes:
             yield from self._numbers(item)
             if scalar is not None:
                 yield from self._varint_forms(item, scalar)
+        elif isinstance(item.type, FloatType):
+            for name, number in _FLOATS.items():
+                yield self._change(item, name, f"{item.id} is {number}.", number)
         elif scalar is not None:
             yield from self._byte_scalar(item)
         elif isinstance(item.type, TypeReference):

@@ -7,6 +7,7 @@ computed. Each can be overridden with any bytes, so that every rule can be broke
 from __future__ import annotations
 
 import dataclasses
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -21,6 +22,7 @@ from tools.specgen.model import (
     BytesType,
     DeriveFunction,
     Field,
+    FloatType,
     IntegerType,
     Model,
     SwitchType,
@@ -264,6 +266,9 @@ class Builder:
             number = wanted if isinstance(wanted, int) else self.base_integer(item, index, scope)
             shape = Shape.BITS if isinstance(kind, BitsType) else Shape.ATOM
             return Node(here, item, shape, self.encode(item, number), number)
+        if isinstance(kind, FloatType):
+            real = wanted if isinstance(wanted, float) else 20.5 + index
+            return Node(here, item, Shape.ATOM, struct.pack(">d", real), real)
         scalar = scalar_of(self._model, item)
         if scalar is not None:
             value = self._base_scalar(item, index, scope) if wanted is ... else wanted

@@ -76,7 +76,7 @@ class TreeBuilder:
                 return _checked(value, field.largest, signed=field.signed)
             case Kind.BITS:
                 return _checked(value, (1 << field.width) - 1)
-            case Kind.BYTES:
+            case Kind.BYTES | Kind.FLOAT:
                 return value
             case Kind.CHOICE:
                 key = value["_type"]
