@@ -128,7 +128,7 @@ class RecordRule(NamedTuple):
 
 _RISING: Final = f"{names.OFFSET}.rising"
 _LOWEST, _HIGHEST = f"{names.OFFSET}.least", f"{names.OFFSET}.largest"
-_FIRST, _EARLIEST, _LATEST = (f"{names.TIMESTAMP}.{fact}" for fact in ("first", "least", "largest"))
+_FIRST, _EARLIEST, LATEST = (f"{names.TIMESTAMP}.{fact}" for fact in ("first", "least", "largest"))
 _NOT_CREATE_TIME: Final = Compare(names.TIMESTAMP_TYPE, "!=", TIMESTAMP_TYPES.index(CREATE_TIME))
 
 
@@ -157,7 +157,7 @@ def _max_timestamp(at: Place, batch: Batch, seen: _Seen) -> Finding:
         # Brokers 0.10.0 kept the wrapper timestamp that the producer had set.
         Severity.WARNING if batch.kind.has_record_sets else Severity.INFO,
         R.MAX_TIMESTAMP,
-        f"the largest timestamp is {seen.numbers[_LATEST]}, the header has {batch.max_timestamp}",
+        f"the largest timestamp is {seen.numbers[LATEST]}, the header has {batch.max_timestamp}",
         offset=batch.last_offset,
     )
 
@@ -182,7 +182,7 @@ RECORD_RULES: Final = (
     RecordRule((Compare(_RISING, "!=", 0),), _disorder),
     RecordRule((Compare(_LOWEST, ">=", names.BASE_OFFSET),), _outside(_LOWEST), everywhere=False),
     RecordRule((Compare(_HIGHEST, "<=", names.LAST_OFFSET),), _outside(_HIGHEST)),
-    RecordRule((_NOT_CREATE_TIME, Compare(names.MAX_TIMESTAMP, "==", _LATEST)), _max_timestamp),
+    RecordRule((_NOT_CREATE_TIME, Compare(names.MAX_TIMESTAMP, "==", LATEST)), _max_timestamp),
     RecordRule(
         (
             _NOT_CREATE_TIME,
@@ -204,7 +204,8 @@ def check_records(batch: Batch, records: Sequence[Record], file: str) -> Iterato
 
     Each batch has at most one finding for each reason; its message names the first such record.
     """
-    if not records:
+    alone = not batch.kind.has_record_sets and not batch.is_compressed
+    if not records or alone:  # a message is its own header
         return
     seen = _look(batch, records)
     at = Place(file, content_area(batch), batch.position)
@@ -250,7 +251,7 @@ def _look(batch: Batch, records: Sequence[Record]) -> _Seen:
             _FIRST_OFFSET: first,
             _FIRST: first_timestamp,
             _EARLIEST: earliest,
-            _LATEST: latest,
+            LATEST: latest,
             TEXT: bad_key is None,
             names.BASE_OFFSET: batch.base_offset if batch.kind.has_record_sets else lowest,
             names.LAST_OFFSET: batch.last_offset,

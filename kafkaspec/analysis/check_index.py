@@ -16,7 +16,8 @@ from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.columns.conditions import BEFORE, Compare, Marks
 from kafkaspec.columns.names import POSITION
 from kafkaspec.columns.wanted import LOWEST
-from kafkaspec.layout.names import BASE_OFFSET, LAST_OFFSET, OFFSET, TIMESTAMP
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.names import BASE_OFFSET, LAST_OFFSET, MAGIC, OFFSET, TIMESTAMP
 from kafkaspec.log.batch import NONE
 from kafkaspec.model import Record
 
@@ -149,7 +150,7 @@ class IndexCheck(EntryCheck[Entry]):
         return self._follow(part, first, stop)[0]
 
     def take(self, part: Inspected, first: int, stop: int) -> None:
-        """Take the batches of a run, with which the entries agree."""
+        """Take the batches of a run, with which the entries agree. All have the same magic."""
         if first < stop:
             _, state = self._follow(part, first, stop)
             self._last_offset = part.column(LAST_OFFSET)[stop - 1]
@@ -302,6 +303,11 @@ class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
         self._skip(before.highest_first, "offset")
         self._last_offset, self._latest = before.last_offset, before.latest
         self._has_untimed = before.has_untimed
+
+    def take(self, part: Inspected, first: int, stop: int) -> None:
+        super().take(part, first, stop)
+        if first < stop:
+            self._has_untimed |= not KINDS[part.column(MAGIC)[first]].has_timestamps
 
     def _state(self) -> tuple[int, int]:
         return NONE, self._latest

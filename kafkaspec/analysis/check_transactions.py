@@ -14,9 +14,9 @@ from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.layout.names import LAST_OFFSET
 
 if TYPE_CHECKING:
+    from kafkaspec.analysis.check_order import Header
     from kafkaspec.analysis.parts import Survey
     from kafkaspec.columns.inspection import Inspected
-    from kafkaspec.log.batch import Batch
 
 
 class TransactionIndexCheck(EntryCheck[Entry]):
@@ -81,7 +81,7 @@ class TransactionIndexCheck(EntryCheck[Entry]):
         return bisect_left(part.column(LAST_OFFSET), wanted, first, stop)
 
     def batch(
-        self, batch: Batch, aborts: bool, aborted: AbortedTransaction | None
+        self, batch: Header, aborts: bool, aborted: AbortedTransaction | None
     ) -> Iterator[Finding]:
         """Take the next batch of the log.
 

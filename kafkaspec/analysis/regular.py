@@ -1,8 +1,8 @@
 """Sound batches of a segment, many at a time, in columns.
 
-The core says of each batch of data whether its records agree with its header, and whether the
-batch continues the one before it. What it does not call sound is left to the checks of single
-batches, which are the reference and make the findings.
+The core says of each entry whether its records agree with its header, and whether it continues the
+one before it. What it does not call sound is left to the checks of single batches, which are the
+reference and make the findings.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Final, NamedTuple
 
-from kafkaspec.analysis.check_batch import HEADER_RULES, RECORD_RULES
+from kafkaspec.analysis.check_batch import HEADER_RULES, LATEST, RECORD_RULES
 from kafkaspec.analysis.check_order import CONTINUING, SAME_PRODUCER, within
 from kafkaspec.analysis.report import FileResult
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.codecs.native.names import KIND
 from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns.conditions import Compare, Condition, Marks
-from kafkaspec.columns.inspection import STATUS, Inspected, Inspector, batch_kinds, tables
+from kafkaspec.columns.inspection import STATUS, UNUSED_SIZE, Inspected, Inspector, tables
 from kafkaspec.columns.names import POSITION
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.jobs import in_order
@@ -40,9 +39,14 @@ _BEGINS: Final = 2
 """Marks a batch that does not continue the one before it."""
 _OTHER: Final = 4
 """Marks a batch that does not continue the data of the producer of the one before it."""
+_CONTROL: Final = 8
+"""Marks a batch of control records."""
+_MOST_PAYLOAD: Final = 256
+"""Bytes of a marker that are looked at; it has about 20."""
 _MARKED: Final = re.compile(rb"[^\0]")
-_BREAKS: Final = bytes(mark & (_ALONE | _BEGINS) for mark in range(256))
+_BREAKS: Final = bytes(mark & (_ALONE | _CONTROL | _BEGINS) for mark in range(256))
 _OTHERS: Final = bytes(mark & _OTHER for mark in range(256))
+_RECORDS_AT, _RECORDS_SIZE = f"{names.RECORDS}.position", f"{names.RECORDS}.size"
 _HEADER: Final = (
     POSITION,
     names.BASE_OFFSET,
@@ -96,7 +100,7 @@ class Part(Inspected):
 
     def data(self, first: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield the parts of a run that have one producer each, without those that have none."""
-        ids = self.table.column(names.PRODUCER_ID)
+        ids = self.column(names.PRODUCER_ID)
         others = self.marks[:stop].translate(_OTHERS)
         while first < stop:
             end = _next(others, first + 1)
@@ -106,38 +110,52 @@ class Part(Inspected):
 
     def is_alone(self, number: int) -> bool:
         """Return whether an entry has to be checked by itself."""
-        return bool(self.marks[number] & _ALONE)
+        return bool(self.marks[number] & (_ALONE | _CONTROL))
+
+    def marker(self, number: int) -> tuple[int, bytes] | None:
+        """Return magic and stored bytes of the one record of a sound control batch of a producer.
+
+        None for any other entry. The same bytes mean the same in each batch that they are in.
+        """
+        size = self.column(_RECORDS_SIZE)[number]
+        if (
+            self.marks[number] & (_ALONE | _CONTROL) != _CONTROL
+            or self.column(names.COMPRESSION)[number]
+            or self.column(names.NUM_RECORDS)[number] != 1
+            or self.column(names.PRODUCER_ID)[number] < 0
+            or size > _MOST_PAYLOAD
+        ):
+            return None
+        start = self.column(_RECORDS_AT)[number]
+        return self.column(names.MAGIC)[number], bytes(self.buffer[start : start + size])
 
     def position(self, number: int) -> int:
         """Return the byte offset of an entry in the log; that of the end after the last one."""
         if number == self.table.count:
             return self.end
-        return self.start + self.table.column(POSITION)[number]
+        return self.start + self.column(POSITION)[number]
 
     def row(self, number: int) -> Row:
         """Return the header of a batch."""
         position, *fields = [column[number] for column in self._header]
-        return Row(KINDS[self._magics[number]], self.start + position, *fields)
+        return Row(KINDS[self.column(names.MAGIC)[number]], self.start + position, *fields)
 
     @cached_property
     def _header(self) -> list[memoryview]:
-        return [self.table.column(name) for name in _HEADER]
-
-    @cached_property
-    def _magics(self) -> memoryview:
-        return self.table.column(names.MAGIC)
+        return [self.column(name) for name in _HEADER]
 
     def count(self, result: FileResult, first: int, stop: int) -> None:
-        """Add a run of sound batches to a result."""
-        base_offset = self.table.column(names.BASE_OFFSET)[first]
+        """Add a run of sound entries to a result."""
+        base_offset = self.column(names.BASE_OFFSET)[first]
         result.batches += stop - first
-        result.records += sum(self.table.column(names.NUM_RECORDS)[first:stop])
+        result.control_batches += sum(self.column(names.IS_CONTROL)[first:stop])
+        result.records += sum(self.column(names.NUM_RECORDS)[first:stop])
         if result.first_offset is None:
             result.first_offset = base_offset
-        result.last_offset = self.table.column(names.LAST_OFFSET)[stop - 1]
-        for magic, count in Counter(self.table.column(names.MAGIC)[first:stop]).items():
+        result.last_offset = self.column(names.LAST_OFFSET)[stop - 1]
+        for magic, count in Counter(self.column(names.MAGIC)[first:stop]).items():
             result.magics[str(magic)] += count
-        for codec, count in Counter(self.table.column(names.COMPRESSION)[first:stop]).items():
+        for codec, count in Counter(self.column(names.COMPRESSION)[first:stop]).items():
             result.codecs[compression_name(codec)] += count
 
 
@@ -201,7 +219,7 @@ class RegularReader:
         if inspector is None:
             inspector = self._local.inspector = Inspector(self._segment, self._part_bytes)
         inspected = inspector.inspect(*item)
-        part = Part(inspected.table, inspected.start, inspected.facts)
+        part = Part(inspected.table, inspected.buffer, inspected.start, inspected.facts)
         part.marks = self._marks.of(self._core, part.column, part.table.count)
         return part
 
@@ -211,6 +229,7 @@ def _marks(core: Core) -> Marks:
     return Marks(
         (
             *((condition, _ALONE) for condition in _sound(core)),
+            ((Compare(names.IS_CONTROL, "==", 0),), _CONTROL),
             *((condition, _BEGINS) for condition in CONTINUING),
             *((condition, _OTHER) for condition in SAME_PRODUCER),
         )
@@ -218,11 +237,12 @@ def _marks(core: Core) -> Marks:
 
 
 def _sound(core: Core) -> Iterator[Condition]:
-    """Yield the conditions for a batch of data about which the checks of batches say nothing."""
-    yield tuple(Compare(KIND, "==", number) for number in sorted(batch_kinds(core)))
+    """Yield the conditions for an entry of data about which the checks of batches say nothing."""
     yield (Compare(STATUS, "==", core.module.OK),)
     yield (Compare(names.NUM_RECORDS, ">", 0),)
-    yield (Compare(names.IS_CONTROL, "==", 0),)
+    yield (Compare(UNUSED_SIZE, "==", 0),)
+    # Indexes are compared with the largest timestamp of the records, and with that of the header.
+    yield (Compare(names.MAX_TIMESTAMP, "==", LATEST),)
     for rule in HEADER_RULES:
         yield rule.condition
     for record_rule in RECORD_RULES:

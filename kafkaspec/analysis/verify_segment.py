@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.check_batch import check_control, check_header, check_records, content_area
 from kafkaspec.analysis.check_index import EntryCheck
-from kafkaspec.analysis.check_order import LogOrder
+from kafkaspec.analysis.check_order import Header, LogOrder
 from kafkaspec.analysis.check_producers import check_producers
 from kafkaspec.analysis.check_wrapper import check_slack, check_wrapper
 from kafkaspec.analysis.compare import CodecComparison, Content, content_of
@@ -27,6 +28,7 @@ from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.codecs import Origin
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
+from kafkaspec.io.window import Cursor
 from kafkaspec.layout.names import NUM_RECORDS
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord, decode_controls
@@ -39,6 +41,10 @@ Event = Finding | FileResult
 """An event of verification: a finding, or the result of a file that is done."""
 
 _PROGRESS_STEP = 1 << 20
+_MOST_MARKERS = 1 << 10
+"""Markers that are remembered; they differ by the epoch of their coordinator."""
+_ENDS: Mapping[int | None, bool] = {ControlRecordType.ABORT: True, ControlRecordType.COMMIT: False}
+"""Types of markers, and whether they abort."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,7 @@ class SegmentVerifier:
         self._end = self._reported = span.start
         self._last_controls: Sequence[ControlRecord] = ()
         self._first_controls: Sequence[ControlRecord] = ()
+        self._markers: dict[tuple[int, bytes], bool | None] = {}
 
     def _kind(self) -> FileKind:
         kraft = self._name is None and names.is_log(self._path.name)
@@ -279,8 +286,14 @@ class SegmentVerifier:
         for stop in part.stops():
             while number < stop:
                 end = self._agreed(part, number, stop)
+                aborts = None
+                if end == number:
+                    aborts = self._aborts(segment, part, number, cursor)
                 if end > number:
                     yield from self._sound(part, number, end)
+                elif aborts is not None:
+                    end = number + 1
+                    yield from self._marker(part, number, aborts)
                 else:
                     position, end = part.position(number), number + 1
                     item: Batch | KafkaSpecError
@@ -305,6 +318,10 @@ class SegmentVerifier:
         """Take a run of sound batches, with which the indexes agree."""
         for finding, row in self._ordered(part, first, stop):
             yield replace(finding, entry=row.position) if self._is_in(finding) else finding
+        self._taken(part, first, stop)
+
+    def _taken(self, part: Part, first: int, stop: int) -> None:
+        """Count the entries of a run."""
         for index in self._indexes:
             index.check.take(part, first, stop)
         part.count(self._result, first, stop)
@@ -312,6 +329,38 @@ class SegmentVerifier:
         self._end = part.position(stop)
         if self._end - self._reported >= _PROGRESS_STEP:
             self._progress()
+
+    def _aborts(self, segment: Segment, part: Part, number: int, cursor: Cursor) -> bool | None:
+        """Return what a sound marker does, with which the indexes by offset and time agree.
+
+        None for any other entry, which has to be checked by itself.
+        """
+        marker = part.marker(number)
+        if marker is None or any(
+            index.check.follow(part, number, number + 1) == number for index in self._indexes
+        ):
+            return None
+        if marker not in self._markers:
+            if len(self._markers) == _MOST_MARKERS:
+                self._markers.clear()
+            try:
+                (control,) = segment.batch_at(part.position(number), cursor).control_records()
+            except (KafkaSpecError, ValueError):
+                kind = None
+            else:
+                kind = control.key.type
+            self._markers[marker] = _ENDS.get(kind)
+        return self._markers[marker]
+
+    def _marker(self, part: Part, number: int, aborts: bool) -> Iterator[Finding]:
+        """Take a sound marker."""
+        row = part.row(number)
+        for finding in chain(
+            self._order.check(row, row.base_offset, self._base, self._file),
+            self._end_transaction(row, aborts),
+        ):
+            yield replace(finding, entry=row.position) if self._is_in(finding) else finding
+        self._taken(part, number, number + 1)
 
     def _ordered(self, part: Part, first: int, stop: int) -> Iterator[tuple[Finding, Row]]:
         """Check a run against the earlier batches, and yield findings and the batches they have."""
@@ -409,7 +458,7 @@ class SegmentVerifier:
     # -- control records ----------------------------------------------------------------------
 
     def _take_control(self, batch: Batch, records: Sequence[Record]) -> Iterator[Finding]:
-        aborts, aborted = False, None
+        aborts = None
         self._last_controls = ()
         if batch.is_control and records:
             origin = Origin(self._file, batch.position, path=batch.payload_path)
@@ -430,10 +479,16 @@ class SegmentVerifier:
                 yield from check_control(batch, controls, self._file)
                 if batch.producer_id >= 0:
                     aborts = controls[0].key.type == ControlRecordType.ABORT
-                    aborted, findings = self._order.end_transaction(batch, aborts, self._file)
-                    yield from findings
+        yield from self._end_transaction(batch, aborts)
+
+    def _end_transaction(self, batch: Header, aborts: bool | None) -> Iterator[Finding]:
+        """Take a batch that aborts or commits a transaction, or with None does neither."""
+        aborted = None
+        if aborts is not None:
+            aborted, findings = self._order.end_transaction(batch, aborts, self._file)
+            yield from findings
         if self._transactions is not None and self._transactions.sound:
-            yield from self._transactions.check.batch(batch, aborts, aborted)
+            yield from self._transactions.check.batch(batch, bool(aborts), aborted)
 
     def _kraft_end(self) -> Iterator[Finding]:
         """Check that a snapshot that begins with its header (since 3.0) ends with its footer."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from typing import Final
 
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.codecs.native.names import BATCH_FACTS, COLUMN_FACTS, INSPECTED, KIND
+from kafkaspec.codecs.native.names import BATCH_FACTS, COLUMN_FACTS, INSPECTED
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.memory import Columns
 from kafkaspec.columns.names import POSITION
@@ -21,13 +20,43 @@ from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.unpacking import Chunk
 from kafkaspec.columns.wanted import Wanted
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout.names import HEADER_KEY
-from kafkaspec.log.batch import Batch
+from kafkaspec.layout import names
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
+from kafkaspec.log.legacy import Shift
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
 
-STATUS, TEXT = BATCH_FACTS
+STATUS, TEXT, ROWS = BATCH_FACTS
 _FACTS: Final = (*BATCH_FACTS, *(f"{name}.{fact}" for name in INSPECTED for fact in COLUMN_FACTS))
+_NUMBERS: Final = ("first", "last", "least", "largest")
+"""Those that are numbers of a column."""
+UNUSED_SIZE: Final = "unused.size"
+"""Column with the bytes of an entry after its value."""
+_LACKING: Final[tuple[tuple[str, str, str | int], ...]] = (
+    (names.LAST_OFFSET, names.LAST_OFFSET, names.BASE_OFFSET),
+    (names.BASE_OFFSET, names.LAST_OFFSET, f"{names.OFFSET}.first"),
+    (names.NUM_RECORDS, names.NUM_RECORDS, ROWS),
+    (names.TIMESTAMP, names.TIMESTAMP, NO_TIMESTAMP),
+    (names.MAX_TIMESTAMP, names.MAX_TIMESTAMP, names.TIMESTAMP),
+    (names.BASE_TIMESTAMP, names.BASE_TIMESTAMP, f"{names.TIMESTAMP}.first"),
+    (UNUSED_SIZE, UNUSED_SIZE, 0),
+    *(
+        (name, name, 0)
+        for name in (names.IS_CONTROL, names.IS_TRANSACTIONAL, names.HAS_DELETE_HORIZON)
+    ),
+    *(
+        (name, name, NONE)
+        for name in (
+            names.LEADER_EPOCH,
+            names.PRODUCER_ID,
+            names.PRODUCER_EPOCH,
+            names.BASE_SEQUENCE,
+            names.LAST_SEQUENCE,
+        )
+    ),
+)
+"""Columns that not all kinds of entries have; the entries that lack the second one have a number in
+the first one instead, or what another column or fact says."""
 
 
 @dataclass
@@ -35,15 +64,19 @@ class Inspected:
     """Entries, and what their records have in common.
 
     Attributes:
-        table: headers of the entries.
+        table: headers of the entries. Messages and wrappers have the columns of a batch too, as if
+            they were one.
+        buffer: bytes of the entries.
         start: position in the log to which positions of entries are relative.
         facts: column k of entry i at ``k * table.count + i``. The first is 0 for a batch whose
             records could be decoded; without records nothing else is meant.
     """
 
     table: EntryTable
+    buffer: memoryview
     start: int
     facts: memoryview
+    _columns: dict[str, memoryview] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def end(self) -> int:
@@ -51,13 +84,21 @@ class Inspected:
         return self.start + self.table.position
 
     def column(self, name: str) -> memoryview:
-        """Return a column of headers, or a fact: ``status`` of a batch, ``text``: 1 if keys of
-        record headers are UTF-8; ``first``, ``last``, ``least``, ``largest`` and ``rising`` of a
-        column of its records, after the name of that column and a dot."""
-        if name not in _FACTS:
-            return self.table.column(name)
-        start = _FACTS.index(name) * self.table.count
-        return self.facts[start : start + self.table.count]
+        """Return a column of headers, or a fact.
+
+        Facts: ``status`` of an entry, ``records``: their number, ``text``: 1 if keys of their
+        headers are UTF-8; ``first``, ``last``, ``least``, ``largest`` and ``rising`` of a column of
+        records, after the name of that column and a dot.
+        """
+        found = self._columns.get(name)
+        if found is None:
+            if name in _FACTS:
+                start = _FACTS.index(name) * self.table.count
+                found = self.facts[start : start + self.table.count]
+            else:
+                found = self.table.column(name)
+            self._columns[name] = found
+        return found
 
 
 class Inspector(Reader):
@@ -94,35 +135,45 @@ class Inspector(Reader):
         facts[:count] = array("q", (core.module.IRREGULAR,)) * count
         self._facts = facts
         self._places = table.column(POSITION)
-        if table.column(KIND)[0] in batch_kinds(core):
-            try:
-                for _ in self._table(core, table, buffer, start):
-                    pass
-            except (KafkaSpecError, MemoryError):
-                pass  # the entries without facts are read again, one by one
-        return Inspected(table, start, memoryview(facts))
+        try:
+            for _ in self._table(core, table, buffer, start):
+                pass
+        except (KafkaSpecError, MemoryError):
+            pass  # the entries without facts are read again, one by one
+        found = Inspected(table, buffer, start, memoryview(facts))
+        for name, lacking, value in _LACKING:
+            values, number = (None, value) if isinstance(value, int) else (found.column(value), 0)
+            bit = table.names.index(lacking)
+            core.module.fill(found.column(name), table.present, bit, values, number, count)
+        return found
 
     def _decode(self, core: Core, chunk: Chunk) -> Iterator[Columns]:
         module = core.module
         first = bisect_left(self._places, chunk.entries[module.POSITION])
         numbers = tuple(core.columns[name].number for name in INSPECTED)
         module.inspect(
-            tuple(chunk.sources), chunk.entries, numbers, core.columns[HEADER_KEY].number,
+            tuple(chunk.sources), chunk.entries, numbers, core.columns[names.HEADER_KEY].number,
             self._facts, first, len(self._places),
         )  # fmt: skip
+        for number, shift in chunk.shifts.items():
+            self._apply(core, shift, first + number)
         yield from ()
+
+    def _apply(self, core: Core, shift: Shift, entry: int) -> None:
+        """Apply the changes of a wrapper to the facts of its messages."""
+        for name, replaced, number in (
+            (names.OFFSET, False, shift.offset),
+            (names.TIMESTAMP, True, shift.timestamp),
+        ):
+            for fact in _NUMBERS if number is not None else ():
+                at = _FACTS.index(f"{name}.{fact}") * len(self._places) + entry
+                core.module.adjust(self._facts, at, 1, replaced, number)
 
     def _by_records(self, batch: Batch) -> Iterator[Columns]:
         yield from ()
 
     def _large(self, core: Core, batch: Batch, payload: Buffer | None) -> Iterator[Columns]:
         yield from ()
-
-
-@cache
-def batch_kinds(core: Core) -> frozenset[int]:
-    """Return the numbers of the kinds of entries whose records are in a payload of their own."""
-    return frozenset(kind.number for kind in core.kinds.values() if kind.is_batch)
 
 
 def tables(

@@ -26,7 +26,7 @@ from tests.analysis.ways import same_in_all_ways, told
 from tests.extent import examples
 from tests.goldens import GOLDEN, VERSIONS, directories
 from tests.kafka.loader_cases import generate
-from tests.log.forge import batch, legacy, record
+from tests.log.forge import batch, legacy, record, wrapper
 from tests.vectors.test_vectors import VECTORS
 
 pytest.importorskip("kafkaspec._native", reason="the extension was not built")
@@ -108,6 +108,42 @@ def test_batches_of_producers_are_never_checked_alone(
     assert not alone
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+def test_messages_and_wrappers_are_never_checked_alone(
+    tmp_path: Path, alone: Counter[str], magic: int
+) -> None:
+    log = b""
+    for n in range(0, 300, 3):
+        log += legacy(n, b"v" * 90, magic=magic, timestamp=n)
+        inner = [
+            legacy(0 if magic else n + 1, b"a", magic=magic, timestamp=n),
+            legacy(1 if magic else n + 2, b"b", magic=magic, timestamp=n + 1),
+        ]
+        attributes = APPEND_TIME if magic and n % 2 else 0
+        log += wrapper(n + 2, inner, magic=magic, timestamp=n + 1, attributes=attributes)
+    path = write_segment(tmp_path / "t-0", log, index=None)
+    add_indexes(path.parent, 1)
+    assert same_in_all_ways(path.parent)
+    alone.clear()
+    assert batches(path) == 200
+    assert not alone
+
+
+def test_markers_are_never_checked_alone(tmp_path: Path, alone: Counter[str]) -> None:
+    log = b"".join(
+        batch(2 * n, [record(0, b"v")], producer=(7, 0, n), attributes=TRANSACTIONAL)
+        + marker_batch(2 * n + 1, (ABORT, COMMIT)[n % 2])
+        for n in range(60)
+    )
+    path = write_segment(tmp_path / "t-0", log, index=None)
+    add_indexes(path.parent, 1)
+    assert (path.parent / f"{0:020}.txnindex").stat().st_size
+    assert same_in_all_ways(path.parent)
+    alone.clear()
+    assert batches(path) == 120
+    assert sum(alone.values()) == 0
+
+
 # -- damage --------------------------------------------------------------------------------------
 
 
@@ -177,6 +213,7 @@ class _Maker:
         self.sequences: Counter[int] = Counter()
         self.time = 1000
         self.tidy = chance.random() < 0.3
+        self.old = chance.choice((0.0, 0.05, 0.05, 0.9, 1.0))
         self.wrong = 0.0 if self.tidy else chance.choice((0.0, 0.02, 0.3))
 
     def near(self, right: int) -> int:
@@ -188,13 +225,54 @@ class _Maker:
     def entry(self) -> bytes:
         chance = self.chance
         kind = 1.0 if self.tidy else chance.random()
-        if kind < 0.05:
-            self.offset += 1
-            return legacy(self.offset - 1, b"old", magic=chance.randrange(2), timestamp=self.time)
-        if kind < 0.15:
+        if kind < self.old:
+            return self.legacy()
+        if kind < self.old + 0.1:
             self.offset += 1
             return marker_batch(self.offset - 1, chance.choice((ABORT, COMMIT)))
         return self.batch()
+
+    def legacy(self) -> bytes:
+        """A message, or a wrapper of some."""
+        chance, magic = self.chance, self.chance.randrange(2)
+        time = self.time = self.time + chance.choice((0, 1, 5, -3))
+        attributes = chance.choice((0, 0, 0, APPEND_TIME)) if magic else 0
+        slack = b"" if chance.random() >= self.wrong else b"slack"
+        if chance.random() < 0.5:
+            self.offset += 1
+            return legacy(
+                self.near(self.offset - 1),
+                chance.choice((None, b"old")),
+                magic=magic,
+                attributes=attributes,
+                timestamp=self.near(time),
+                crc=None if chance.random() >= self.wrong else 7,
+                slack=slack,
+            )
+        count = chance.randrange(1, 4)
+        first, self.offset = self.offset, self.offset + count
+        inner = b"".join(
+            legacy(
+                self.near(number if magic else first + number),
+                b"in",
+                magic=magic if chance.random() >= self.wrong else chance.choice((0, 1, 2, 5)),
+                timestamp=time - count + 1 + number,
+                crc=None if chance.random() >= self.wrong / 3 else 7,
+                slack=slack if chance.random() < 0.3 else b"",
+            )
+            for number in range(count)
+        )
+        codec = chance.choice([codec for codec in CompressionType if 0 < codec < 4])
+        if chance.random() < self.wrong:
+            inner = chance.choice((inner[:-5], inner + b"12345", inner + bytes(20), b""))
+        return legacy(
+            self.near(self.offset - 1),
+            compress(codec, inner, magic=magic),
+            magic=magic,
+            attributes=attributes | codec,
+            timestamp=self.near(time),
+            slack=slack,
+        )
 
     def batch(self) -> bytes:
         chance, count = self.chance, self.chance.randrange(1, 5)

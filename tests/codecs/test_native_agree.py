@@ -17,7 +17,7 @@ from kafkaspec.codecs.native import load_core
 from kafkaspec.codecs.native.names import COLUMN_FACTS, INSPECTED, OPERATORS
 from kafkaspec.codecs.native.scan import scan
 from kafkaspec.columns.conditions import BEFORE, Compare, Marks, holds
-from kafkaspec.columns.inspection import STATUS, TEXT, Inspector
+from kafkaspec.columns.inspection import ROWS, STATUS, TEXT, Inspector
 from kafkaspec.files.arrays import wide_column
 from kafkaspec.log.segment import Segment
 from tests.extent import examples
@@ -100,6 +100,42 @@ def test_marks_refuse_what_does_not_fit(arguments: tuple[Any, ...]) -> None:
         native.mark(*arguments)
 
 
+@SOME
+@given(
+    rows=st.lists(st.tuples(small, small, st.integers(0, 2**64 - 1)), max_size=9),
+    bit=st.integers(0, 63),
+    number=small,
+)
+def test_rows_without_a_value_are_filled(
+    rows: list[tuple[int, int, int]], bit: int, number: int
+) -> None:
+    columns = [
+        array(code, column) for code, column in zip("qqQ", zip(*rows, strict=True), strict=False)
+    ]
+    values, others, present = columns if rows else (array("q"), array("q"), array("Q"))
+    for source in (None, others):
+        out = array("q", values)
+        native.fill(out, present, bit, source, number, len(rows))
+        for row, (value, other, bits) in enumerate(rows):
+            wanted = number if source is None else other
+            assert out[row] == (value if bits >> bit & 1 else wanted)
+
+
+def test_filling_refuses_what_does_not_fit() -> None:
+    one, two = array("q", [1]), array("q", [1, 2])
+    for arguments in (
+        (one, two, 0, None, 0, 2),
+        (two, one, 0, None, 0, 2),
+        (two, two, 0, one, 0, 2),
+        (two, two, 64, None, 0, 2),
+        (two, two, -1, None, 0, 2),
+        (two, two, 0, None, 0, -1),
+    ):
+        with pytest.raises(ValueError, match=REFUSED):
+            native.fill(*arguments)
+    assert (one.tolist(), two.tolist()) == ([1], [1, 2])
+
+
 def test_following_refuses_what_does_not_fit() -> None:
     one, state = array("q", [1]), array("q", [0, -1, 0])
     entries, columns = (one, one), (one,) * 6
@@ -147,11 +183,17 @@ def test_fields_outside_of_an_entry_are_refused(place: tuple[int, int, int]) -> 
 
 @SOME
 @given(
-    batches=st.lists(records(2, least=1), min_size=1, max_size=4),
+    batches=st.sampled_from([0, 1, 2]).flatmap(
+        lambda magic: st.tuples(
+            st.just(magic), st.lists(records(magic, least=1), min_size=1, max_size=4)
+        )
+    ),
     compression=st.sampled_from(CODECS),
 )
-def test_facts_are_those_of_the_records(batches: list[Any], compression: str) -> None:
-    data = b"".join(encode(items, compression=compression) for items in batches)
+def test_facts_are_those_of_the_records(batches: tuple[int, list[Any]], compression: str) -> None:
+    magic, lists = batches
+    compression = "lz4" if magic < 2 and compression == "zstd" else compression
+    data = b"".join(encode(items, magic=magic, compression=compression) for items in lists)
     with Segment(data) as segment:
         core = segment.codec.core
         assert core is not None
@@ -161,6 +203,7 @@ def test_facts_are_those_of_the_records(batches: list[Any], compression: str) ->
             items = batch.records()
             assert found.column(STATUS)[number] == core.module.OK
             keys = [key for item in items for key, _ in item.headers]
+            assert found.column(ROWS)[number] == len(items)
             assert found.column(TEXT)[number] == all(map(is_utf8, keys))
             for name in INSPECTED:
                 values = [getattr(item, name) for item in items]

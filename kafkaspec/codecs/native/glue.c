@@ -144,6 +144,7 @@ static PyMethodDef methods[] = {
     {"adjust", glue_adjust, METH_VARARGS, "Add to rows of a column of integers, or set them."},
     {"inspect", glue_inspect, METH_VARARGS, "What the records of batches have in common."},
     {"mark", glue_mark, METH_VARARGS, "Rows of columns of integers for which clauses do not hold."},
+    {"fill", glue_fill, METH_VARARGS, "Rows of a column of integers that have no value."},
     {"follow", glue_follow, METH_VARARGS, "How many batches agree with the entries of an index."},
     {"widen", glue_widen, METH_VARARGS, "Integers of the entries of an array, in 64 bits."},
     {"count", glue_count, METH_VARARGS, count_doc},

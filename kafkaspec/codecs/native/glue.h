@@ -113,6 +113,7 @@ PyObject *glue_adjust(PyObject *module, PyObject *args);
 PyObject *glue_json_lines(PyObject *module, PyObject *args);
 PyObject *glue_inspect(PyObject *module, PyObject *args);
 PyObject *glue_mark(PyObject *module, PyObject *args);
+PyObject *glue_fill(PyObject *module, PyObject *args);
 PyObject *glue_follow(PyObject *module, PyObject *args);
 PyObject *glue_widen(PyObject *module, PyObject *args);
 /* The type of the iterator over records; a new reference. */

@@ -1,4 +1,4 @@
-/* Comparisons of columns of integers: with each other, and with the entries of an index. */
+/* Columns of integers: what they lack, and comparisons, with each other and entries of an index. */
 #include "glue.h"
 
 #include <stdlib.h>
@@ -136,6 +136,37 @@ PyObject *glue_mark(PyObject *module, PyObject *args)
     }
     glue_pins_close(&pins);
     return result;
+}
+
+/*
+ * fill(column, present, bit, values, number, rows)
+ *
+ * Rows of a column of integers that do not have a bit of `present` set become those of another
+ * column, or a number if values is None.
+ */
+PyObject *glue_fill(PyObject *module, PyObject *args)
+{
+    PyObject *column, *present, *values;
+    long long number, rows;
+    int bit;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOiOLL", &column, &present, &bit, &values, &number, &rows))
+        return NULL;
+    if (bit < 0 || bit > 63 || rows < 0 || rows > PY_SSIZE_T_MAX / 8)
+        return PyErr_Format(PyExc_ValueError, "no such bit, or too many rows");
+    glue_pins pins;
+    if (glue_pins_open(&pins, 3) < 0)
+        return NULL;
+    int64_t *out = glue_pin_sized(&pins, column, 1, 8 * rows);
+    const uint64_t *bits = out ? glue_pin_sized(&pins, present, 0, 8 * rows) : NULL;
+    const int64_t *from = NULL;
+    if (bits && values != Py_None && !(from = glue_pin_sized(&pins, values, 0, 8 * rows)))
+        bits = NULL;
+    for (int64_t i = 0; bits && i < rows; i++)
+        if (!(bits[i] >> bit & 1))
+            out[i] = from ? from[i] : number;
+    glue_pins_close(&pins);
+    return bits ? Py_NewRef(Py_None) : NULL;
 }
 
 /* Entries of an index: ENTRY_OFFSET, then positions or timestamps. */

@@ -58,7 +58,7 @@ static int is_utf8(const uint8_t *p, const uint8_t *stop)
 }
 
 /* Columns of the facts: those of a batch, then those of each column of integers. */
-enum { STATUS, TEXT, OF_BATCH };
+enum { STATUS, TEXT, ROWS, OF_BATCH };
 enum { FIRST, LAST, LEAST, LARGEST, RISING, OF_COLUMN };
 
 static void look(const int64_t *values, int64_t rows, int64_t *facts, int64_t capacity)
@@ -132,6 +132,7 @@ static void inspect(inspection *s, const int64_t *batches, int64_t count, int64_
         memcpy(batch, batches + i * KS_BATCH_FIELDS, sizeof batch);
         const int status = batch[KS_B_ROWS] < 0 ? KS_IRREGULAR : decode(s, batch);
         facts[STATUS * capacity] = status;
+        facts[ROWS * capacity] = status == KS_OK ? s->c.out.rows : 0;
         if (status != KS_OK || !s->c.out.rows)
             continue;
         facts[TEXT * capacity] = !s->text || text_is_utf8(s, batch);
@@ -187,8 +188,8 @@ static int prepare(inspection *s, const int64_t *batches, int64_t count)
  * batches: descriptions, as for decode. columns: numbers of columns of integers. text: number of a
  * column of bytes in a list that has to be UTF-8, -1 for none.
  * facts: 64-bit integers; fact k of batch i goes to facts[k * capacity + first + i]. Facts are
- * FACTS of the module for a batch, then COLUMN_FACTS of them for each column. Those after the
- * first, which is OK or why the batch could not be decoded, are left alone without records.
+ * OF_BATCH for a batch, then OF_COLUMN for each column. Without records only two are written: the
+ * status, OK or why the batch could not be decoded, and their number.
  */
 PyObject *glue_inspect(PyObject *module, PyObject *args)
 {

@@ -40,7 +40,7 @@ UNTIMED: Final = sum(1 << kind.magic for kind in KINDS.values() if not kind.has_
 INSPECTED: Final = (OFFSET, TIMESTAMP)
 """Columns of records that are compared with the headers of their batches."""
 
-BATCH_FACTS: Final = ("status", "text")
+BATCH_FACTS: Final = ("status", "text", "records")
 COLUMN_FACTS: Final = ("first", "last", "least", "largest", "rising")
 """What ``inspect`` says of a batch, and of each column of its records."""
 
