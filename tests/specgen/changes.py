@@ -6,7 +6,7 @@ import re
 from copy import deepcopy
 from typing import Any
 
-from tests.specgen.edits import Edit, Files, Yaml, field_of, insert, move, remove, type_of
+from tests.specgen.edits import Edit, Files, Tree, Yaml, field_of, insert, move, remove, type_of
 
 KAFKA = "https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/"
 BATCH, RECORD = "recordbatch.record_batch", "recordbatch.record"
@@ -557,8 +557,70 @@ def versions_by_varint(files: Files) -> None:
     )  # fmt: skip
 
 
+def tagged_fields(files: Files) -> None:
+    """Tagged fields of which some are known, by a switch; each has a default but the last one."""
+    end = {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}}
+    text = {"id": "text", "-default": "[]", "type": "flexible::compact_string", "doc": TIMELESS}
+    files["messages/member"] = _file(
+        "member",
+        integer("epoch", "s4", default="-1"),
+        uuid("topic_id") | {"-default": "0"},
+        integer("version", "s2", valid={"min": 0, "max": 1}),
+        uuid("directory") | {"if": "version >= 1", "-default": "0"},
+        {"id": "tagged_fields", "type": "member_tags"},
+        end,
+        member_tags=structure(
+            *_counted(
+                {"id": "fields", "type": "member_tag", "-default": "[]"},
+                "varint::unsigned_varint32", nullable=False,
+            ),
+        ),
+        member_tag=structure(
+            integer("tag", "varint::unsigned_varint32"),
+            integer("len_content", "varint::unsigned_varint32") | {"-derive": "len(content)"},
+            {"id": "content", "size": "len_content.value", "type": "member_tag_content(tag.value)"},
+        ),
+        member_tag_content=structure(
+            {
+                "id": "content",
+                "type": {
+                    "switch-on": "tag",
+                    "cases": {0: "hash_tag", 1: "rack_tag", 2: "endpoint_tag", "_": "unknown_tag"},
+                },
+            },
+            params=[{"id": "tag", "type": "u4", "doc": "Number of the field."}],
+        ),
+        hash_tag=structure(integer("hash", "s8", default="0"), end),
+        rack_tag=structure(text, end),
+        endpoint_tag=structure(integer("port", "u2"), uuid("directory") | {"-default": "0"}, end),
+        unknown_tag=structure({"id": "data", "size-eos": True, "doc": "Bytes of a later tag."}),
+    )  # fmt: skip
+    files["messages/member"]["meta"]["imports"] = ["../varint", "../flexible"]
+
+
+def check_tagged_fields(tree: Tree, codec: Any) -> None:
+    """Structures are made of their defaults; unknown tags survive."""
+    member = tree.cls("member.member")
+    made = member(version=1, tagged_fields=tree.cls("member.member_tags")())
+    assert (made.epoch, made.topic_id, made.directory) == (-1, bytes(16), bytes(16))
+    assert tree.cls("member.hash_tag")().hash == 0
+    assert tree.cls("member.rack_tag")().text == b""
+    data = codec.serialize("member.member", made)
+    assert data == b"\xff" * 4 + bytes(16) + b"\0\1" + bytes(17)
+    assert codec.parse("member.member", data)[0] == made
+    tags = b"\x03\x00\x08" + bytes(7) + b"\x05\x63\x02ab\x01\x02\x02r"
+    read, end = codec.parse("member.member", data[:-1] + tags)
+    assert end == len(data) - 1 + len(tags)
+    contents = [field.content for field in read.tagged_fields.fields]
+    assert [type(content).__name__ for content in contents] == ["HashTag", "UnknownTag", "RackTag"]
+    assert (contents[0].hash, bytes(contents[1].data), contents[2].text) == (5, b"ab", b"r")
+    assert codec.serialize("member.member", read) == data[:-1] + tags
+
+
+_HOLDS = {tagged_fields: check_tagged_fields}
+
 CHANGES = tuple(
-    Edit(apply.__name__, apply)
+    Edit(apply.__name__, apply, _HOLDS.get(apply, Edit.holds))
     for apply in (
         magic_3_instead,
         magic_3_beside,
@@ -591,5 +653,6 @@ CHANGES = tuple(
         new_file_like_a_segment,
         nullable_arrays,
         versions_by_varint,
+        tagged_fields,
     )
 )

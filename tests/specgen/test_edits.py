@@ -127,6 +127,7 @@ TOGETHER = {
         changes.moved_fields, changes.checksum_elsewhere, changes.gated_record_field,
         changes.snapshot_versions_gated, changes.new_file, changes.new_file_of_messages,
         changes.new_file_like_a_segment, changes.nullable_arrays, changes.versions_by_varint,
+        changes.tagged_fields,
     ),
     "gates_and_switches": (
         changes.gated_header_fields, changes.variable_header_field, changes.entry_field,

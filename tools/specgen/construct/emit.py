@@ -11,7 +11,7 @@ import textwrap
 from itertools import groupby
 
 from tools.specgen.construct.expressions import Deferred
-from tools.specgen.expression import Int, Name
+from tools.specgen.expression import Int, Name, literal
 from tools.specgen.facts.fields import is_nullable, mentioned, references
 from tools.specgen.model import (
     BitsType,
@@ -234,6 +234,8 @@ class ConstructModule:
             case Default(()):
                 empty = "[]" if field.repeat else 'b""'
                 text = f"Default({text}, {empty})"
+            case Default(0) if isinstance(field.type, BytesType):
+                text = f"Default({text}, bytes({literal(field.type.size)}))"
             case Default(int(value)) if isinstance(field.type, FloatType):
                 text = f"Default({text}, {float(value)})"
             case Default(int(value)):

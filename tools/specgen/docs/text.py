@@ -223,6 +223,8 @@ def writer_text(model: Model, type_: Type, field: Field) -> str:
                 return f"{name} from `{derive.first}` to the end"
     if field.default is not None:
         value = field.default.value
+        if value == 0 and isinstance(field.type, BytesType):
+            return "zeros unless given"
         return f"{'empty' if value == () else 'null' if value is None else value} unless given"
     if isinstance(field.type, TypeReference) and field.repeat is None:
         inner = model.type(field.type)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tools.specgen.evaluate import may_satisfy
 from tools.specgen.expression import literal
-from tools.specgen.facts.fields import scalar_of, size_of, source
+from tools.specgen.facts.fields import is_bytes, scalar_of, size_of, source
 from tools.specgen.facts.ranges import example, value_range
 from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.lint.problem import Messages, Problem, found
@@ -145,7 +145,7 @@ def _default(model: Model, field: Field) -> Messages:
     if field.constant is not None:
         yield "valid: allows one value only, the default anyway; leave -default out"
     elif value == ():
-        if field.repeat is None and not isinstance(field.type, BytesType):
+        if field.repeat is None and not is_bytes(model, field):
             yield "'[]' is for bytes and arrays; write a number or 'null'"
     elif value is None:
         if scalar_of(model, field) is not Scalar.NULLABLE_BYTES and field.condition is None:
@@ -153,6 +153,8 @@ def _default(model: Model, field: Field) -> Messages:
     elif isinstance(value, int):
         bounds = value_range(model, field)
         if isinstance(field.type, FloatType) and field.repeat is None:
+            return
+        if value == 0 and literal(size_of(field)) is not None and is_bytes(model, field):
             return
         if bounds is None or field.repeat is not None:
             yield "a number is for integers; write 'null' or '[]'"

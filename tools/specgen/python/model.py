@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from tools.specgen.expression import literal
 from tools.specgen.facts.fields import is_computed, is_nullable, model_fields, value_types
 from tools.specgen.model import (
     BitsType,
@@ -169,6 +170,8 @@ class _Module:
                 return ""
             case Default(()):
                 return "field(default_factory=list)" if field.repeat else 'b""'
+            case Default(0) if isinstance(field.type, BytesType):
+                return f"bytes({literal(field.type.size)})"
             case Default(int(value)) if isinstance(field.type, FloatType):
                 return str(float(value))
             case Default(int(value)) if field.is_bool:
@@ -212,7 +215,7 @@ class _Module:
                 assert field.default is not None
                 condition = translator.text(field.condition)
                 with self.out.block(f"if self.{field.id} is None and {condition}:"):
-                    self.out.line(f"self.{field.id} = {field.default.value}")
+                    self.out.line(f"self.{field.id} = {self._default(field)}")
 
     def _property(self, type_: Type, instance: ValueInstance) -> None:
         translator = self._translator(type_)

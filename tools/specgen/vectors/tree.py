@@ -303,11 +303,13 @@ class Builder:
         return Node(here, item, shape, inner.data, inner.scope, inner=inner)
 
     def _base_bytes(self, item: Field) -> bytes:
-        if item.default is not None or not isinstance(item.type, BytesType):
+        if not isinstance(item.type, BytesType):
             return b""
         size = literal(item.type.size)
         if size is not None:
-            return bytes(range(1, size + 1))
+            return bytes(range(1, size + 1)) if item.default is None else bytes(size)
+        if item.default is not None:
+            return b""
         return b"" if item.type.size is None else b"abc"
 
     def _base_scalar(self, item: Field, index: int, scope: Mapping[str, Any]) -> Any:
