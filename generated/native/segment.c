@@ -225,15 +225,17 @@ static int read_frame(const uint8_t *p, const uint8_t *end, struct frame *h)
     return KS_OK;
 }
 
-KS_INLINE int decode_record_set(const struct record_batch *header,
-        const ks_buffer *buffer, int64_t start, int64_t size, int32_t number,
-        ks_out *out, const int layout, const int extra, int64_t *position)
+KS_INLINE const uint8_t *near_record_set(const struct record_batch *header,
+        const ks_buffer *buffer, const uint8_t *p, const uint8_t *end,
+        int32_t number, ks_out *out, int64_t last, const int layout, const int strings)
 {
     const struct record_batch copy = *header, *const h = &copy;
-    const uint8_t *const base = buffer->bytes;
+    const uint8_t *const base = buffer->bytes, *const first = p;
     const uint8_t *const limit = base + buffer->size;
-    const uint8_t *p = base + start;
-    const uint8_t *const end = p + size;
+    if (limit - p < 97)
+        return p;
+    const uint8_t *const within = end < limit - 97 ? end : limit - 97;
+    const int extra = 0;
     int64_t row = out->rows;
     int64_t *const c_offset = out->integers[0];
     int64_t *const c_timestamp = out->integers[1];
@@ -248,12 +250,227 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
     int64_t *const c_headers_len_key = out->integers[7];
     ks_bytes_out c_headers_key = out->bytes[2];
     ks_bytes_out c_headers_value = out->bytes[3];
+    for (; row < last; row++) {
+        const uint8_t *const start = p;
+        KS_PREFETCH((uintptr_t)p + 4096);
+        int64_t v_len_body;
+        p = ks_near_varint32(p, &v_len_body);
+        if (KS_UNLIKELY(!p))
+            goto otherwise;
+        if (KS_UNLIKELY(!((v_len_body >= 0))))
+            goto otherwise;
+        if (KS_UNLIKELY(v_len_body < 0))
+            goto otherwise;
+        if (KS_UNLIKELY(v_len_body > within - p)) {
+            p = start;
+            break;
+        }
+        const uint8_t *end_body = p + v_len_body;
+        int64_t v_attributes;
+        v_attributes = ks_s1(p);
+        p += 1;
+        if (extra && c_attributes)
+            c_attributes[row] = v_attributes;
+        int64_t v_timestamp_delta;
+        p = ks_near_varint64(p, &v_timestamp_delta);
+        if (KS_UNLIKELY(!p))
+            goto otherwise;
+        if (extra && c_timestamp_delta)
+            c_timestamp_delta[row] = v_timestamp_delta;
+        if (c_timestamp)
+            c_timestamp[row] = ((h->attributes_timestamp_type == 1) ? h->max_timestamp : ks_add(h->base_timestamp, v_timestamp_delta));
+        int64_t v_offset_delta;
+        p = ks_near_varint32(p, &v_offset_delta);
+        if (KS_UNLIKELY(!p))
+            goto otherwise;
+        if (extra && c_offset_delta)
+            c_offset_delta[row] = v_offset_delta;
+        if (c_offset)
+            c_offset[row] = ks_add(h->base_offset, v_offset_delta);
+        if (c_sequence)
+            c_sequence[row] = ((h->base_sequence == (-1)) ? (-1) : (ks_add(h->base_sequence, v_offset_delta) & 2147483647));
+        int64_t n_key = 0;
+        int64_t l_key;
+        p = ks_near_varint32(p, &l_key);
+        if (KS_UNLIKELY(!p))
+            goto otherwise;
+        n_key = -1;
+        const uint8_t *const b_key = p;
+        if (l_key >= 0) {
+            n_key = l_key;
+            if (KS_UNLIKELY(n_key < 0 || n_key > end_body - p))
+                goto otherwise;
+            p += n_key;
+        }
+        int64_t n_value = 0;
+        int64_t l_value;
+        p = ks_near_varint32(p, &l_value);
+        if (KS_UNLIKELY(!p))
+            goto otherwise;
+        n_value = -1;
+        const uint8_t *const b_value = p;
+        if (l_value >= 0) {
+            n_value = l_value;
+            if (KS_UNLIKELY(n_value < 0 || n_value > end_body - p))
+                goto otherwise;
+            p += n_value;
+        }
+        int64_t v_num_headers;
+        p = ks_near_varint32(p, &v_num_headers);
+        if (KS_UNLIKELY(!p))
+            goto otherwise;
+        if (KS_UNLIKELY(!(((v_num_headers >= 0) && (v_num_headers <= (int64_t)(end_body - p))))))
+            goto otherwise;
+        if (extra && c_num_headers)
+            c_num_headers[row] = v_num_headers;
+        {
+            const int64_t items = v_num_headers;
+            if (items != 0 && KS_UNLIKELY(items < 0 || items > (end_body - p) / 2 || items > KS_MOST_ITEMS))
+                goto otherwise;
+            if (strings && c_headers.wanted && items > c_headers.capacity - c_headers.used)
+                goto otherwise;
+            if (KS_UNLIKELY(items != 0)) {
+                for (int64_t i = 0, item = c_headers.used; i < items; i++, item++) {
+                    if (KS_UNLIKELY(p > end_body))
+                        goto otherwise;
+                    int64_t v_headers_len_key;
+                    p = ks_near_varint32(p, &v_headers_len_key);
+                    if (KS_UNLIKELY(!p))
+                        goto otherwise;
+                    if (KS_UNLIKELY(!((v_headers_len_key >= 0))))
+                        goto otherwise;
+                    if (extra && c_headers_len_key)
+                        c_headers_len_key[item] = v_headers_len_key;
+                    int64_t n_headers_key = 0;
+                    const uint8_t *const b_headers_key = p;
+                    {
+                        n_headers_key = v_headers_len_key;
+                        if (KS_UNLIKELY(n_headers_key < 0 || n_headers_key > end_body - p))
+                            goto otherwise;
+                        p += n_headers_key;
+                    }
+                    if (strings && c_headers_key.wanted)
+                        c_headers_key.high |= ks_high(b_headers_key, n_headers_key, limit);
+                    KS_ASSUME(limit - b_headers_key >= 16);
+                    if (strings && c_headers_key.wanted && KS_UNLIKELY(!ks_put(&c_headers_key, layout, item, b_headers_key, n_headers_key, number, base, limit)))
+                        goto otherwise;
+                    int64_t n_headers_value = 0;
+                    int64_t l_headers_value;
+                    p = ks_near_varint32(p, &l_headers_value);
+                    if (KS_UNLIKELY(!p))
+                        goto otherwise;
+                    n_headers_value = -1;
+                    const uint8_t *const b_headers_value = p;
+                    if (l_headers_value >= 0) {
+                        n_headers_value = l_headers_value;
+                        if (KS_UNLIKELY(n_headers_value < 0 || n_headers_value > end_body - p))
+                            goto otherwise;
+                        p += n_headers_value;
+                    }
+                    KS_ASSUME(limit - b_headers_value >= 16);
+                    if (strings && c_headers_value.wanted && KS_UNLIKELY(!ks_put(&c_headers_value, layout, item, b_headers_value, n_headers_value, number, base, limit)))
+                        goto otherwise;
+                }
+            }
+            if (strings && c_headers.wanted) {
+                c_headers.used += items;
+                c_headers.offsets[row + 1] = (int32_t)c_headers.used;
+            }
+        }
+        if (KS_UNLIKELY(!(p >= end_body)))
+            goto otherwise;
+        if (KS_UNLIKELY(p != end_body))
+            goto otherwise;
+        KS_HIDE(end_body);
+        p = end_body;
+        KS_ASSUME(limit - b_key >= 16);
+        if (strings && c_key.wanted && KS_UNLIKELY(!ks_put(&c_key, layout, row, b_key, n_key, number, base, limit)))
+            goto otherwise;
+        KS_ASSUME(limit - b_value >= 16);
+        if (strings && c_value.wanted && KS_UNLIKELY(!ks_put(&c_value, layout, row, b_value, n_value, number, base, limit)))
+            goto otherwise;
+    }
+    out->bytes[0] = c_key;
+    out->bytes[1] = c_value;
+    out->lists[0] = c_headers;
+    out->bytes[2] = c_headers_key;
+    out->bytes[3] = c_headers_value;
+    out->rows = row;
+    return p;
+    otherwise:
+    return first;
+}
+
+KS_SLOW const uint8_t *near_record_set_integers(const struct record_batch *header,
+        const ks_buffer *buffer, const uint8_t *p, const uint8_t *end,
+        int32_t number, ks_out *out, int64_t last)
+{
+    return near_record_set(header, buffer, p, end, number, out, last, KS_VIEW, 0);
+}
+
+KS_SLOW const uint8_t *near_record_set_view(const struct record_batch *header,
+        const ks_buffer *buffer, const uint8_t *p, const uint8_t *end,
+        int32_t number, ks_out *out, int64_t last)
+{
+    return near_record_set(header, buffer, p, end, number, out, last, KS_VIEW, 1);
+}
+
+KS_SLOW const uint8_t *near_record_set_binary(const struct record_batch *header,
+        const ks_buffer *buffer, const uint8_t *p, const uint8_t *end,
+        int32_t number, ks_out *out, int64_t last)
+{
+    return near_record_set(header, buffer, p, end, number, out, last, KS_BINARY, 1);
+}
+
+KS_SLOW const uint8_t *near_record_set_span(const struct record_batch *header,
+        const ks_buffer *buffer, const uint8_t *p, const uint8_t *end,
+        int32_t number, ks_out *out, int64_t last)
+{
+    return near_record_set(header, buffer, p, end, number, out, last, KS_SPAN, 1);
+}
+
+KS_INLINE int decode_record_set(const struct record_batch *header,
+        const ks_buffer *buffer, int64_t start, int64_t size, int32_t number,
+        ks_out *out, const int layout, const int extra, const int strings,
+        int64_t *position)
+{
+    const struct record_batch copy = *header, *const h = &copy;
+    const uint8_t *const base = buffer->bytes;
+    const uint8_t *const limit = base + buffer->size;
+    const uint8_t *p = base + start;
+    const uint8_t *const end = p + size;
+    const int64_t first = out->rows;
+    int64_t row = first;
     const int64_t rows = h->num_records;
     if (rows < 0 || rows > (end - p) / 7)
         goto irregular;
     if (rows > out->capacity - row)
         goto grow;
     const int64_t last = row + rows;
+    if (!extra) {
+        if (!strings)
+            p = near_record_set_integers(h, buffer, p, end, number, out, last);
+        else if (layout == KS_VIEW)
+            p = near_record_set_view(h, buffer, p, end, number, out, last);
+        else if (layout == KS_BINARY)
+            p = near_record_set_binary(h, buffer, p, end, number, out, last);
+        else if (layout == KS_SPAN)
+            p = near_record_set_span(h, buffer, p, end, number, out, last);
+        row = out->rows;
+    }
+    int64_t *const c_offset = out->integers[0];
+    int64_t *const c_timestamp = out->integers[1];
+    int64_t *const c_sequence = out->integers[2];
+    int64_t *const c_attributes = out->integers[3];
+    int64_t *const c_timestamp_delta = out->integers[4];
+    int64_t *const c_offset_delta = out->integers[5];
+    ks_bytes_out c_key = out->bytes[0];
+    ks_bytes_out c_value = out->bytes[1];
+    int64_t *const c_num_headers = out->integers[6];
+    ks_list_out c_headers = out->lists[0];
+    int64_t *const c_headers_len_key = out->integers[7];
+    ks_bytes_out c_headers_key = out->bytes[2];
+    ks_bytes_out c_headers_value = out->bytes[3];
     for (; row < last; row++) {
         KS_PREFETCH((uintptr_t)p + 4096);
         int64_t v_len_body;
@@ -278,21 +495,18 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
             goto irregular;
         if (extra && c_timestamp_delta)
             c_timestamp_delta[row] = v_timestamp_delta;
-        const int64_t v_timestamp = ((h->attributes_timestamp_type == 1) ? h->max_timestamp : ks_add(h->base_timestamp, v_timestamp_delta));
         if (c_timestamp)
-            c_timestamp[row] = v_timestamp;
+            c_timestamp[row] = ((h->attributes_timestamp_type == 1) ? h->max_timestamp : ks_add(h->base_timestamp, v_timestamp_delta));
         int64_t v_offset_delta;
         p = ks_read_varint32(p, end_body, &v_offset_delta);
         if (KS_UNLIKELY(!p))
             goto irregular;
         if (extra && c_offset_delta)
             c_offset_delta[row] = v_offset_delta;
-        const int64_t v_offset = ks_add(h->base_offset, v_offset_delta);
         if (c_offset)
-            c_offset[row] = v_offset;
-        const int64_t v_sequence = ((h->base_sequence == (-1)) ? (-1) : (ks_add(h->base_sequence, v_offset_delta) & 2147483647));
+            c_offset[row] = ks_add(h->base_offset, v_offset_delta);
         if (c_sequence)
-            c_sequence[row] = v_sequence;
+            c_sequence[row] = ((h->base_sequence == (-1)) ? (-1) : (ks_add(h->base_sequence, v_offset_delta) & 2147483647));
         int64_t n_key = 0;
         int64_t l_key;
         p = ks_read_varint32(p, end_body, &l_key);
@@ -306,7 +520,7 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
                 goto irregular;
             p += n_key;
         }
-        if (c_key.wanted && KS_UNLIKELY(!ks_put(&c_key, layout, row, b_key, n_key, number, base, limit)))
+        if (strings && c_key.wanted && KS_UNLIKELY(!ks_put(&c_key, layout, row, b_key, n_key, number, base, limit)))
             goto grow;
         int64_t n_value = 0;
         int64_t l_value;
@@ -321,7 +535,7 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
                 goto irregular;
             p += n_value;
         }
-        if (c_value.wanted && KS_UNLIKELY(!ks_put(&c_value, layout, row, b_value, n_value, number, base, limit)))
+        if (strings && c_value.wanted && KS_UNLIKELY(!ks_put(&c_value, layout, row, b_value, n_value, number, base, limit)))
             goto grow;
         int64_t v_num_headers;
         p = ks_read_varint32(p, end_body, &v_num_headers);
@@ -333,48 +547,50 @@ KS_INLINE int decode_record_set(const struct record_batch *header,
             c_num_headers[row] = v_num_headers;
         {
             const int64_t items = v_num_headers;
-            if (KS_UNLIKELY(items < 0 || items > (end_body - p) / 2 || items > KS_MOST_ITEMS))
+            if (items != 0 && KS_UNLIKELY(items < 0 || items > (end_body - p) / 2 || items > KS_MOST_ITEMS))
                 goto irregular;
-            if (c_headers.wanted && items > c_headers.capacity - c_headers.used)
+            if (strings && c_headers.wanted && items > c_headers.capacity - c_headers.used)
                 goto grow;
-            for (int64_t item = c_headers.used, stop = item + items; item < stop; item++) {
-                int64_t v_headers_len_key;
-                p = ks_read_varint32(p, end_body, &v_headers_len_key);
-                if (KS_UNLIKELY(!p))
-                    goto irregular;
-                if (KS_UNLIKELY(!((v_headers_len_key >= 0))))
-                    goto irregular;
-                if (extra && c_headers_len_key)
-                    c_headers_len_key[item] = v_headers_len_key;
-                int64_t n_headers_key = 0;
-                const uint8_t *const b_headers_key = p;
-                {
-                    n_headers_key = v_headers_len_key;
-                    if (KS_UNLIKELY(n_headers_key < 0 || n_headers_key > end_body - p))
+            if (KS_UNLIKELY(items != 0)) {
+                for (int64_t i = 0, item = c_headers.used; i < items; i++, item++) {
+                    int64_t v_headers_len_key;
+                    p = ks_read_varint32(p, end_body, &v_headers_len_key);
+                    if (KS_UNLIKELY(!p))
                         goto irregular;
-                    p += n_headers_key;
-                }
-                if (c_headers_key.wanted)
-                    c_headers_key.high |= ks_high(b_headers_key, n_headers_key, limit);
-                if (c_headers_key.wanted && KS_UNLIKELY(!ks_put(&c_headers_key, layout, item, b_headers_key, n_headers_key, number, base, limit)))
-                    goto grow;
-                int64_t n_headers_value = 0;
-                int64_t l_headers_value;
-                p = ks_read_varint32(p, end_body, &l_headers_value);
-                if (KS_UNLIKELY(!p))
-                    goto irregular;
-                n_headers_value = -1;
-                const uint8_t *const b_headers_value = p;
-                if (l_headers_value >= 0) {
-                    n_headers_value = l_headers_value;
-                    if (KS_UNLIKELY(n_headers_value < 0 || n_headers_value > end_body - p))
+                    if (KS_UNLIKELY(!((v_headers_len_key >= 0))))
                         goto irregular;
-                    p += n_headers_value;
+                    if (extra && c_headers_len_key)
+                        c_headers_len_key[item] = v_headers_len_key;
+                    int64_t n_headers_key = 0;
+                    const uint8_t *const b_headers_key = p;
+                    {
+                        n_headers_key = v_headers_len_key;
+                        if (KS_UNLIKELY(n_headers_key < 0 || n_headers_key > end_body - p))
+                            goto irregular;
+                        p += n_headers_key;
+                    }
+                    if (strings && c_headers_key.wanted)
+                        c_headers_key.high |= ks_high(b_headers_key, n_headers_key, limit);
+                    if (strings && c_headers_key.wanted && KS_UNLIKELY(!ks_put(&c_headers_key, layout, item, b_headers_key, n_headers_key, number, base, limit)))
+                        goto grow;
+                    int64_t n_headers_value = 0;
+                    int64_t l_headers_value;
+                    p = ks_read_varint32(p, end_body, &l_headers_value);
+                    if (KS_UNLIKELY(!p))
+                        goto irregular;
+                    n_headers_value = -1;
+                    const uint8_t *const b_headers_value = p;
+                    if (l_headers_value >= 0) {
+                        n_headers_value = l_headers_value;
+                        if (KS_UNLIKELY(n_headers_value < 0 || n_headers_value > end_body - p))
+                            goto irregular;
+                        p += n_headers_value;
+                    }
+                    if (strings && c_headers_value.wanted && KS_UNLIKELY(!ks_put(&c_headers_value, layout, item, b_headers_value, n_headers_value, number, base, limit)))
+                        goto grow;
                 }
-                if (c_headers_value.wanted && KS_UNLIKELY(!ks_put(&c_headers_value, layout, item, b_headers_value, n_headers_value, number, base, limit)))
-                    goto grow;
             }
-            if (c_headers.wanted) {
+            if (strings && c_headers.wanted) {
                 c_headers.used += items;
                 c_headers.offsets[row + 1] = (int32_t)c_headers.used;
             }
@@ -406,13 +622,16 @@ static int columns_record_set(const struct record_batch *h,
         ks_out *out, int64_t *position)
 {
     const int extra = out->integers[3] != NULL || out->integers[4] != NULL || out->integers[5] != NULL || out->integers[6] != NULL || out->integers[7] != NULL;
+    const int strings = out->bytes[0].wanted || out->bytes[1].wanted || out->lists[0].wanted || out->bytes[2].wanted || out->bytes[3].wanted;
+    if (!strings && !extra)
+        return decode_record_set(h, buffer, start, size, number, out, KS_VIEW, 0, 0, position);
     if (out->layout == KS_VIEW && !extra)
-        return decode_record_set(h, buffer, start, size, number, out, KS_VIEW, 0, position);
+        return decode_record_set(h, buffer, start, size, number, out, KS_VIEW, 0, 1, position);
     if (out->layout == KS_BINARY && !extra)
-        return decode_record_set(h, buffer, start, size, number, out, KS_BINARY, 0, position);
+        return decode_record_set(h, buffer, start, size, number, out, KS_BINARY, 0, 1, position);
     if (out->layout == KS_SPAN && !extra)
-        return decode_record_set(h, buffer, start, size, number, out, KS_SPAN, 0, position);
-    return decode_record_set(h, buffer, start, size, number, out, out->layout, 1, position);
+        return decode_record_set(h, buffer, start, size, number, out, KS_SPAN, 0, 1, position);
+    return decode_record_set(h, buffer, start, size, number, out, out->layout, 1, 1, position);
 }
 
 static int payload_record_set(const int64_t *header, const ks_buffer *payload,

@@ -11,6 +11,7 @@ from tools.specgen.facts.segments import Batch, Segment, members, segments
 from tools.specgen.model import Model, Type
 from tools.specgen.native.columns import INTEGER, LIST
 from tools.specgen.native.decode import (
+    LAYOUTS,
     Numbers,
     RecordDecoder,
     emit_message_columns,
@@ -55,7 +56,7 @@ static int encode_{}(const int64_t *header, const ks_in *in, int64_t first,
 _DECODE_HEAD = """\
 KS_INLINE int decode_{}(const {} *header, const ks_buffer *buffer,
         int64_t start, int64_t size, int32_t number, ks_out *out, const int layout,
-        const int extra, int64_t *position)"""
+        const int extra, const int strings, int64_t *position)"""
 
 
 class _Module:
@@ -135,12 +136,15 @@ class _Module:
             self.out.lines(*finish.text().rstrip("\n").split("\n"), "")
 
     def _dispatch(self, batch: Batch) -> None:
-        """Write a copy of the loop for each layout, with and without the rarely wanted columns."""
+        """Write a copy of the loop for integers alone, for each layout, and for rare columns."""
         out, name = self.out, batch.record_set.name
         raw = [c for c in self.numbers.records if c.kind == INTEGER]
         record = {i.id for i in batch.record(self.model).value_instances}
         extra = [self.numbers[c.path] for c in raw if c.path not in record]
         test = " || ".join(f"out->integers[{number}] != NULL" for number in extra) or "0"
+        others = [c for c in self.numbers.records if c.kind != INTEGER]
+        kinds = [(("lists" if c.kind == LIST else "bytes"), self.numbers[c.path]) for c in others]
+        wanted = " || ".join(f"out->{kind}[{number}].wanted" for kind, number in kinds) or "0"
         out.line(f"static int columns_{name}(const {structure_name(batch.type)} *h,")
         with out.block(
             "        const ks_buffer *buffer, int64_t start, int64_t size, int32_t number,\n"
@@ -148,11 +152,14 @@ class _Module:
             "}",
         ):
             out.line(f"const int extra = {test};")
+            out.line(f"const int strings = {wanted};")
             call = f"decode_{name}(h, buffer, start, size, number, out, "
-            for layout in ("KS_VIEW", "KS_BINARY", "KS_SPAN"):
-                with out.block(f"if (out->layout == {layout} && !extra)"):
-                    out.line(f"return {call}{layout}, 0, position);")
-            out.line(f"return {call}out->layout, 1, position);")
+            with out.block("if (!strings && !extra)"):
+                out.line(f"return {call}KS_VIEW, 0, 0, position);")
+            for layout in LAYOUTS:
+                with out.block(f"if (out->layout == KS_{layout} && !extra)"):
+                    out.line(f"return {call}KS_{layout}, 0, 1, position);")
+            out.line(f"return {call}out->layout, 1, 1, position);")
         out.line()
         out.line(f"static int payload_{name}(const int64_t *header, const ks_buffer *payload,")
         with out.block("        ks_out *out, int64_t *position)\n{", "}"):

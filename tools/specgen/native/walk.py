@@ -15,6 +15,7 @@ from tools.specgen.model import (
     IntegerType,
     Model,
     Parameter,
+    Scalar,
     Type,
     TypeReference,
 )
@@ -75,6 +76,23 @@ class Walk:
     def on_array(self, scope: Scope, field: Field) -> None:
         """Write code for an array of structures."""
         raise Unsupported(f"{field.location}: an array has no place here")
+
+    def read_scalar(self, scope: Scope, scalar: Scalar, target: str) -> None:
+        """Write the call that reads a scalar of variable size."""
+        self.out.line(f"p = ks_read_{scalar}(p, {scope.end}, &{target});")
+        self.out.when("KS_UNLIKELY(!p)", self.fail)
+
+    def need(self, scope: Scope, size: int) -> None:
+        """Write the check that so many bytes are left."""
+        if size:
+            self.out.when(f"{scope.end} - p < {size}", self.fail)
+
+    def enter(self, scope: Scope, size: str) -> None:
+        """Write the check that a structure of a size of its own is inside of this one."""
+        self.out.when(f"KS_UNLIKELY({size} < 0 || {size} > {scope.end} - p)", self.fail)
+
+    def leave(self, end: str) -> None:
+        """Write what follows after such a structure has been read."""
 
     def resolved(self, text: str) -> str:
         """Return the source text of a name in an expression; a subclass may note it."""
@@ -147,7 +165,7 @@ class Walk:
             bit = leaves[-1].bit + leaves[-1].width if leaves else 0
             leaves += self._leaves(scope.type, item, "", bit)
         size = (leaves[-1].bit + leaves[-1].width) // 8
-        self.out.when(f"{scope.end} - p < {size}", self.fail)
+        self.need(scope, size)
         for leaf in leaves:
             target = self.place(scope, leaf.path)
             self.out.line(f"{target} = {_load(leaf)};")
@@ -176,11 +194,10 @@ class Walk:
     def _read_number(self, scope: Scope, item: Field, target: str) -> None:
         scalar = scalar_of(self.model, item)
         if scalar is not None:
-            self.out.line(f"p = ks_read_{scalar}(p, {scope.end}, &{target});")
-            self.out.when("KS_UNLIKELY(!p)", self.fail)
+            self.read_scalar(scope, scalar, target)
         else:
             assert isinstance(item.type, IntegerType)
-            self.out.when(f"{scope.end} - p < {item.type.size}", self.fail)
+            self.need(scope, item.type.size)
             self.out.line(f"{target} = {_integer(item.type, 'p')};")
             self.out.line(f"p += {item.type.size};")
         self._check(scope, scope.type, item, item.id)
@@ -237,6 +254,8 @@ class Walk:
             if expression is not None:
                 test = f"{size} < 0 || {size} > {scope.end} - p"
                 self.out.when(f"KS_UNLIKELY({test})", self.fail)
+            else:
+                self.need(scope, 0)
             self.out.line(f"p += {size};")
         self.on_bytes(scope, item, start, size)
 
@@ -247,12 +266,13 @@ class Walk:
         if reference.size is not None:
             end = f"end_{c_name(scope.prefix + item.id)}"
             size = outer.text(reference.size)
-            self.out.when(f"KS_UNLIKELY({size} < 0 || {size} > {scope.end} - p)", self.fail)
+            self.enter(scope, size)
             self.out.line(f"const uint8_t *{end} = p + {size};")
         prefix = scope.prefix if scope.type.is_frame else f"{scope.prefix}{item.id}."
         below = Scope(inner, prefix, self.arguments(scope, inner, reference), end)
         self.read(below)
         if reference.size is not None:
+            self.leave(end)
             self.out.line(f"KS_HIDE({end});")
             self.out.line(f"p = {end};")
         for path, text in below.names.items():

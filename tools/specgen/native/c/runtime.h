@@ -18,6 +18,7 @@
 /* The compiler may not conclude that the pointer equals another: the next record then starts from
  * the short chain of lengths and not from the long one through all fields. */
 #define KS_HIDE(pointer) __asm__("" : "+r"(pointer))
+#define KS_ASSUME(x) ((x) ? (void)0 : __builtin_unreachable())
 #else
 #define KS_INLINE static inline
 #define KS_COLD static
@@ -26,6 +27,7 @@
 #define KS_UNLIKELY(x) (x)
 #define KS_PREFETCH(address) ((void)0)
 #define KS_HIDE(pointer) ((void)0)
+#define KS_ASSUME(x) ((void)0)
 #endif
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -127,31 +129,57 @@ KS_INLINE const uint8_t *ks_groups(const uint8_t *p, const uint8_t *end, int mos
     return p;
 }
 
-KS_INLINE const uint8_t *ks_read_unsigned_varint32(const uint8_t *p, const uint8_t *end,
-                                                   int64_t *out)
+/* The same where the longest varint can be read, whatever it says. */
+KS_INLINE const uint8_t *ks_near(const uint8_t *p, int most, uint64_t *out)
 {
-    uint64_t bits;
-    p = ks_groups(p, end, 5, &bits);
-    *out = (int64_t)(uint32_t)bits;
+    uint64_t low = p[0];
+    if (KS_LIKELY(low < 0x80)) {
+        *out = low;
+        return p + 1;
+    }
+    uint64_t high = p[1];
+    if (KS_LIKELY(high < 0x80)) {
+        *out = (low & 0x7f) | high << 7;
+        return p + 2;
+    }
+    uint64_t rest = 0;
+    p = ks_groups_slow(p, p + most, most, &rest);
+    *out = rest;
     return p;
 }
 
-KS_INLINE const uint8_t *ks_read_varint32(const uint8_t *p, const uint8_t *end, int64_t *out)
+KS_INLINE int64_t ks_unsigned32(uint64_t bits) { return (int64_t)(uint32_t)bits; }
+KS_INLINE int64_t ks_signed32(uint64_t bits)
 {
-    uint64_t bits;
-    p = ks_groups(p, end, 5, &bits);
     uint32_t code = (uint32_t)bits;
-    *out = (int64_t)(code >> 1) ^ -(int64_t)(code & 1);
-    return p;
+    return (int64_t)(code >> 1) ^ -(int64_t)(code & 1);
 }
-
-KS_INLINE const uint8_t *ks_read_varint64(const uint8_t *p, const uint8_t *end, int64_t *out)
+/* Sizes and offsets, which are hardly ever negative: the compiler sees that they are not. */
+KS_INLINE int64_t ks_natural32(uint64_t bits)
 {
-    uint64_t bits;
-    p = ks_groups(p, end, 10, &bits);
-    *out = (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
-    return p;
+    uint32_t code = (uint32_t)bits;
+    return KS_LIKELY(!(code & 1)) ? (int64_t)(code >> 1) : ~(int64_t)(code >> 1);
 }
+KS_INLINE int64_t ks_signed64(uint64_t bits) { return (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1); }
+
+#define KS_READERS(name, most, meaning, usual)                                                          \
+    KS_INLINE const uint8_t *ks_read_##name(const uint8_t *p, const uint8_t *end, int64_t *out)    \
+    {                                                                                              \
+        uint64_t bits;                                                                             \
+        p = ks_groups(p, end, most, &bits);                                                        \
+        *out = meaning(bits);                                                                      \
+        return p;                                                                                  \
+    }                                                                                              \
+    KS_INLINE const uint8_t *ks_near_##name(const uint8_t *p, int64_t *out)                        \
+    {                                                                                              \
+        uint64_t bits;                                                                             \
+        p = ks_near(p, most, &bits);                                                               \
+        *out = usual(bits);                                                                        \
+        return p;                                                                                  \
+    }
+KS_READERS(unsigned_varint32, 5, ks_unsigned32, ks_unsigned32)
+KS_READERS(varint32, 5, ks_signed32, ks_natural32)
+KS_READERS(varint64, 10, ks_signed64, ks_signed64)
 
 KS_INLINE uint64_t ks_zigzag(int64_t value)
 {
@@ -198,15 +226,29 @@ KS_INLINE void ks_put_inline(uint8_t *view, const uint8_t *bytes, int64_t size,
                              const uint8_t *limit)
 {
 #if KS_LITTLE
+#define KS_ONES(bytes) (UINT64_MAX >> (64 - 8 * (bytes)))
+    static const uint64_t masks[13][2] = {
+        {0, 0},
+        {KS_ONES(1), 0},
+        {KS_ONES(2), 0},
+        {KS_ONES(3), 0},
+        {KS_ONES(4), 0},
+        {KS_ONES(4), KS_ONES(1)},
+        {KS_ONES(4), KS_ONES(2)},
+        {KS_ONES(4), KS_ONES(3)},
+        {KS_ONES(4), KS_ONES(4)},
+        {KS_ONES(4), KS_ONES(5)},
+        {KS_ONES(4), KS_ONES(6)},
+        {KS_ONES(4), KS_ONES(7)},
+        {KS_ONES(4), KS_ONES(8)},
+    };
     if (KS_LIKELY(limit - bytes >= 16)) {
-        uint64_t low, high;
-        memcpy(&low, bytes, 8);
-        memcpy(&high, bytes + 8, 8);
-        /* size is at most 12 */
-        low &= size >= 8 ? ~UINT64_C(0) : (UINT64_C(1) << (8 * (size & 7))) - 1;
-        high &= size <= 8 ? 0 : (UINT64_C(1) << (8 * (size - 8))) - 1;
-        uint64_t first = (uint64_t)size | low << 32;
-        uint64_t second = low >> 32 | high << 32;
+        uint32_t low;
+        uint64_t second;
+        memcpy(&low, bytes, 4);
+        memcpy(&second, bytes + 4, 8);
+        uint64_t first = (uint64_t)size | (low & masks[size][0]) << 32;
+        second &= masks[size][1];
         memcpy(view, &first, 8);
         memcpy(view + 8, &second, 8);
         return;
