@@ -1,8 +1,9 @@
 """Read input and output of a conversion again, and compare every field of the specification.
 
 If entries correspond one to one, their headers and whole payloads are compared. Otherwise records
-are compared, in columns, or as objects without PyArrow, and then the fields of headers and records
-that no conversion knows.
+are compared, in columns of the core. If these differ or do not show everything, they are compared
+in columns of Arrow, or as objects without PyArrow, and then the fields of headers and records that
+no conversion knows.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 from kafkaspec.codecs import Codec
+from kafkaspec.conversion.agreement import agreeing
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.compare_entries import compare_entries, compare_own_fields
 from kafkaspec.conversion.partition import PartitionConversion, Progress
@@ -43,7 +45,10 @@ def compare(
     result = Comparison(columns=sides.columns)
     if compare_entries(sides, result):
         return result
-    result.records = 0
+    records = agreeing(sides)
+    result.records = records or 0
+    if records is not None:
+        return result
     try:
         try:
             from kafkaspec.conversion.compare_columns import compare_columns

@@ -14,27 +14,19 @@ from kafkaspec._generated.python.model.recordbatch import TimestampType
 from kafkaspec.codecs import Codec, HeaderTable
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.memory import Columns, IntegerColumn, Layout
-from kafkaspec.columns.names import (
-    BATCH_MAGIC,
-    BATCH_POSITION,
-    BATCH_SIZE,
-    OF_BATCH,
-    POSITION,
-    SIZE,
-)
+from kafkaspec.columns.names import BATCH_POSITION, BATCH_SIZE, POSITION, SIZE
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import Wanted
+from kafkaspec.conversion.agreement import is_plain, own_names
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.columns import are_plain
 from kafkaspec.conversion.fields import (
     RecordValues,
     carried,
     carried_record,
-    default_columns,
     entry_names,
     header_names,
     header_values,
-    holds_only,
     own_fields,
     record_values,
     values_of_messages,
@@ -276,7 +268,7 @@ def _runs(
         wanted = Wanted(
             start_offset=low, end_offset=high, include_control=control, max_bytes=CHUNK_BYTES
         )
-        reader = Reader(segment, _names(core), wanted, layout=Layout.BINARY)
+        reader = Reader(segment, (*_PLACES, *own_names(core)), wanted, layout=Layout.BINARY)
         parts = (_part(core, columns) for columns in reader)
     done = 0
     for start, end, run in parts:
@@ -293,33 +285,15 @@ def _runs(
                 break
 
 
-_COLUMNS: Final = (
-    names.OFFSET, BATCH_POSITION, BATCH_SIZE, BATCH_MAGIC, OF_BATCH + names.COMPRESSION,
-    OF_BATCH + names.TIMESTAMP_TYPE, OF_BATCH + names.HAS_DELETE_HORIZON,
-)  # fmt: skip
-
-
-@cache
-def _names(core: Core) -> tuple[str, ...]:
-    """Return the columns that show whether records have fields to compare one by one."""
-    own = (name for kind in KINDS.values() for name in default_columns(core, kind) or ())
-    return tuple(dict.fromkeys((*_COLUMNS, *own)))
+_PLACES: Final = (names.OFFSET, BATCH_POSITION, BATCH_SIZE)
 
 
 def _part(core: Core, found: Columns) -> tuple[int, int, _Run | None]:
     """Return the bounds of the entries of some columns, and their run if all have only defaults."""
-    columns, rows = found.columns, found.rows
-    offset, position, size, magic = (_integers(columns[name]) for name in _COLUMNS[:4])
-    last = rows - 1
+    offset, position, size = (_integers(found.columns[name]) for name in _PLACES)
+    last = found.rows - 1
     place = found.start + position[0], found.start + position[last] + size[last]
-    kind = KINDS[magic[0]]
-    expected = default_columns(core, kind)
-    if expected is None or found.cut:
-        return *place, None
-    # Wrappers, other times under the append time, and delete horizons are compared one by one.
-    flags = _COLUMNS[5:] if kind.has_record_sets else _COLUMNS[4:5]
-    wanted = {BATCH_MAGIC: kind.magic, **dict.fromkeys(flags, 0), **expected}
-    return *place, _Run(rows, {}, offset[0]) if holds_only(core, columns, rows, wanted) else None
+    return *place, _Run(found.rows, {}, offset[0]) if is_plain(core, found) else None
 
 
 def _integers(column: object) -> memoryview:

@@ -308,7 +308,7 @@ def _columns_of(core: Core, own: Iterable[OwnField], prefix: str) -> dict[str, A
 def holds_only(
     core: Core, columns: Mapping[str, AnyColumn], rows: int, expected: Mapping[str, Any]
 ) -> bool:
-    """Return whether all values of some columns are the expected ones.
+    """Return whether all values of some columns are known to be the expected ones.
 
     Args:
         core: the extension.
@@ -328,7 +328,9 @@ def holds_only(
                 return False
             continue
         assert isinstance(column, BytesColumn)
-        data = bytes(memoryview(column.data or b"").cast("B")[: column.data_size])
+        if column.data is None:  # another layout
+            return False
+        data = bytes(memoryview(column.data).cast("B")[: column.data_size])
         ends = memoryview(column.main).cast("B").cast("i")[: count + 1]
         if column.nulls or data != value * count:
             return False

@@ -6,12 +6,23 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kafkaspec.codecs import Codec
+from kafkaspec.columns.names import BATCH_MAGIC, IS_CONTROL, OF_BATCH
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.losses import Loss
 from kafkaspec.conversion.partition import PartitionConversion, Progress
+from kafkaspec.layout import names
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
+_SOURCES: Final = {
+    "timestamp_type": (OF_BATCH + names.TIMESTAMP_TYPE, BATCH_MAGIC),
+    "transactional": (OF_BATCH + names.IS_TRANSACTIONAL,),
+    "control_type": (IS_CONTROL, names.KEY),
+    "producer_id": (OF_BATCH + names.PRODUCER_ID,),
+    "producer_epoch": (OF_BATCH + names.PRODUCER_EPOCH,),
+    "leader_epoch": (OF_BATCH + names.LEADER_EPOCH,),
+}
+"""Columns of the specification that others are made of."""
 CHUNK_BYTES: Final = 2 << 20
 """Bytes of each side that are compared at once: few enough that both stay in the cache."""
 
@@ -27,6 +38,7 @@ class Sides:
         first: first new offset, if offsets were renumbered.
         kind: format of all entries of the output, None if each entry kept its own.
         control: whether both sides have control records.
+        codec: reads both sides.
         columns: names of the columns that must be equal.
     """
 
@@ -57,7 +69,7 @@ class Sides:
         self.columns = tuple(self._columns())
         self._told = 0
         self._conversion = conversion
-        self._codec = codec
+        self.codec = codec
         self._progress = progress
 
     def _columns(self) -> Iterator[str]:
@@ -77,6 +89,10 @@ class Sides:
         if (kind is None or kind.has_leader_epochs) and self.choices.leader_epoch is None:
             yield "leader_epoch"
 
+    def sources(self, column: str) -> tuple[str, ...]:
+        """Return the columns of the specification that one of ``columns`` is made of."""
+        return _SOURCES.get(column, (column,))
+
     def source(self) -> Iterator[Segment]:
         """Yield the converted parts of the input, in whole batches; report progress only once."""
         done = 0
@@ -91,7 +107,7 @@ class Sides:
 
     def target(self) -> Partition:
         """Return the partition of the output."""
-        return Partition(self._conversion.result.target, codec=self._codec, **self.bound)
+        return Partition(self._conversion.result.target, codec=self.codec, **self.bound)
 
     @property
     def bound(self) -> dict[str, Any]:

@@ -147,6 +147,7 @@ static PyMethodDef methods[] = {
     {"fill", glue_fill, METH_VARARGS, "Rows of a column of integers that have no value."},
     {"follow", glue_follow, METH_VARARGS, "How many batches agree with the entries of an index."},
     {"widen", glue_widen, METH_VARARGS, "Integers of the entries of an array, in 64 bits."},
+    {"same", glue_same, METH_VARARGS, "Whether rows of two columns are the same."},
     {"count", glue_count, METH_VARARGS, count_doc},
     {"memory", glue_memory, METH_O, memory_doc},
     {"json_lines", glue_json_lines, METH_VARARGS, "Rows of columns as lines of JSON."},

@@ -116,6 +116,7 @@ PyObject *glue_mark(PyObject *module, PyObject *args);
 PyObject *glue_fill(PyObject *module, PyObject *args);
 PyObject *glue_follow(PyObject *module, PyObject *args);
 PyObject *glue_widen(PyObject *module, PyObject *args);
+PyObject *glue_same(PyObject *module, PyObject *args);
 /* The type of the iterator over records; a new reference. */
 PyObject *glue_records_type(PyObject *module);
 PyObject *glue_unpack(PyObject *module, PyObject *args);
