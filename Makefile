@@ -7,7 +7,7 @@ LOGS ?= tests/golden
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-kafka compatibility check lock generate format bench bench-spark fuzz sanitize conformance golden clean
+.PHONY: help run quick test test-kafka compatibility check wheel lock generate format bench bench-spark fuzz sanitize conformance golden clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -45,6 +45,10 @@ check:  ## Formatting, lint, types, and generated code against the specification
 	$(BIN)/mypy
 	$(BIN)/python tools/codegen.py --check
 	$(BIN)/python -m tools.names --check
+
+wheel:  ## Build a wheel in dist/, which brings the libraries that decompress (Linux)
+	@tools/setup/venv.sh $(VENV) construct,test
+	@tools/setup/wheel.sh $(BIN)/python dist
 
 lock:  ## Lock the newest versions that pyproject.toml allows in requirements/ (needs uv)
 	@tools/setup/lock.sh

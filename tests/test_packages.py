@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[1]
 _BUILD = "import sys; from setuptools import build_meta; getattr(build_meta, sys.argv[1])('.')"
 _USE = """
+import importlib, sys
 import kafkaspec as ks, kafkaspec._generated.layout as layout
 from importlib.resources import files
 print(ks.__version__)
@@ -25,6 +26,13 @@ print(*ks.spec_files())
 print(ks.decode(ks.encode([ks.Record(0, 1, None, b"v")], codec="native"), codec="native")[0].value)
 print(len(list(files("kafkaspec._generated.vectors").iterdir())))
 for module in (ks, layout): print(module.__file__)
+# Libraries that the native codec is linked with, not those of the packages of PyPI.
+native = importlib.import_module("kafkaspec._native")
+names = [library.split()[0] for _, library, _ in native.CODECS] if sys.platform == "linux" else []
+mapped = {line.split()[-1] for line in open("/proc/self/maps")} if names else set()
+loaded = [path for path in mapped if path.split("/")[-1].startswith(tuple(names))]
+assert len(loaded) == len(names), (names, mapped)
+for path in loaded: print(path)
 for path in ks.spec_files().values(): print(path)
 """
 
@@ -82,16 +90,18 @@ def test_the_tests_of_the_sdist_start(source: Path) -> None:
 
 
 def test_the_wheel_works_in_an_environment_of_its_own(source: Path, tmp_path: Path) -> None:
+    """With the libraries that it is linked with, where ``auditwheel`` can put them in."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    run(sys.executable, "-c", _BUILD, "build_wheel", cwd=source)
-    (wheel,) = source.glob("*.whl")
+    pytest.importorskip("pip")
+    run(source / "tools" / "setup" / "wheel.sh", sys.executable, tmp_path / "dist", cwd=source)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
     venv.create(tmp_path / "venv", with_pip=False)
     (place,) = (tmp_path / "venv").glob("[Ll]ib/**/site-packages")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(place)
         folders = {name.split("/")[0] for name in archive.namelist()}
-    assert {name for name in folders if not name.endswith(".dist-info")} == {
+    assert {name for name in folders if not name.endswith((".dist-info", ".libs"))} == {
         "kafkaspec", "pyspark_kafkasegment",
     }  # fmt: skip
     # What it depends on comes from this environment, but no .pth file: not the checkout.
