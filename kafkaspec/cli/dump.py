@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, compress, islice
 from pathlib import Path
@@ -78,6 +79,9 @@ what, and the rest is printed), 2 wrong usage, or nothing of a PATH can be read.
 )
 
 _RECORDS_AT_ONCE = 1 << 13
+_LINE_END = re.compile(rb"\n")
+_FEW = 1 << 13
+"""Records up to which they are read batch by batch, and no more is read than they need."""
 
 _Content = tuple[Sequence[Record], list[ControlRecord] | None, Sequence[RecordValues] | None]
 
@@ -138,7 +142,7 @@ def dump_command(
     if batches:
         show = batch_line if as_json else text.batch_line
         lines = (show(batch, file) for batch, file, _ in inputs.batches())
-    elif as_json and limit is None:
+    elif as_json and (limit is None or (limit > _FEW and not text_paths)):
         lines = _json_lines(inputs, codec, bytes_form, jobs)
     elif as_json:
         lines = chain.from_iterable(
@@ -155,7 +159,7 @@ def dump_command(
         refuse_options(batches=batches, from_offset=selection["start_offset"] is not None)
         lines = chain(dump_lines(text_paths, output_format, inputs), lines)
     with opened_output(output, *paths, replace=force) as out:
-        write_lines(islice(lines, limit), out)
+        write_lines(lines if limit is None else _limited(lines, limit, inputs.ended_at), out)
         inputs.finish()
         if inputs.failed:
             ctx.exit(inputs.exit_code)
@@ -169,9 +173,37 @@ def _json_lines(inputs: Inputs, codec: str, bytes_form: str, jobs: int) -> Itera
     read = partial(read_lines, base64=bytes_form == "base64", jobs=jobs)
     for part, segment, wanted in inputs.parts(read):
         if isinstance(part, Batch):
+            inputs.reached(part)
             yield from _lines_of(part, segment.name or "", wanted, codec, bytes_form)
         else:
             yield part
+
+
+def _limited(
+    lines: Iterator[str | Buffer], most: int, ended_at: Callable[[bytes], None]
+) -> Iterator[str | Buffer]:
+    """Yield so many of the lines, and ask for no more.
+
+    Args:
+        lines: a line as text, or any number of them as bytes.
+        most: the number.
+        ended_at: called with the last line, if it was bytes.
+    """
+    while most and (found := next(lines, None)) is not None:
+        if isinstance(found, str):
+            most -= 1
+            yield found
+            continue
+        ends = islice(_LINE_END.finditer(found), most - 1, None)
+        end = next(ends, None)
+        if end is None:
+            most -= bytes(found).count(b"\n")
+            yield found
+            continue
+        some = bytes(memoryview(found)[: end.end()])
+        ended_at(some[some.rfind(b"\n", 0, -1) + 1 :])
+        yield some
+        return
 
 
 def _lines_of(

@@ -7,12 +7,16 @@ batches with records outside of the wanted offsets, and whatever is unusual or c
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from functools import partial
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec.cli.dump_json import Key
+from kafkaspec.codecs import HeaderTable
 from kafkaspec.codecs.native.names import UNTIMED
+from kafkaspec.columns.conditions import Compare, Marks
 from kafkaspec.columns.json_lines import (
     BOOLEANS,
     NULL,
@@ -23,7 +27,7 @@ from kafkaspec.columns.json_lines import (
     numbers,
 )
 from kafkaspec.columns.memory import Columns, IntegerColumn
-from kafkaspec.columns.names import BATCH_MAGIC, BATCH_POSITION, OF_BATCH
+from kafkaspec.columns.names import BATCH_MAGIC, BATCH_POSITION, OF_BATCH, POSITION
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import HIGHEST, LOWEST, Wanted
 from kafkaspec.conversion.fields import has_values
@@ -34,6 +38,7 @@ from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE, NONE, TIMESTAMP_TYPES, Batch
 from kafkaspec.log.headers import divided, readable_headers
+from kafkaspec.log.isolation import Aborted, aborted_positions
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, chosen, first_position, selected_batches
@@ -97,8 +102,14 @@ _SOURCES: Final = tuple(
     dict.fromkeys(name for item in _SHOWN.values() for name in (item.source, item.where) if name)
 )
 
-_Item = tuple[int, int] | Batch | KafkaSpecError
-"""Range of bytes with entries whose headers are regular, or what is none."""
+_Item = tuple[int, int] | int | Batch | KafkaSpecError
+"""Range of bytes with entries whose headers are regular, or what is none: the position of an entry
+to look at by itself, an entry that the codec does not scan, an error."""
+_Read = memoryview | int | Batch | KafkaSpecError | None
+"""Lines, an entry without columns, an error, or None where reading ends."""
+_Work = Callable[["_Item"], Iterator["_Read"]]
+
+_KEPT_ROWS: Final = re.compile(rb"\0+")
 
 
 def read_lines(
@@ -116,14 +127,21 @@ def read_lines(
         KafkaSpecError: as ``selected_batches``.
     """
     core = segment.codec.core
-    if core is None or not _is_plain(segment, wanted):
+    remote = isinstance(segment.path, RemotePath)
+    if core is None or not _is_plain(segment, wanted) or (remote and wanted.aborted):
         yield from selected_batches(segment, wanted)
         return
     lines = _json_lines(core, segment.name or "", base64)
     core.module.memory(_KEPT)
-    threads = jobs if jobs > 1 else 0
-    work = partial(_lines, core, segment, wanted, lines)
-    for part in flows_in_order(work, _items(segment, wanted), threads, _AHEAD):
+    work: _Work
+    if remote:  # its headers are not read apart, which would take as many requests again
+        whole = first_position(segment, wanted), segment.size
+        parts = _in_one_pass(core, segment, wanted, lines, whole)
+    else:
+        work = partial(_lines, core, segment, wanted, lines)
+        threads = jobs if jobs > 1 else 0
+        parts = flows_in_order(work, _items(segment, wanted), threads, _AHEAD)
+    for part in parts:
         if part is None:
             return
         if isinstance(part, memoryview):
@@ -138,14 +156,14 @@ def read_lines(
 
 def _is_plain(segment: Segment, wanted: Selection) -> bool:
     """Return whether columns serve at all."""
-    bounds = (wanted.start_offset, wanted.end_offset)
+    bounds = (
+        wanted.start_offset,
+        wanted.end_offset,
+        wanted.start_timestamp,
+        wanted.end_timestamp,
+    )
     return (
         segment.format.has_columns
-        and segment.crc == "error"
-        and not isinstance(segment.path, RemotePath)
-        and wanted.start_timestamp is None
-        and wanted.end_timestamp is None
-        and not wanted.aborted
         and all(bound is None or LOWEST < bound < HIGHEST for bound in bounds)
         and not any(map(has_values, KINDS.values()))
     )
@@ -153,25 +171,76 @@ def _is_plain(segment: Segment, wanted: Selection) -> bool:
 
 def _items(segment: Segment, wanted: Selection) -> Iterator[_Item]:
     for item in readable_headers(segment, first_position(segment, wanted)):
-        if isinstance(item, tuple):
-            yield from divided(*item, _RANGE)
-        else:
+        if not isinstance(item, tuple):
             yield item
+        elif wanted.aborted:
+            yield from _without_aborted(*item, wanted.aborted)
+        else:
+            yield from divided(*item, _RANGE)
+
+
+def _without_aborted(
+    table: HeaderTable, base: int, aborted: Sequence[Aborted]
+) -> Iterator[tuple[int, int] | int]:
+    """Yield ranges of bytes, and the position of each batch of an aborted transaction."""
+    places = [base + place for place in (*table.column(POSITION), table.position)]
+    left_out = aborted_positions(table, base, aborted)
+    start = places[0]
+    for place, after in pairwise(places):
+        if place in left_out:
+            if start < place:
+                yield start, place
+            yield place
+            start = after
+        elif start < place and after - start > _RANGE:
+            yield start, place
+            start = place
+    if start < places[-1]:
+        yield start, places[-1]
 
 
 def _lines(
     core: Core, segment: Segment, wanted: Selection, lines: JsonLines, item: _Item
-) -> Iterator[memoryview | int | Batch | KafkaSpecError | None]:
-    """Yield lines, the position of each entry without columns, and None where reading ends."""
+) -> Iterator[_Read]:
+    """Yield what columns say of a range of entries; anything else as it is."""
     if not isinstance(item, tuple):
         yield item
         return
-    reader = Reader(
+    reader = _reader(core, segment, wanted, item)
+    for columns in reader:
+        yield from _of(core, columns, lines, reader, wanted)
+        del columns
+    if reader.ended:
+        yield None
+
+
+def _in_one_pass(
+    core: Core, segment: Segment, wanted: Selection, lines: JsonLines, whole: tuple[int, int]
+) -> Iterator[_Read]:
+    """Yield the same for all entries; those from an error on are read one by one."""
+    reader = _reader(core, segment, wanted, whole)
+    amid: int | None = None
+    try:
+        for columns in reader:
+            amid = reader.position
+            if columns.entry is not None and columns.entry < amid:
+                amid = None  # everything up to the position was read
+            yield from _of(core, columns, lines, reader, wanted)
+            del columns
+    except KafkaSpecError:
+        if reader.position == amid:
+            raise
+        yield from selected_batches(segment, wanted, max(whole[0], reader.position))
+
+
+def _reader(core: Core, segment: Segment, wanted: Selection, item: tuple[int, int]) -> Reader:
+    return Reader(
         segment,
         _SOURCES,
         Wanted(
             start_offset=wanted.start_offset,
             end_offset=wanted.end_offset,
+            start_timestamp=wanted.start_timestamp,
             include_control=True,
             max_bytes=WHOLE_BYTES,
             start_position=item[0],
@@ -180,13 +249,42 @@ def _lines(
         ),
         allocate=core.module.memory,
     )
-    for columns in reader:
-        if columns.entry is None:
-            yield from lines.of(_columns(core, columns), columns.rows)
-        else:
-            yield columns.entry
-    if reader.ended:
-        yield None
+
+
+def _of(
+    core: Core, columns: Columns, lines: JsonLines, reader: Reader, wanted: Selection
+) -> Iterator[memoryview | Batch]:
+    """Yield the lines of the wanted rows, or the entry that is left to its records."""
+    if columns.entry is not None:
+        yield reader.batch_at(columns.entry)
+        return
+    found = _columns(core, columns)
+    for first, stop in _kept(core, columns, wanted):
+        yield from lines.of(found, stop, first)
+
+
+def _kept(core: Core, columns: Columns, wanted: Selection) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows whose timestamps are wanted; see ``is_timely``."""
+    earliest, end = wanted.start_timestamp, wanted.end_timestamp
+    if earliest is None and end is None:
+        yield 0, columns.rows
+        return
+    timestamp = columns.columns[names.TIMESTAMP]
+    assert isinstance(timestamp, IntegerColumn)
+    values = memoryview(timestamp.values).cast("B")
+    marks = _outside(earliest, end).of(core, lambda _: values, columns.rows)
+    for found in _KEPT_ROWS.finditer(marks):
+        yield found.span()
+
+
+@lru_cache(maxsize=1)
+def _outside(earliest: int | None, end: int | None) -> Marks:
+    conditions = [Compare(names.TIMESTAMP, "!=", NO_TIMESTAMP)]
+    if earliest is not None:
+        conditions.append(Compare(names.TIMESTAMP, ">=", earliest))
+    if end is not None:
+        conditions.append(Compare(names.TIMESTAMP, "<", end))
+    return Marks(((condition,), 1) for condition in conditions)
 
 
 def _json_lines(core: Core, file: str, base64: bool) -> JsonLines:

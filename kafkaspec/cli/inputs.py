@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -57,6 +58,7 @@ class Inputs:
             options["on_error"] = self.cannot_decode
         self._wanted = Selection(control=True, **options)
         self._current: Segment | Partition | None = None
+        self._segment: Segment | None = None
         self._last: int | None = None
         self.read = 0
         self.failed = 0
@@ -91,7 +93,7 @@ class Inputs:
         What is missing in a partition is reported after its last batch.
         """
         for batch, segment, wanted in self.parts(selected_batches):
-            self._last = batch.last_offset
+            self.reached(batch)
             yield batch, segment.name or "", wanted
 
     def parts(
@@ -104,6 +106,7 @@ class Inputs:
         for _, log in self.logs():
             self._current, self._last = log, None
             for segment, wanted in self._segments(log):
+                self._segment = segment
                 try:
                     for part in read(segment, wanted):
                         yield part, segment, wanted
@@ -112,8 +115,17 @@ class Inputs:
             self._current = None
             self.report_missing(log)
 
+    def reached(self, batch: Batch) -> None:
+        """Note a batch for ``finish``."""
+        self._last = batch.last_offset
+
+    def ended_at(self, line: bytes) -> None:
+        """Note the batch that holds the record of a line of JSON, in the current segment."""
+        assert self._segment is not None
+        self.reached(self._segment.batch_at(json.loads(line)["position"]))
+
     def finish(self) -> None:
-        """Report what is missing up to the last batch that was yielded, if reading ended there."""
+        """Report what is missing up to the last batch that was noted, if reading ended there."""
         if self._current is not None and self._last is not None:
             self.report_missing(self._current, self._last + 1)
 

@@ -67,15 +67,16 @@ class JsonLines:
             before += ", "
         self._plan = (*plan, (f"{before.removesuffix(', ')}}}\n".encode(), 0, ()))
 
-    def of(self, columns: Sequence[Column], rows: int) -> Iterator[memoryview]:
+    def of(self, columns: Sequence[Column], rows: int, first: int = 0) -> Iterator[memoryview]:
         """Yield the lines of some rows, many at a time; each time in memory of its own.
 
         Args:
             columns: a column for each field without text.
-            rows: number of rows.
+            rows: number of rows that the columns have at least.
+            first: number of the first row; all after it are meant.
         """
         given = (*columns, None)
-        size, first = _AT_ONCE, 0
+        size = _AT_ONCE
         while first < rows:
             out = self._core.module.memory(size)
             first, used, needed = self._core.module.json_lines(

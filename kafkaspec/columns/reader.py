@@ -92,6 +92,10 @@ class Reader:
         """Whether nothing after what was read is wanted."""
         return self._done
 
+    def batch_at(self, position: int) -> Batch:
+        """Return the entry at the position of ``Columns.entry``, before more is read."""
+        return self._segment.batch_at(position, self._cursor)
+
     def __iter__(self) -> Iterator[Columns]:
         try:
             yield from self._read()
@@ -314,7 +318,8 @@ class Reader:
             return
         low, earliest = wanted.start_offset, wanted.start_timestamp
         passed = low is not None and batch.last_offset < low
-        passed |= earliest is not None and not stands_alone and batch.max_timestamp < earliest
+        timed = not stands_alone and not (wanted.apart and batch.is_control)
+        passed |= earliest is not None and timed and batch.max_timestamp < earliest
         if not passed and (wanted.include_control or not batch.is_control):
             large = batch.size > self._most and not stands_alone
             if self._core is not None and large and not self._wanted.apart:

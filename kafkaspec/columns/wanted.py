@@ -18,7 +18,8 @@ class Wanted:
     Attributes:
         start_offset: smallest offset to read.
         end_offset: first offset not to read; the batch that reaches it is the last one read.
-        start_timestamp: batches whose largest timestamp in ms is smaller are skipped.
+        start_timestamp: batches whose largest timestamp in ms is smaller are skipped; with
+            ``apart`` no control batches.
         include_control: whether to read control records.
         max_bytes: most bytes of Kafka data in a chunk.
         start_position: byte position of the first entry to read.

@@ -36,8 +36,13 @@ class _Part(NamedTuple):
     last_offset: int
     position: int
 
+    @property
+    def is_transactional(self) -> bool:
+        """No other batch is a part of one."""
+        return True
 
-def is_aborted(batch: Batch, aborted: Sequence[Aborted]) -> bool:
+
+def is_aborted(batch: Batch | _Part, aborted: Sequence[Aborted]) -> bool:
     """Return whether a batch belongs to one of these transactions; a marker does not."""
     if not batch.is_transactional or batch.is_control:
         return False
@@ -46,6 +51,17 @@ def is_aborted(batch: Batch, aborted: Sequence[Aborted]) -> bool:
         and item.first_offset <= batch.base_offset < item.marker
         for item in aborted
     )
+
+
+def aborted_positions(table: HeaderTable, base: int, aborted: Sequence[Aborted]) -> set[int]:
+    """Return the byte offsets of the batches in a table that belong to one of these transactions.
+
+    Args:
+        table: headers of entries.
+        base: byte offset that its positions count from.
+        aborted: the transactions.
+    """
+    return {part.position for part in _parts(table, base) if is_aborted(part, aborted)}
 
 
 def aborted_transactions(segments: Callable[[], Iterable[Entries]]) -> list[Aborted]:

@@ -116,13 +116,21 @@ def check_isolation(isolation: Isolation) -> None:
         raise ValueError("read_committed needs a partition, not a segment")
 
 
-def selected_batches(segment: Entries, wanted: Selection) -> Iterator[Batch]:
+def selected_batches(
+    segment: Entries, wanted: Selection, position: int | None = None
+) -> Iterator[Batch]:
     """Yield the batches of a segment that may hold wanted records.
+
+    Args:
+        segment: the segment.
+        wanted: the records.
+        position: byte offset of the entry to begin with; where the selection does by default.
 
     Raises:
         KafkaSpecError: an entry that cannot be parsed, if ``on_error`` is ``fail``.
     """
-    position = first_position(segment, wanted)
+    if position is None:
+        position = first_position(segment, wanted)
     fails = wanted.on_error == "fail"
     for item in segment.entries(position) if fails else segment.scan(position):
         batch, more = chosen(item, wanted)

@@ -79,7 +79,7 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
         int skipped = last < rule[LOW];
         if (is_batch)
             skipped |= (column[CONTROL][i] && !control) ||
-                       column[MAX_TIMESTAMP][i] < rule[EARLIEST];
+                       (column[MAX_TIMESTAMP][i] < rule[EARLIEST] && !(apart && column[CONTROL][i]));
         if (!skipped) {
             int64_t *b = batches + s->number * KS_BATCH_FIELDS;
             const int64_t records = is_batch ? column[ROWS][i] : 1;
