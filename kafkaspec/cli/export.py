@@ -55,6 +55,10 @@ file.
 )
 
 
+_FORMATS = ("parquet", "arrow", "jsonl")
+"""Formats, which are suffixes of file names too."""
+
+
 def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[str] | None:
     return None if value is None else [name.strip() for name in value.split(",")]
 
@@ -64,9 +68,8 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 @click.option(
     "--to",
     "to",
-    type=click.Choice(["parquet", "arrow", "jsonl"]),
-    required=True,
-    help="Format: Parquet, Arrow IPC, or one JSON object a line.",
+    type=click.Choice(_FORMATS),
+    help="Format: Parquet, Arrow IPC, or one JSON object a line; by default that of the suffix.",
 )
 @file_option(required=True)
 @click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in this order.")
@@ -88,7 +91,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 def export_command(
     ctx: click.Context,
     path: str,
-    to: str,
+    to: str | None,
     output: Path,
     columns: list[str] | None,
     include_control: bool,
@@ -108,6 +111,10 @@ def export_command(
     PATH is a segment (.log, .kafka), a KRaft snapshot (.checkpoint), a partition directory, a
     whole log directory, or the URL of a segment (s3://..., with fsspec).
     """
+    to = to or output.suffix.removeprefix(".")
+    if to not in _FORMATS:
+        suffixes = ", ".join(f".{name}" for name in _FORMATS)
+        raise click.UsageError(f"{output} ends in none of {suffixes}; name the format: --to")
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.arrow.export import export

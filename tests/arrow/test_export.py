@@ -165,6 +165,19 @@ def test_command(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
 
 
+def test_the_suffix_names_the_format(tmp_path: Path) -> None:
+    for form in ("parquet", "arrow", "jsonl"):
+        named, plain = tmp_path / f"segment.{form}", tmp_path / form
+        assert run("export", SEGMENT, "-o", named).exit_code == 0
+        assert run("export", SEGMENT, "--to", form, "-o", plain).exit_code == 0
+        assert named.read_bytes() == plain.read_bytes(), form
+    for name in ("-", tmp_path / "segment.csv", tmp_path / "segment"):
+        wrong = run("export", SEGMENT, "-o", name)
+        assert wrong.exit_code == 2
+        assert f"{name} ends in none of .parquet, .arrow, .jsonl; name the format" in wrong.stderr
+        assert not Path(name).exists()
+
+
 def test_command_on_what_cannot_be_read_leaves_no_file(tmp_path: Path) -> None:
     broken = bytearray(ks.encode(forge.records(10)) + ks.encode(forge.records(10, 10)))
     broken[-1] ^= 1
