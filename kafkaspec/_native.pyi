@@ -146,7 +146,8 @@ def intact(
 ) -> int: ...
 def parts(
     bounds: Buffer,
-    facts: Buffer,
+    facts: tuple[Buffer, ...],
+    traits: tuple[Buffer, ...],
     batches: int,
     offsets: Buffer,
     timestamps: Buffer,
@@ -156,6 +157,16 @@ def parts(
     out: Buffer,
     /,
 ) -> tuple[int, int]: ...
+def joined(
+    parts: Buffer,
+    first: int,
+    count: int,
+    offsets: Buffer,
+    timestamps: Buffer,
+    limit: int,
+    delta: int,
+    /,
+) -> int: ...
 def encode_groups(
     kind: int,
     values: Buffer,
@@ -197,7 +208,13 @@ def decompress(
     form: tuple[int, bytes, int, int], payload: Buffer, most: int, /
 ) -> bytes | None: ...
 def compress(
-    form: tuple[int, bytes, int, int], level: int, data: Buffer, places: Buffer, ends: Buffer, /
+    form: tuple[int, bytes, int, int],
+    level: int,
+    data: Buffer,
+    places: Buffer,
+    gap: int,
+    ends: Buffer,
+    /,
 ) -> bytearray: ...
 def crc32c(data: Buffer, /) -> int: ...
 def crc32(data: Buffer, /) -> int: ...

@@ -290,8 +290,14 @@ def compress(codec: int, data: Buffer, *, magic: int, level: int | None = None) 
 
 
 def compress_all(
-    codec: int, data: Buffer, places: array[int], *, magic: int, level: int | None = None
-) -> tuple[bytes | bytearray, array[int]]:
+    codec: int,
+    data: Buffer,
+    places: array[int],
+    *,
+    magic: int,
+    level: int | None = None,
+    gap: int = 0,
+) -> tuple[bytearray, array[int]]:
     """Compress many parts of ``data``, each as a payload of its own.
 
     Where the extension has the library this is one call, which holds the GIL only at its beginning
@@ -306,6 +312,7 @@ def compress_all(
             (``array("q")``). Parts may overlap.
         magic: as of ``compress``.
         level: as of ``compress``.
+        gap: bytes before each payload that the caller fills in.
 
     Returns:
         The payloads one after the other, and the position at which each of them ends.
@@ -321,14 +328,16 @@ def compress_all(
             if any(start < 0 or size < 0 or start + size > len(octets) for start, size in parts):
                 raise ValueError("a part does not lie in the data")
             if kind is not CompressionType.NONE:
-                found = _compressed(kind, octets, places, magic, level)
+                found = _compressed(kind, octets, places, magic, level, gap)
                 if found is not None:
                     return found
             payloads = [
                 compress(codec, octets[start : start + size], magic=magic, level=level)
                 for start, size in parts
             ]
-            return b"".join(payloads), array("q", accumulate(map(len, payloads)))
+            blank = bytes(gap)
+            joined = bytearray().join(part for payload in payloads for part in (blank, payload))
+            return joined, array("q", accumulate(gap + len(payload) for payload in payloads))
     except RefusalError as refusal:
         reason, detail = refusal.reason, refusal.detail
     del data  # this frame lives as long as the error does
@@ -336,7 +345,12 @@ def compress_all(
 
 
 def _compressed(
-    kind: CompressionType, data: memoryview, places: array[int], magic: int, level: int | None
+    kind: CompressionType,
+    data: memoryview,
+    places: array[int],
+    magic: int,
+    level: int | None,
+    gap: int = 0,
 ) -> tuple[bytearray, array[int]] | None:
     """Compress parts of ``data`` in C; None where the extension cannot."""
     form, level = _load(kind).written(magic=magic, level=level)
@@ -344,7 +358,7 @@ def _compressed(
     if native is None or number is None or max(places[1::2], default=0) > native.MOST_BYTES:
         return None
     ends = array("q", bytes(8 * (len(places) // 2)))
-    return native.compress((number, *form), level, data, places, ends), ends
+    return native.compress((number, *form), level, data, places, gap, ends), ends
 
 
 def _known(codec: int) -> CompressionType:

@@ -163,7 +163,9 @@ class Kept(ByRanges):
                 )  # fmt: skip
             found: Sequence[bytes | memoryview]
             if changes and new:
-                found = packed(new, data, places, magic=kind.magic, level=level)
+                stored, ends = packed(new, data, places, magic=kind.magic, level=level)
+                view = memoryview(stored)
+                found = [view[start:end] for start, end in zip((0, *ends), ends, strict=False)]
             else:
                 found = [
                     data[start : start + size]

@@ -21,8 +21,8 @@ _RATIO: Final = 4
 
 
 def packed(
-    codec: int, data: memoryview, places: array[int], *, magic: int, level: int | None
-) -> list[bytes | memoryview]:
+    codec: int, data: memoryview, places: array[int], *, magic: int, level: int | None, gap: int = 0
+) -> tuple[bytearray, array[int]]:
     """Compress parts of some data, each to the same bytes as ``compression.compress`` does.
 
     Args:
@@ -31,18 +31,23 @@ def packed(
         places: position and size of each part.
         magic: magic of the batches.
         level: level of the compression, None for Kafka's default.
+        gap: bytes of room before each payload.
+
+    Returns:
+        The payloads one after the other, each with that room, and the position after each.
 
     Raises:
         KafkaSpecError: there is no such level.
     """
     if codec in compressions.compressed_in_c and min(places[1::2], default=0) >= _SMALL:
-        found, ends = compressions.compress_all(codec, data, places, magic=magic, level=level)
-        view = memoryview(found)
-        return [view[start:end] for start, end in zip((0, *ends), ends, strict=False)]
-    return [
-        compressions.compress(codec, data[start : start + size], magic=magic, level=level)
-        for start, size in zip(places[::2], places[1::2], strict=True)
-    ]
+        return compressions.compress_all(codec, data, places, magic=magic, level=level, gap=gap)
+    return spaced(
+        [
+            compressions.compress(codec, data[start : start + size], magic=magic, level=level)
+            for start, size in zip(places[::2], places[1::2], strict=True)
+        ],
+        gap,
+    )
 
 
 def unpacked(
@@ -78,7 +83,7 @@ def unpacked(
     entries[module.PAYLOAD_POSITION :: fields] = places[::2]
     entries[module.PAYLOAD_SIZE :: fields] = places[1::2]
     size = min(max(_RATIO * sum(places[1::2]), _SMALL), WHOLE_BYTES)
-    arena, used, number = memoryview(bytearray(size)), 0, 0
+    arena, used, number = memoryview(module.memory(size)), 0, 0
     forms = compressions.forms(module, set(codecs), magic)
     while number < count:
         if any(forms):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -42,7 +42,7 @@ class Range:
     buffer: memoryview
     start: int
     table: EntryTable
-    compressions: list[int] | None
+    compressions: Sequence[int] | None
     max_output: int
 
     @property
@@ -72,7 +72,7 @@ class ByRanges(ABC):
     @abstractmethod
     def _regular(
         self, table: EntryTable, kind: EntryKind, after: int | None
-    ) -> tuple[int, list[int] | None]:
+    ) -> tuple[int, Sequence[int] | None]:
         """Return the number of leading batches that are regular, and ``Range.compressions``.
 
         Args:

@@ -8,16 +8,18 @@ which implements the rules and raises the errors; both share the records that wa
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, groupby
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.entries import header_size, put_headers, put_payloads
 from kafkaspec.codecs.native.scan import EntryTable, blank_table
+from kafkaspec.columns.conditions import BEFORE, Compare, Condition, Marks
 from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.columns.memory import Columns, Layout
 from kafkaspec.columns.names import OF_BATCH, POSITION, SIZE
@@ -26,8 +28,8 @@ from kafkaspec.columns.wanted import Wanted
 from kafkaspec.conversion.columns import RecordRows, Slice
 from kafkaspec.conversion.drafts import Draft, Traits, write
 from kafkaspec.conversion.fields import default_columns, fields_outside, holds_only, own_fields
-from kafkaspec.conversion.packing import packed, spaced
-from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, ByRanges, Range
+from kafkaspec.conversion.packing import packed
+from kafkaspec.conversion.ranges import KNOWN, ByRanges, Range
 from kafkaspec.conversion.shared import Shared
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
@@ -39,12 +41,9 @@ from kafkaspec.model import Buffer
 
 _MOST_BATCH: Final = WHOLE_BYTES
 """Largest size of new batches that are made here."""
-_PART: Final = 4
-"""Numbers that describe a part: first row, size, largest timestamp, number of the batch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """Rows of one batch that stay together.
 
     Attributes:
@@ -52,14 +51,51 @@ class Part:
         last: row after the last one.
         size: their size in bytes, as ``batch_bytes`` counts it.
         timestamp: their largest timestamp in ms.
-        traits: the compression and the leader epoch that their new batch has.
+        compression: the compression that their new batch has.
+        leader_epoch: the leader epoch that it has.
     """
 
     first: int
     last: int
     size: int
     timestamp: int
-    traits: tuple[int, int]
+    compression: int
+    leader_epoch: int
+
+
+_OTHER, _ORDER = 1, 2
+"""Marks of batches that are not regular; an order that is not right has its own."""
+_OFFSET, _DELTA, _BASE, _COUNT, _PART = range(len(Part._fields), len(Part._fields) + 5)
+"""What is known of a part that becomes a batch beside a ``Part``: first offset, difference to the
+last one, first timestamp, number of rows; and of how many numbers that makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Many parts.
+
+    Attributes:
+        numbers: columns of ``_PART`` numbers, one after the other, with room for as many parts.
+        first: the first part.
+        end: the part after the last one.
+    """
+
+    numbers: memoryview
+    first: int
+    end: int
+
+    def __len__(self) -> int:
+        return self.end - self.first
+
+    def __getitem__(self, number: int) -> Part:
+        room = len(self.numbers) // _PART
+        at = (self.end if number < 0 else self.first) + number
+        return Part(*self.numbers[at : room * len(Part._fields) : room])
+
+    def column(self, field: int) -> memoryview:
+        """Return a number of all parts."""
+        start = len(self.numbers) // _PART * field
+        return self.numbers[start + self.first : start + self.end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +113,7 @@ class Chunk:
     """
 
     rows: RecordRows
-    parts: list[Part]
+    parts: Parts
     batches: int
     start: int
     end: int
@@ -98,7 +134,7 @@ class Groups:
 
     before: bytes
     rows: RecordRows
-    parts: list[Part]
+    parts: Parts
     kind: EntryKind
 
 
@@ -121,39 +157,20 @@ class Regrouped(ByRanges):
 
     def _regular(
         self, table: EntryTable, kind: EntryKind, after: int | None
-    ) -> tuple[int, list[int] | None]:
+    ) -> tuple[int, Sequence[int] | None]:
         """Return the number of leading batches that are regular, and their new compressions."""
         core, wanted = self._core, self._choices.codec_id
-        if core is None or _record_defaults(core, kind) is None:
+        assert core is not None
+        conditions = _conditions(core, kind, wanted, self._low, self._high)
+        if conditions is None:
             return 0, None
-        own = own_fields(kind).header
-        fixed = {
-            names.TIMESTAMP_TYPE: 0,
-            **dict.fromkeys((names.IS_CONTROL, names.IS_TRANSACTIONAL), 0),
-            **dict.fromkeys((names.PRODUCER_ID, names.PRODUCER_EPOCH, names.BASE_SEQUENCE), NONE),
-            names.HAS_DELETE_HORIZON: 0,
-            names.MAGIC: kind.magic,
-            **{field.name: field.default for field in (*own, *fields_outside())},
-        }
-        if not fixed.keys() <= set(table.names):
-            return 0, None
-        expected = tuple(fixed.values())
-        found: list[int] = []
-        columns = (names.BASE_OFFSET, names.LAST_OFFSET, kind.count, names.COMPRESSION)
-        last = BEFORE_ALL if after is None else after
-        same = zip(*map(table.column, fixed), strict=True)
-        rows = zip(*map(table.column, columns), strict=True)
-        for values, (first, end, count, codec) in zip(same, rows, strict=True):
-            if values != expected or not last < first <= end or not count or codec not in KNOWN:
-                break
-            if self._is_outside(first, end):
-                break
-            new = codec if wanted is None else wanted
-            if not compressions.is_allowed(new, kind.magic):
-                break
-            found.append(new)
-            last = end
-        return len(found), found
+        marks = conditions.of(core, table.column, table.count)
+        if marks and (after is None or table.column(names.BASE_OFFSET)[0] > after):
+            marks[0] &= ~_ORDER
+        count = len(marks) - len(marks.lstrip(b"\0"))
+        if wanted is None:
+            return count, table.column(names.COMPRESSION)[:count]
+        return count, array("q", [wanted]) * count
 
     def read(self, source: Range) -> tuple[list[Chunk], bool]:
         """Return the records of a range, and whether those are all; for any thread.
@@ -174,14 +191,16 @@ class Regrouped(ByRanges):
         wanted = (names.OFFSET, names.TIMESTAMP, names.KEY, names.VALUE, names.HEADERS, *expected)
         done = size = 0
         try:
-            for columns in Reader(part, wanted, Wanted(), layout=Layout.BINARY):
+            for columns in Reader(
+                part, wanted, Wanted(), layout=Layout.BINARY, allocate=core.module.memory
+            ):
                 made = self._chunk(core, source, kind, columns, done, count)
                 if made is None:
                     break
                 chunk, whole = made
                 chunks.append(chunk)
                 done += chunk.batches
-                size += sum(item.size for item in chunk.parts)
+                size += sum(chunk.parts.column(2))
                 if not whole or size > WHOLE_BYTES:
                     break
         except KafkaSpecError:
@@ -212,37 +231,24 @@ class Regrouped(ByRanges):
         table = source.table
         bounds = array("q", [0, *accumulate(table.column(kind.count)[done:count])])
         batches = len(bounds) - 1
-        facts = array("q")
-        some = (
+        facts = tuple(
             table.column(name)[done:count]
             for name in (
                 names.BASE_OFFSET, names.LAST_OFFSET, names.BASE_TIMESTAMP, names.MAX_TIMESTAMP
             )
         )  # fmt: skip
-        for values in zip(*some, strict=True):
-            facts.extend(values)
-        room = array("q", bytes(8 * _PART * columns.rows))
+        room = memoryview(core.module.memory(8 * _PART * columns.rows)).cast("q")
         batches, parts = core.module.parts(
-            bounds, facts, batches, rows.offsets, rows.timestamps, rows.sizes, self._limit,
-            RECORD_OVERHEAD, room,
+            bounds, facts, self._traits(source, kind, done, count), batches, rows.offsets,
+            rows.timestamps, rows.sizes, self._limit, RECORD_OVERHEAD, room,
         )  # fmt: skip
         if not batches:
             return None
         end = bounds[batches]
-        firsts, sizes, times, numbers = (room[n : _PART * parts : _PART] for n in range(_PART))
-        assert source.compressions is not None
-        traits = self._traits(source, kind, done, batches)
-        lasts = [*firsts[1:], end]
-        made = [
-            Part(first, last, size, time, traits[number])
-            for first, last, size, time, number in zip(
-                firsts, lasts, sizes, times, numbers, strict=True
-            )
-        ]
         places, octets, last = table.column(POSITION), table.column(SIZE), done + batches - 1
         chunk = Chunk(
             rows,
-            made,
+            Parts(room, 0, parts),
             batches,
             source.start + places[done],
             source.start + places[last] + octets[last],
@@ -252,19 +258,17 @@ class Regrouped(ByRanges):
         return chunk, end == columns.rows
 
     def _traits(
-        self, source: Range, kind: EntryKind, done: int, batches: int
-    ) -> list[tuple[int, int]]:
+        self, source: Range, kind: EntryKind, done: int, count: int
+    ) -> tuple[Sequence[int], Sequence[int]]:
         """Return compression and leader epoch of the new batches of some batches."""
         assert source.compressions is not None
-        packed = source.compressions[done : done + batches]
         epoch = self._choices.leader_epoch
-        if not kind.has_leader_epochs:
-            epochs: Sequence[int] = [NONE] * batches
-        elif epoch is None:
-            epochs = source.table.column(names.LEADER_EPOCH)[done : done + batches]
+        if kind.has_leader_epochs and epoch is None:
+            epochs: Sequence[int] = source.table.column(names.LEADER_EPOCH)[done:count]
         else:
-            epochs = [epoch] * batches
-        return list(zip(packed, epochs, strict=True))
+            shared = NONE if epoch is None or not kind.has_leader_epochs else epoch
+            epochs = array("q", [shared]) * (count - done)
+        return source.compressions[done:count], epochs
 
     # -- grouping ---------------------------------------------------------------------------
 
@@ -274,9 +278,8 @@ class Regrouped(ByRanges):
         Returns:
             Whether all of them are in range; if not, nothing has changed.
         """
-        offsets, rows = self._offsets, chunk.rows
+        offsets, rows, count = self._offsets, chunk.rows, chunk.parts[-1].last
         if offsets.renumbers:
-            count = chunk.parts[-1].last
             if offsets.next + count - 1 > LARGEST_OFFSET:
                 return False
             first = offsets.take(count)
@@ -286,55 +289,44 @@ class Regrouped(ByRanges):
         shift = offsets.shift
         if not shift:
             return True
-        first, last = rows.offsets[0], rows.offsets[chunk.parts[-1].last - 1]
+        first, last = rows.offsets[0], rows.offsets[count - 1]
         if first + shift < 0 or last + shift > LARGEST_OFFSET:
             return False
         assert self._core is not None
-        self._core.module.adjust(rows.offsets, 0, chunk.parts[-1].last, False, shift)
+        self._core.module.adjust(rows.offsets, 0, count, False, shift)
         return True
 
     def group(self, chunk: Chunk) -> Groups:
         """Return the new batches that a chunk completes; its last records wait for more."""
-        waiting, rows = self._waiting, chunk.rows
+        waiting, rows, parts, kind = self._waiting, chunk.rows, chunk.parts, chunk.kind
         before: list[bytes] = []
-        parts = iter(chunk.parts)
-        group: Part | None = None
-        for part in parts:
+        start = parts.first
+        for number in range(len(parts)):
+            start = number
             if not waiting.count:
-                group = part
                 break
-            before += waiting.put(self._draft(chunk, part), self._limit)
+            before += waiting.put(self._draft(rows, kind, parts[number]), self._limit)
             if before:
                 waiting.take()
-                group = part
                 break
-        if group is None:
-            return Groups(b"".join(before), rows, [], chunk.kind)
-        groups: list[Part] = []
-        offsets, limit = rows.offsets, self._limit
-        for part in parts:
-            if (
-                group.size + part.size <= limit
-                and part.traits == group.traits
-                and offsets[part.last - 1] - offsets[group.first] <= MOST_DELTA
-            ):
-                group = Part(
-                    group.first,
-                    part.last,
-                    group.size + part.size,
-                    max(group.timestamp, part.timestamp),
-                    group.traits,
-                )
-            else:
-                groups.append(group)
-                group = part
-        before += waiting.put(self._draft(chunk, group), limit)
-        return Groups(b"".join(before), rows, groups, chunk.kind)
+        else:
+            return Groups(b"".join(before), rows, Parts(parts.numbers, 0, 0), kind)
+        assert self._core is not None
+        count = self._core.module.joined(
+            parts.numbers, start, len(parts), rows.offsets, rows.timestamps, self._limit, MOST_DELTA
+        )
+        last = start + count - 1
+        final = Parts(parts.numbers, last, last + 1)[0]
+        before += waiting.put(self._draft(rows, kind, final), self._limit)
+        return Groups(b"".join(before), rows, Parts(parts.numbers, start, last), kind)
 
-    def _draft(self, chunk: Chunk, part: Part) -> Draft:
-        rows, (packed, epoch) = chunk.rows, part.traits
+    def _draft(self, rows: RecordRows, kind: EntryKind, part: Part) -> Draft:
         draft = Draft(
-            traits=Traits(kind=chunk.kind, compression=CompressionType(packed), leader_epoch=epoch),
+            traits=Traits(
+                kind=kind,
+                compression=CompressionType(part.compression),
+                leader_epoch=part.leader_epoch,
+            ),
             records=Slice(rows, part.first, part.last),
             base_offset=rows.offsets[part.first],
             last_offset=rows.offsets[part.last - 1],
@@ -355,65 +347,112 @@ class Regrouped(ByRanges):
         if not parts:
             return groups.before
         assert core is not None
-        headers = self._headers(rows, kind, parts)
-        firsts = array("q", [part.first for part in parts])
+        headers = self._headers(kind, parts)
+        firsts = array("q", parts.column(0))
         firsts.append(parts[-1].last)
         made = put_payloads(core, kind, headers, firsts, rows.rows, rows.inputs)
         if made is None:
-            drafts = (self._draft(Chunk(rows, parts, 0, 0, 0, 0, kind), part) for part in parts)
+            drafts = (self._draft(rows, kind, parts[number]) for number in range(len(parts)))
             entries = (write(draft, self._codec, self._choices.level) for draft in drafts)
             return b"".join((groups.before, *entries))
         data, ends = made
-        if any(part.traits[0] for part in parts):
-            data, ends = self._packed(memoryview(data), ends, kind, parts)
+        if any(headers.column(names.COMPRESSION)):
+            data, ends = self._packed(memoryview(data), ends, kind, headers)
         written = put_headers(core, kind, headers, data, ends)
         assert written == len(parts), "the core has encoded them"
         return b"".join((groups.before, data)) if groups.before else data
 
     def _packed(
-        self, data: memoryview, ends: array[int], kind: EntryKind, parts: list[Part]
+        self, data: memoryview, ends: array[int], kind: EntryKind, headers: EntryTable
     ) -> tuple[bytearray, array[int]]:
         """Return the same batches with their payloads compressed."""
         assert self._core is not None
         gap, level = header_size(self._core, kind), self._choices.level
-        made: list[bytes | memoryview] = []
-        items = zip((0, *ends), ends, parts, strict=False)
-        for codec, some in groupby(items, lambda item: item[2].traits[0]):
+        pieces: list[bytearray | memoryview] = []
+        stops, begin, size = array("q"), 0, 0
+        bounds = zip((0, *ends), ends, strict=False)
+        for codec, some in groupby(headers.column(names.COMPRESSION)):
             places = array("q")
-            for start, end, _ in some:
+            for _, (start, end) in zip(some, bounds, strict=False):
                 places.extend((start + gap, end - start - gap))
+            stop = sum(places[-2:])
             if codec:
-                made += packed(codec, data, places, magic=kind.magic, level=level)
+                piece, own = packed(codec, data, places, magic=kind.magic, level=level, gap=gap)
+                pieces.append(piece)
             else:
-                pairs = zip(places[::2], places[1::2], strict=True)
-                made += [data[start : start + size] for start, size in pairs]
-        return spaced(made, gap)
+                own = array("q", (sum(places[n : n + 2]) - begin for n in range(0, len(places), 2)))
+                pieces.append(data[begin:stop])
+            stops.extend(array("q", (size + end for end in own)) if size else own)
+            size, begin = stops[-1], stop
+        if isinstance(pieces[0], bytearray) and not pieces[1:]:
+            return pieces[0], stops
+        return bytearray().join(pieces), stops
 
-    def _headers(self, rows: RecordRows, kind: EntryKind, parts: list[Part]) -> EntryTable:
+    def _headers(self, kind: EntryKind, parts: Parts) -> EntryTable:
         """Return the headers of new batches."""
         assert self._core is not None
-        table = blank_table(self._core, len(parts))
-        offsets, times = rows.offsets, rows.timestamps
-        columns: dict[str, Iterable[Any]] = {
-            names.BASE_OFFSET: (offsets[part.first] for part in parts),
-            names.COMPRESSION: (part.traits[0] for part in parts),
-            names.LAST_OFFSET_DELTA: (
-                offsets[part.last - 1] - offsets[part.first] for part in parts
-            ),
-            names.BASE_TIMESTAMP: (times[part.first] for part in parts),
-            names.MAX_TIMESTAMP: (part.timestamp for part in parts),
-            kind.count: (part.last - part.first for part in parts),
-            names.LEADER_EPOCH: (part.traits[1] for part in parts),
-            **{
-                name: [NONE] * len(parts)
-                for name in (names.PRODUCER_ID, names.PRODUCER_EPOCH, names.BASE_SEQUENCE)
-            },
-            **{field.name: [int(field.default)] * len(parts) for field in own_fields(kind).header},
+        table, count = blank_table(self._core, len(parts)), len(parts)
+        columns = {
+            names.BASE_OFFSET: _OFFSET,
+            names.COMPRESSION: Part._fields.index("compression"),
+            names.LAST_OFFSET_DELTA: _DELTA,
+            names.BASE_TIMESTAMP: _BASE,
+            names.MAX_TIMESTAMP: Part._fields.index("timestamp"),
+            kind.count: _COUNT,
+            names.LEADER_EPOCH: Part._fields.index("leader_epoch"),
         }
-        for name in columns.keys() & set(table.names):
-            values = columns[name]
-            table.column(name)[:] = memoryview(array("q", values))
+        shared = {
+            **dict.fromkeys((names.PRODUCER_ID, names.PRODUCER_EPOCH, names.BASE_SEQUENCE), NONE),
+            **{field.name: int(field.default) for field in own_fields(kind).header},
+        }
+        there = set(table.names)
+        for name in columns.keys() & there:
+            table.column(name)[:] = parts.column(columns[name])
+        for name in shared.keys() & there:
+            self._core.module.adjust(table.column(name), 0, count, True, shared[name])
         return table
+
+
+@cache
+def _conditions(
+    core: Core, kind: EntryKind, wanted: int | None, low: int | None, high: int | None
+) -> Marks | None:
+    """Return what holds for all regular batches of a kind; None if no batch is regular.
+
+    Args:
+        core: the extension.
+        kind: the kind of the batches.
+        wanted: their new compression, None to keep that of each.
+        low: smallest offset to convert, None for any.
+        high: first offset not to convert, None for any.
+    """
+    fixed = {
+        names.TIMESTAMP_TYPE: 0,
+        **dict.fromkeys((names.IS_CONTROL, names.IS_TRANSACTIONAL), 0),
+        **dict.fromkeys((names.PRODUCER_ID, names.PRODUCER_EPOCH, names.BASE_SEQUENCE), NONE),
+        names.HAS_DELETE_HORIZON: 0,
+        names.MAGIC: kind.magic,
+        **{field.name: field.default for field in (*own_fields(kind).header, *fields_outside())},
+    }
+    codecs = {codec for codec in KNOWN if compressions.is_allowed(codec, kind.magic)}
+    if wanted is not None:
+        codecs = set(KNOWN) if wanted in codecs else set()
+    numbers = all(isinstance(value, int) for value in fixed.values())
+    known = numbers and fixed.keys() <= set(core.scan_names)
+    if not (known and codecs) or _record_defaults(core, kind) is None:
+        return None
+    found: list[Condition] = [
+        *((Compare(name, "==", value),) for name, value in fixed.items()),
+        tuple(Compare(names.COMPRESSION, "==", codec) for codec in sorted(codecs)),
+        (Compare(names.BASE_OFFSET, "<=", names.LAST_OFFSET),),
+        (Compare(kind.count, "!=", 0),),
+    ]
+    if low is not None:
+        found.append((Compare(names.BASE_OFFSET, ">=", low),))
+    if high is not None:
+        found.append((Compare(names.LAST_OFFSET, "<", high),))
+    order = (Compare(names.BASE_OFFSET, ">", BEFORE + names.LAST_OFFSET),)
+    return Marks([*((condition, _OTHER) for condition in found), (order, _ORDER)])
 
 
 def _record_defaults(core: Core, kind: EntryKind) -> dict[str, Any] | None:

@@ -102,7 +102,7 @@ def put_payloads(
             size += memoryview(column[1]).cast("B").cast("i")[-1] + _ITEM * len(column[1])
     number = core.kinds[kind.key].number
     ends = array("q", bytes(8 * headers.count))
-    out = bytearray(size)
+    out = core.module.memory(size)
     made = core.module.encode_groups(
         number, headers.values, headers.capacity, headers.count, _members(core, kind.key), firsts,
         rows, tuple(inputs), out, ends,

@@ -159,6 +159,7 @@ static PyMethodDef methods[] = {
     {"decompress", glue_decompress, METH_VARARGS, "Decompress one payload into memory."},
     {"compress", glue_compress, METH_VARARGS, "Compress many payloads."},
     {"parts", glue_parts_of, METH_VARARGS, "Parts of batches of at most so many bytes."},
+    {"joined", glue_joined, METH_VARARGS, "Parts of batches put together."},
     {"encode_groups", glue_encode_groups, METH_VARARGS, "Groups of rows as payloads."},
     {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},
     {"crc32", glue_crc32, METH_O, "CRC-32 of a buffer."},

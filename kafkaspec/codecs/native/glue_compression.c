@@ -207,7 +207,8 @@ PyObject *glue_unpack(PyObject *module, PyObject *args)
 }
 
 /* Bytes that payloads have at most when they are compressed; -1 with an exception set. */
-static int64_t most_of(const form *f, const int64_t *places, int64_t count, int64_t size)
+static int64_t most_of(const form *f, const int64_t *places, int64_t count, int64_t size,
+                       int64_t gap)
 {
     int64_t most = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -217,27 +218,28 @@ static int64_t most_of(const form *f, const int64_t *places, int64_t count, int6
             PyErr_SetString(PyExc_ValueError, "a place is not in the data");
             return -1;
         }
-        most += ks_codecs[f->codec].most(&f->framing, length);
+        most += gap + ks_codecs[f->codec].most(&f->framing, length);
     }
     return most;
 }
 
 /*
- * compress(form, level, data, places, ends) -> bytearray
+ * compress(form, level, data, places, gap, ends) -> bytearray
  *
  * Compress parts of some data, one after the other. places: position and size of each part, 64-bit
- * integers. ends: room for the positions at which their payloads end in the result.
+ * integers. gap: bytes before each payload that are left as they are. ends: room for the positions at
+ * which payloads end in the result.
  */
 PyObject *glue_compress(PyObject *module, PyObject *args)
 {
     PyObject *tuple, *data, *parts, *stops;
-    int level;
+    int level, gap;
     form f;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OiOOO", &tuple, &level, &data, &parts, &stops) ||
+    if (!PyArg_ParseTuple(args, "OiOOiO", &tuple, &level, &data, &parts, &gap, &stops) ||
         form_of(tuple, &f) < 0)
         return NULL;
-    if (f.codec < 0)
+    if (f.codec < 0 || gap < 0)
         return PyErr_Format(PyExc_ValueError, "no form");
     glue_pins pins;
     if (glue_pins_open(&pins, 3) < 0)
@@ -248,7 +250,7 @@ PyObject *glue_compress(PyObject *module, PyObject *args)
     const int64_t *places = in ? glue_pin(&pins, parts, 0, &described) : NULL;
     const int64_t count = described / 16;
     int64_t *ends = places ? glue_pin_sized(&pins, stops, 1, 8 * count) : NULL;
-    const int64_t most = ends ? most_of(&f, places, count, size) : -1;
+    const int64_t most = ends ? most_of(&f, places, count, size, gap) : -1;
     if (most >= 0)
         result = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)most);
     if (result) {
@@ -258,6 +260,7 @@ PyObject *glue_compress(PyObject *module, PyObject *args)
         int64_t used = 0, made = 0;
         Py_BEGIN_ALLOW_THREADS
         for (int64_t i = 0; i < count && made >= 0; i++) {
+            used += gap;
             made = codec->compress(&contexts, &f.framing, level, in + places[2 * i],
                                    places[2 * i + 1], out + used);
             used += made;
