@@ -1,4 +1,4 @@
-"""The extension module; see kafkaspec/codecs/native/glue.c."""
+"""The extension module; see kafkaspec/codecs/native/module.c."""
 
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar

@@ -95,7 +95,7 @@ def test_an_extension_of_another_specification(checkout: Path, targets: tuple[st
 def test_an_extension_of_other_c(checkout: Path) -> None:
     core = checkout / "generated" / "native"
     before = fingerprint(core)  # of the copy: paths do not count
-    append(checkout / "kafkaspec" / "codecs" / "native" / "glue.c", "/* edited */\n")
+    append(checkout / "kafkaspec" / "codecs" / "native" / "module.c", "/* edited */\n")
     used = run(checkout, "-c", USE)
     assert used.returncode == 1
     assert "built from the C sources" in used.stderr
