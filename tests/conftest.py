@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +31,10 @@ for _name in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
     os.environ.setdefault(_name, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 SLOW_FOLDERS = [Path(__file__).parent / name for name in ("kafka", "spark")]
+SLOW_FILE = re.compile(r"^pytestmark = pytest\.mark\.slow$", re.MULTILINE)
+MEMORY, ROOM = Path("/dev/shm"), 4 << 30
+"""Where ``--quick`` writes, if there is as much room: it makes and removes tens of thousands of
+files and synchronises most, on a disk a fourth of the processor time and most of the waiting."""
 SLOW_CODECS = {"kaitai", "construct"}
 """Those that ``--quick`` leaves to other runs."""
 
@@ -52,6 +58,8 @@ def libraries(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 SPARK = "tests/spark/"
+SHARING = (SPARK, "tests/structure/")
+"""Tests that share what takes seconds to make: a JVM, and the syntax trees of the code."""
 LONG = (
     SPARK,
     "tests/specgen/test_public.py",
@@ -67,15 +75,21 @@ LONG = (
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
-    """Workers (``pytest -n 2``) take whole files, and one of them all tests that share a JVM."""
+    """Workers (``pytest -n 2``) take whole files, and one of them all tests that share much."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return SPARK if nodeid.startswith(SPARK) else super()._split_scope(nodeid)
+            shared = next((place for place in SHARING if nodeid.startswith(place)), None)
+            return shared or super()._split_scope(nodeid)
 
     config.option.loadscopereorder = False  # as they were collected, not by number of tests
     return Scheduling(config, log)
+
+
+def memory() -> int:
+    """Return how many bytes of memory the machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -90,11 +104,18 @@ def pytest_configure(config: pytest.Config) -> None:
     extent.quick = config.getoption("quick")
     if extent.quick:
         settings.load_profile("quick")
+        if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM <= memory() / 2:
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Folders of which ``--quick`` takes nothing are not even read."""
-    return True if extent.quick and collection_path in SLOW_FOLDERS else None
+    """Folders and files of which ``--quick`` takes nothing are not even imported."""
+    if not extent.quick:
+        return None
+    slow = collection_path in SLOW_FOLDERS or (
+        collection_path.suffix == ".py" and SLOW_FILE.search(collection_path.read_text("utf-8"))
+    )
+    return True if slow else None
 
 
 def is_quick(item: pytest.Item) -> bool:

@@ -9,3 +9,8 @@ quick = False
 def examples(count: int) -> int:
     """Return how many examples a property test tries: ``count``, or a tenth under ``--quick``."""
     return max(5, count // 10) if quick else count
+
+
+def some(count: int) -> int:
+    """Return how many of ``count`` like cases are tried: all, or one under ``--quick``."""
+    return 1 if quick else count

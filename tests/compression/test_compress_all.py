@@ -7,7 +7,7 @@ import random
 from array import array
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 
 import cramjam
 import lz4.frame  # type: ignore[import-untyped]
@@ -26,6 +26,7 @@ def _text(size: int, chance: random.Random) -> bytes:
     return b"".join(chance.choice(words) for _ in range(size))[:size]
 
 
+@cache
 def _parts() -> tuple[bytes, list[bytes], array[int]]:
     """Data, parts of it that lie in any order and overlap, and their places."""
     chance = random.Random(3)

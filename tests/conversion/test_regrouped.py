@@ -10,6 +10,7 @@ import pytest
 
 from kafkaspec import compression as compressions
 from kafkaspec.codecs import codec_names
+from tests import extent
 from tests.conversion.ways import check, check_by_columns, check_goldens, log
 from tests.log import forge
 
@@ -61,7 +62,7 @@ def regular(seed: int) -> bytes:
     return b"".join(made)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(extent.some(3)))
 @pytest.mark.parametrize("make", [log, regular])
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 def test_both_ways_leave_the_same(

@@ -50,14 +50,14 @@ class Module:
 
 
 @cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def trees(*folders: str) -> dict[Path, ast.Module]:
     """Syntax trees of all modules under ``folders`` but the generated ones, by path."""
     paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-    return {
-        path: ast.parse(path.read_text(encoding="utf-8"))
-        for path in paths
-        if "_generated" not in path.parts
-    }
+    return {path: tree(path) for path in paths if "_generated" not in path.parts}
 
 
 @cache
