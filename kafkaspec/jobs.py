@@ -16,13 +16,22 @@ from contextlib import suppress
 from contextvars import Context, copy_context
 from queue import Empty, Queue
 from threading import Event
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+_THREADS: Final = "kafkaspec"
+"""Begin of the names of the threads."""
+
+
+def at_work() -> bool:
+    """Return whether a thread that began here has not ended; the end of Python waits for it."""
+    return any(thread.name.startswith(_THREADS) for thread in threading.enumerate())
 
 
 def cores() -> int:
@@ -59,9 +68,10 @@ def in_order(
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    pool = ThreadPoolExecutor(jobs, thread_name_prefix="kafkaspec")
+    pool = ThreadPoolExecutor(jobs, thread_name_prefix=_THREADS)
     tasks = ((copy_context(), work, item) for item in items)
-    yield from _ordered(pool, _in_context, tasks, jobs, stop)
+    end = None if stop is None else lambda _: stop()
+    yield from _ordered(pool, _in_context, tasks, jobs, end)
 
 
 def _in_context(task: tuple[Context, Callable[[Item], Result], Item]) -> Result:
@@ -73,6 +83,8 @@ def in_processes(
     work: Callable[[Item], Result], items: Iterable[Item], jobs: int
 ) -> Generator[Result, None, None]:
     """Yield the results of ``work`` in the order of the items, as ``in_order`` does.
+
+    When the iterator is closed, or ends with an error, the other processes end at once.
 
     Args:
         work: function of a module, which with more than one job is called in other processes; items
@@ -89,12 +101,14 @@ def in_processes(
     # A copy of a process with one thread has all modules; one with more may hold their locks.
     alone = sys.platform == "linux" and threading.active_count() == 1
     context = get_context("fork" if alone else "spawn")
-    # The end of Python disturbs processes that are not waited for.
-    yield from _ordered(ProcessPoolExecutor(jobs, context, _begin), work, items, jobs, _wait)
+    pool = ProcessPoolExecutor(jobs, context, _begin)
 
+    def end(done: bool) -> None:
+        # They are waited for in any case: the end of Python disturbs those that are not.
+        for process in () if done else tuple(pool._processes.values()):
+            process.terminate()
 
-def _wait() -> None:
-    """Do nothing: what has begun is waited for."""
+    yield from _ordered(pool, work, items, jobs, end)
 
 
 def _begin() -> None:
@@ -107,9 +121,11 @@ def _ordered(
     work: Callable[[Item], Result],
     items: Iterable[Item],
     jobs: int,
-    stop: Callable[[], None] | None,
+    end: Callable[[bool], None] | None,
 ) -> Generator[Result, None, None]:
+    """See ``in_order``; ``end`` takes whether all was done."""
     waiting: deque[Future[Result]] = deque()
+    done = False
     try:
         for item in items:
             waiting.append(pool.submit(work, item))
@@ -117,10 +133,11 @@ def _ordered(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+        done = True
     finally:
-        if stop is not None:
-            stop()
-        pool.shutdown(wait=stop is not None, cancel_futures=True)
+        if end is not None:
+            end(done)
+        pool.shutdown(wait=end is not None, cancel_futures=True)
 
 
 def flows_in_order(
@@ -143,7 +160,7 @@ def flows_in_order(
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="kafkaspec")
+    pool = ThreadPoolExecutor(threads, thread_name_prefix=_THREADS)
     waiting: deque[_Flow[Result]] = deque()
     try:
         for item in items:

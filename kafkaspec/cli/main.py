@@ -14,6 +14,7 @@ from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.version import version_lines
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.extension import StaleExtensionError
+from kafkaspec.jobs import at_work
 from kafkaspec.shown import printable
 
 _SUMMARIES = {
@@ -63,6 +64,8 @@ class _Main(Commands):
             ctx.exit(USAGE)
         except KeyboardInterrupt:
             warn("interrupted")
+            if at_work():  # in C, which nothing interrupts; outputs are closed or removed by now
+                os._exit(_INTERRUPTED)
             ctx.exit(_INTERRUPTED)
         return result
 
@@ -110,7 +113,7 @@ def main() -> None:
     The data is never changed, and no broker is needed.
 
     Exit codes: 0 clean, 1 something is wrong, missing or not found, 2 not done: wrong usage,
-    nothing can be read, or the output cannot be written.
+    nothing can be read, or the output cannot be written, 130 interrupted with Ctrl-C.
     """
 
 
