@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import tempfile
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from kafkaspec.model import Record
-from tools.brokers.maven import ToolError, java_tool, resolve
+from tools.brokers.maven import ToolError, java_tool, resolve, run
 from tools.brokers.versions import by_name
 
 KAFKA = by_name("4.3.1")
@@ -40,6 +43,14 @@ def jars() -> Path:
         raise MissingError(str(error).splitlines()[0]) from None
 
 
+@cache
+def _compiled() -> tempfile.TemporaryDirectory[str]:
+    """The class of the reader, compiled once for all JVMs of this process."""
+    made = tempfile.TemporaryDirectory(prefix="read-records-")
+    run(java_tool("javac"), "-nowarn", "-cp", f"{jars()}/*", "-d", made.name, str(SOURCE))
+    return made
+
+
 def java_version() -> str:
     """Return the first line of ``java -version``; "none" without Java."""
     try:
@@ -65,9 +76,12 @@ class Reader:
 
     def __init__(self, mode: str) -> None:
         self._mode = mode
-        command = [
-            java_tool_or_missing(), "-Xmx1g", "-XX:+UseG1GC", "-cp", f"{jars()}/*", str(SOURCE),
-        ]  # fmt: skip
+        java = java_tool_or_missing()
+        try:
+            path = os.pathsep.join((_compiled().name, f"{jars()}/*"))
+        except ToolError as error:
+            raise MissingError(str(error).splitlines()[0]) from None
+        command = [java, "-Xmx1g", "-XX:+UseG1GC", "-cp", path, SOURCE.stem]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

@@ -85,7 +85,9 @@ def test_the_tests_of_the_sdist_start(source: Path) -> None:
     for line in run(sys.executable, "-c", code, cwd=source).splitlines():
         assert Path(line).is_relative_to(source)
     some = ("tests/structure", "tests/files/test_names.py", "tests/agreement/test_sidecars.py")
-    said = run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *some, cwd=source)
+    said = run(
+        sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--quick", *some, cwd=source
+    )
     assert " passed" in said
 
 

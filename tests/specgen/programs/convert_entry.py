@@ -50,8 +50,10 @@ if __name__ == "__main__":
             expected = terms(path)
             assert [term for _, term in expected] == [term for term in TERMS for _ in range(3)]
             for codec in codec_names():
+                # The codecs that are but a second opinion have no way of their own for a plan.
+                plans = PLANS if codec in ("native", "python") else PLANS[-1:]
                 for to in (0, 1, 2, None):
-                    for plan in PLANS:
+                    for plan in plans:
                         count += 1
                         out = root / f"out-{count}"
                         report = ks.convert(path, out, codec=codec, magic=to, **plan)
