@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Final, NamedTuple
@@ -145,18 +145,26 @@ class Part(Inspected):
         return [self.column(name) for name in _HEADER]
 
     def count(self, result: FileResult, first: int, stop: int) -> None:
-        """Add a run of sound entries to a result."""
+        """Add a run of sound entries to a result: data of one magic, or a marker."""
         base_offset = self.column(names.BASE_OFFSET)[first]
         result.batches += stop - first
-        result.control_batches += sum(self.column(names.IS_CONTROL)[first:stop])
+        result.magics[str(self.column(names.MAGIC)[first])] += stop - first
+        if self.column(names.IS_CONTROL)[first]:
+            result.control_batches += stop - first
         result.records += sum(self.column(names.NUM_RECORDS)[first:stop])
         if result.first_offset is None:
             result.first_offset = base_offset
         result.last_offset = self.column(names.LAST_OFFSET)[stop - 1]
-        for magic, count in Counter(self.column(names.MAGIC)[first:stop]).items():
-            result.magics[str(magic)] += count
-        for codec, count in Counter(self.column(names.COMPRESSION)[first:stop]).items():
+        for codec, count in _counts(self.column(names.COMPRESSION)[first:stop]):
             result.codecs[compression_name(codec)] += count
+
+
+def _counts(numbers: memoryview) -> Iterable[tuple[int, int]]:
+    """Return each of some numbers with how often it is there; quickly if all are the same."""
+    data = numbers.tobytes()
+    if data == data[: numbers.itemsize] * len(numbers):
+        return ((numbers[0], len(numbers)),)
+    return Counter(numbers).items()
 
 
 def _next(marks: bytes | bytearray, number: int) -> int:
