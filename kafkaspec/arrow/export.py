@@ -32,7 +32,8 @@ Format = Literal["parquet", "arrow", "jsonl"]
 
 FILE_CHUNK: Final = 4 << 20
 """Bytes of Kafka data in a record batch of a file, and so in a row group of Parquet. A writer takes
-several times as much memory, and with jobs the next ones are made meanwhile."""
+several times as much memory, and with jobs the next ones are made meanwhile; what larger row groups
+would give is in ``benchmarks/LIMITS.md``."""
 
 
 class Writer(Protocol):

@@ -40,7 +40,7 @@ from kafkaspec.model import Buffer
 if TYPE_CHECKING:
     from kafkaspec.codecs.native.core import Core
 
-_ENTRY_BYTES: Final = 4 << 10
+_ENTRY_BYTES: Final = 16 << 10
 """Assumed size of an entry, until some have been read; the size of a table depends on it."""
 _MOST_ENTRIES: Final = (1 << 16) - 8  # not a power of two; see log.headers
 _IN_C: Final = sys.byteorder == "little"
@@ -82,6 +82,7 @@ class Reader:
         self._cursor = segment.cursor(allocate, max(LEAST_AHEAD, wanted.max_bytes))
         self._done = False
         self._entry_bytes = _ENTRY_BYTES
+        self._spare: EntryTable | None = None  # the last table: its memory serves the next one
         # A batch with more bytes of records is read in pieces.
         self._most = min(max(wanted.max_bytes, PIECE_BYTES), WHOLE_BYTES)
         self._unpacker = Unpacker(segment, self._cursor, wanted.max_bytes, self._most, allocate)
@@ -140,7 +141,7 @@ class Reader:
         stop = min(self._wanted.max_bytes, len(buffer))
         # Clearing a large table takes longer than filling it.
         room = min(stop // self._entry_bytes * 5 // 4 + 16, _MOST_ENTRIES)
-        table = scan(core, buffer, 0, stop, room)
+        table = self._spare = scan(core, buffer, 0, stop, room, self._spare)
         if table.count == 0 and stop < len(buffer):
             table = scan(core, buffer, 0, len(buffer), 1)
         if table.count:

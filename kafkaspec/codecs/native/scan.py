@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _MOST_ROWS: Final = (1 << 31) - 1
-_LARGE: Final = 256 << 10
+_LARGE: Final = 4 << 20
 _APART: Final = 8
 """Set in the capacity of a large table: columns that lie a power of two apart would share a few
 lines of the cache."""
@@ -69,7 +69,12 @@ class EntryTable:
 
 
 def scan(
-    core: Core, buffer: Buffer, start: int = 0, end: int | None = None, capacity: int | None = None
+    core: Core,
+    buffer: Buffer,
+    start: int = 0,
+    end: int | None = None,
+    capacity: int | None = None,
+    spare: EntryTable | None = None,
 ) -> EntryTable:
     """Return the headers of the entries between two positions.
 
@@ -78,11 +83,12 @@ def scan(
         buffer: the bytes.
         start: where the first entry begins.
         end: where the bytes end; the end of the buffer by default.
-        capacity: entries at most; without it, as many as there are.
+        capacity: entries that there is room for, at least; without it, as many as there are.
+        spare: a table that nobody reads any more, for its memory.
     """
     stop = memoryview(buffer).nbytes if end is None else end
     if capacity is not None:
-        return _scan(core, buffer, start, stop, capacity)
+        return _scan(core, buffer, start, stop, capacity, spare)
     room = max(64, min((stop - start) // 4096, 1 << 20)) | _APART
     parts = [_scan(core, buffer, start, stop, room)]
     while parts[-1].end is End.FULL:
@@ -120,9 +126,19 @@ def survey(core: Core, payload: Buffer, verify: bool) -> Survey | None:
     return Survey(size, count, untimed, first, last)
 
 
-def _scan(core: Core, buffer: Buffer, start: int, stop: int, capacity: int) -> EntryTable:
-    values = _memory(8 * capacity * len(core.scan_names)).cast("q")
-    present = memoryview(bytearray(8 * capacity)).cast("Q")
+def _scan(
+    core: Core,
+    buffer: Buffer,
+    start: int,
+    stop: int,
+    capacity: int,
+    spare: EntryTable | None = None,
+) -> EntryTable:
+    if spare is not None and spare.capacity >= capacity:
+        values, present, capacity = spare.values, spare.present, spare.capacity
+    else:
+        values = _memory(8 * capacity * len(core.scan_names)).cast("q")
+        present = memoryview(bytearray(8 * capacity)).cast("Q")
     status, count, position = core.module.scan(buffer, start, stop, values, present, capacity)
     return EntryTable(core.scan_names, count, End(status), position, values, present, capacity)
 
@@ -130,8 +146,9 @@ def _scan(core: Core, buffer: Buffer, start: int, stop: int, capacity: int) -> E
 def _memory(size: int) -> memoryview:
     """Memory that NumPy and Arrow take as it is.
 
-    A ``bytearray`` is cleared, which takes longer than a scan; large memory comes from the system,
-    where a page costs nothing until it is written.
+    A ``bytearray`` is cleared, which takes longer than the scan of a table that stays nearly empty:
+    large memory comes from the system, where a page costs nothing until it is written, and then
+    30 times as much.
     """
     return memoryview(bytearray(size) if size < _LARGE else mmap.mmap(-1, size))
 
