@@ -28,7 +28,7 @@ from kafkaspec.columns.names import POSITION, SIZE
 from kafkaspec.conversion.fields import fields_outside, own_fields
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.kinds import KINDS, kind_of
 from kafkaspec.layout.names import COMPRESSION, MAGIC, OFFSET, TIMESTAMP_TYPE
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.legacy import LegacyBatch, Shift
@@ -126,9 +126,7 @@ class MessageColumns:
         Raises:
             KafkaSpecError: ``unencodable``.
         """
-        offsets = self.offsets[first:last]
-        if shift:
-            offsets = memoryview(array("q", [offset - shift for offset in offsets]))
+        offsets = _less(self.offsets[first:last], shift)
         inputs: dict[str, Any] = {_OFFSET: offsets, _TIMESTAMP: self.timestamps[first:last]}
         for name, part in self._parts.items():
             inputs[name] = _some(part, first, last)
@@ -191,23 +189,22 @@ class RecordRows:
             **self._parts,
         }
 
-    def encode(self, header: Any, first: int, last: int) -> bytes:
-        """Encode rows as the payload of a batch.
-
-        Args:
-            header: the batch, of the typed model.
-            first: first row.
-            last: row after the last one.
-
-        Raises:
-            KafkaSpecError: ``unencodable``.
-        """
-        inputs = dict(self.inputs)
-        inputs[_OFFSET], inputs[_TIMESTAMP] = self.offsets[first:last], self.timestamps[first:last]
-        inputs[names.HEADERS] = self._lists[first : last + 1]
+    def encode(self, header: Any, first: int, last: int, shift: int = 0) -> bytes:
+        """Encode rows as the payload of a batch, or as messages; see ``MessageColumns.encode``."""
+        offsets = _less(self.offsets[first:last], shift)
+        inputs: dict[str, Any] = {_OFFSET: offsets, _TIMESTAMP: self.timestamps[first:last]}
         for name in (_KEY, _VALUE):
             inputs[name] = _some(self._parts[name], first, last)
+        if kind_of(header).has_headers:
+            inputs = self.inputs | inputs | {names.HEADERS: self._lists[first : last + 1]}
         return _encoded(self._core, header, last - first, inputs, self.offsets[first])
+
+    def with_headers(self, first: int, last: int) -> int:
+        """Return the number of rows that have headers."""
+        ends = self._lists[first : last + 1]
+        if ends[0] == ends[-1]:
+            return 0
+        return sum(start != stop for start, stop in pairwise(ends))
 
     def records(self, first: int, last: int) -> list[Record]:
         """Return rows as records; meant for a few rows.
@@ -357,6 +354,11 @@ def _plain(table: EntryTable, kind: EntryKind) -> int:
             return 0
         rows = next((row for row, value in enumerate(column) if value != field.default), rows)
     return rows
+
+
+def _less(offsets: memoryview, shift: int) -> memoryview:
+    """Return numbers less another."""
+    return memoryview(array("q", [offset - shift for offset in offsets])) if shift else offsets
 
 
 def _integers(column: object) -> memoryview:

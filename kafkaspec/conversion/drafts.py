@@ -13,7 +13,7 @@ from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec
 from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
-from kafkaspec.conversion.columns import MessageColumns, Slice
+from kafkaspec.conversion.columns import Slice
 from kafkaspec.conversion.fields import RecordValues, Values, encode_records, entry_names
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import ENTRY
@@ -252,7 +252,7 @@ def _messages(draft: Draft, codec: Codec, base: int) -> bytes:
     records = draft.records
     entry = {name: value for name, value in draft.traits.others if name in entry_names()}
     header = _header(draft.traits, 0, CompressionType.NONE, entry)
-    if isinstance(records, Slice) and isinstance(records.columns, MessageColumns):
+    if isinstance(records, Slice):
         return records.columns.encode(header, records.first, records.last, base)
     if base:
         records = [record._replace(offset=record.offset - base) for record in records]

@@ -32,6 +32,7 @@ from kafkaspec.conversion.fields import (
 from kafkaspec.conversion.header import edited, with_payload
 from kafkaspec.conversion.kept import Kept
 from kafkaspec.conversion.losses import Loss, Losses
+from kafkaspec.conversion.messages import Messages
 from kafkaspec.conversion.offsets import Offsets, check_rising
 from kafkaspec.conversion.regrouped import Regrouped
 from kafkaspec.conversion.runs import Runs
@@ -66,6 +67,7 @@ class EntryConverter:
         runs: the fast path for messages.
         kept: the fast path for batches that stay batches.
         regrouped: the fast path for new batches.
+        messages: the fast path from batches to messages.
     """
 
     def __init__(
@@ -105,7 +107,8 @@ class EntryConverter:
             high=self._high,
             outcomes=transactions is not None,
         )
-        self.runs, self.kept, self.regrouped = Runs(shared), Kept(shared), Regrouped(shared)
+        self.runs, self.kept = Runs(shared), Kept(shared)
+        self.regrouped, self.messages = Regrouped(shared), Messages(shared)
         self.took = False
         self._untimely = 0  # records of the batch that are out of the range of timestamps
 

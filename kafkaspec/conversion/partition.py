@@ -15,7 +15,7 @@ from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
 from kafkaspec.conversion.losses import Loss
-from kafkaspec.conversion.regrouped import Chunk, Groups
+from kafkaspec.conversion.regrouped import Chunk, Groups, Regrouped
 from kafkaspec.conversion.report import Damage, PartitionResult, TailNote
 from kafkaspec.conversion.runs import RUN_BYTES
 from kafkaspec.conversion.spans import Spans
@@ -199,7 +199,8 @@ class PartitionConversion:
             if by_columns:
                 before = position
                 position = yield from self._kept(segment, position)
-                position = yield from self._regrouped(segment, position)
+                for path in (self.converter.regrouped, self.converter.messages):
+                    position = yield from self._regrouped(path, segment, position)
                 if position > before:
                     batches = _BATCHES[0]
                     continue
@@ -241,9 +242,10 @@ class PartitionConversion:
                     break
         return position
 
-    def _regrouped(self, segment: Segment, position: int) -> Generator[Buffer, None, int]:
-        """Yield new batches of the regular batches from a position on; return their end."""
-        path = self.converter.regrouped
+    def _regrouped(
+        self, path: Regrouped, segment: Segment, position: int
+    ) -> Generator[Buffer, None, int]:
+        """Yield what the regular batches from a position on become; return their end."""
         if not path.available:
             return position
 

@@ -65,7 +65,7 @@ class ByRanges(ABC):
     def __init__(self, shared: Shared) -> None:
         """Share the state of the path of entries."""
         self._choices, self._codec, self._core = shared.choices, shared.codec, shared.codec.core
-        self._offsets, self._waiting = shared.offsets, shared.waiting
+        self._offsets, self._losses, self._waiting = shared.offsets, shared.losses, shared.waiting
         self._low, self._high, self._outcomes = shared.low, shared.high, shared.outcomes
         self._most = RANGE_BYTES  # of a range, unless one batch has more
 
@@ -80,6 +80,10 @@ class ByRanges(ABC):
             kind: the kind of the first one.
             after: last offset before it, None if there is none.
         """
+
+    def _takes(self, kind: EntryKind) -> bool:
+        """Return whether batches of a kind are converted here."""
+        return self._choices.kind in (None, kind)
 
     def ranges(self, segment: Segment, position: int, after: int | None) -> Iterator[Range]:
         """Yield the batches from a position on, up to the first one that is not regular.
@@ -100,7 +104,7 @@ class ByRanges(ABC):
             buffer, start = segment.around(cursor, position)
             at = position - start
             kind = _kind(core, buffer, at)
-            if kind is None or self._choices.kind not in (None, kind):
+            if kind is None or not self._takes(kind):
                 return
             table = scan(core, buffer, at, min(at + most, len(buffer)))
             if not table.count:

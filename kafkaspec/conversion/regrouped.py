@@ -41,6 +41,8 @@ from kafkaspec.model import Buffer
 
 _MOST_BATCH: Final = WHOLE_BYTES
 """Largest size of new batches that are made here."""
+_WHOLE: Final = 1 << 62
+"""More than the size of any batch."""
 
 
 class Part(NamedTuple):
@@ -144,14 +146,16 @@ class Regrouped(ByRanges):
     def __init__(self, shared: Shared) -> None:
         """Share the state of the path of entries."""
         super().__init__(shared)
-        self._limit = self._choices.batch_bytes or 0
-        self._most = max(self._most, min(4 * self._limit, WHOLE_BYTES))
+        self._limit = self._choices.batch_bytes
+        self._most = max(self._most, min(4 * (self._limit or 0), WHOLE_BYTES))
 
     @property
     def available(self) -> bool:
         """Whether there is a fast path for this plan."""
-        in_reach = 0 < self._limit <= _MOST_BATCH and not self._choices.by_time
-        return self._core is not None and in_reach
+        if self._core is None or self._choices.by_time:
+            return False
+        # Without a limit, the others stay as they are.
+        return self._offsets.renumbers if self._limit is None else self._limit <= _MOST_BATCH
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -161,7 +165,11 @@ class Regrouped(ByRanges):
         """Return the number of leading batches that are regular, and their new compressions."""
         core, wanted = self._core, self._choices.codec_id
         assert core is not None
-        conditions = _conditions(core, kind, wanted, self._low, self._high)
+        target = self._choices.kind or kind
+        with_gaps = self._limit is None and target is kind
+        conditions = _conditions(
+            core, kind, target.magic, wanted, self._low, self._high, with_gaps=with_gaps
+        )
         if conditions is None:
             return 0, None
         marks = conditions.of(core, table.column, table.count)
@@ -240,7 +248,8 @@ class Regrouped(ByRanges):
         room = memoryview(core.module.memory(8 * _PART * columns.rows)).cast("q")
         batches, parts = core.module.parts(
             bounds, facts, self._traits(source, kind, done, count), batches, rows.offsets,
-            rows.timestamps, rows.sizes, self._limit, RECORD_OVERHEAD, room,
+            rows.timestamps, rows.sizes, _WHOLE if self._limit is None else self._limit,
+            RECORD_OVERHEAD, room,
         )  # fmt: skip
         if not batches:
             return None
@@ -263,7 +272,8 @@ class Regrouped(ByRanges):
         """Return compression and leader epoch of the new batches of some batches."""
         assert source.compressions is not None
         epoch = self._choices.leader_epoch
-        if kind.has_leader_epochs and epoch is None:
+        target = self._choices.kind or kind
+        if kind.has_leader_epochs and (epoch is None or not target.has_leader_epochs):
             epochs: Sequence[int] = source.table.column(names.LEADER_EPOCH)[done:count]
         else:
             shared = NONE if epoch is None or not kind.has_leader_epochs else epoch
@@ -297,28 +307,40 @@ class Regrouped(ByRanges):
         return True
 
     def group(self, chunk: Chunk) -> Groups:
-        """Return the new batches that a chunk completes; its last records wait for more."""
+        """Return the new batches that a chunk completes; its last records wait for more.
+
+        Without a limit, each batch stays one.
+        """
         waiting, rows, parts, kind = self._waiting, chunk.rows, chunk.parts, chunk.kind
+        limit = self._limit
+        if limit is None:
+            flushed = b"".join(waiting.flush())
+            self._joined(rows, parts, 0, 0)
+            return Groups(flushed, rows, parts, kind)
         before: list[bytes] = []
-        start = parts.first
+        start = 0
         for number in range(len(parts)):
             start = number
             if not waiting.count:
                 break
-            before += waiting.put(self._draft(rows, kind, parts[number]), self._limit)
+            before += waiting.put(self._draft(rows, kind, parts[number]), limit)
             if before:
                 waiting.take()
                 break
         else:
             return Groups(b"".join(before), rows, Parts(parts.numbers, 0, 0), kind)
-        assert self._core is not None
-        count = self._core.module.joined(
-            parts.numbers, start, len(parts), rows.offsets, rows.timestamps, self._limit, MOST_DELTA
-        )
-        last = start + count - 1
+        last = start + self._joined(rows, parts, start, limit) - 1
         final = Parts(parts.numbers, last, last + 1)[0]
-        before += waiting.put(self._draft(rows, kind, final), self._limit)
+        before += waiting.put(self._draft(rows, kind, final), limit)
         return Groups(b"".join(before), rows, Parts(parts.numbers, start, last), kind)
+
+    def _joined(self, rows: RecordRows, parts: Parts, start: int, limit: int) -> int:
+        """Put parts together from one on, in their place; return how many that makes."""
+        assert self._core is not None
+        number: int = self._core.module.joined(
+            parts.numbers, start, len(parts), rows.offsets, rows.timestamps, limit, MOST_DELTA
+        )
+        return number
 
     def _draft(self, rows: RecordRows, kind: EntryKind, part: Part) -> Draft:
         draft = Draft(
@@ -415,16 +437,25 @@ class Regrouped(ByRanges):
 
 @cache
 def _conditions(
-    core: Core, kind: EntryKind, wanted: int | None, low: int | None, high: int | None
+    core: Core,
+    kind: EntryKind,
+    magic: int,
+    wanted: int | None,
+    low: int | None,
+    high: int | None,
+    *,
+    with_gaps: bool,
 ) -> Marks | None:
     """Return what holds for all regular batches of a kind; None if no batch is regular.
 
     Args:
         core: the extension.
         kind: the kind of the batches.
+        magic: magic of the new entries.
         wanted: their new compression, None to keep that of each.
         low: smallest offset to convert, None for any.
         high: first offset not to convert, None for any.
+        with_gaps: whether only batches are regular between whose offsets some are missing.
     """
     fixed = {
         names.TIMESTAMP_TYPE: 0,
@@ -434,7 +465,7 @@ def _conditions(
         names.MAGIC: kind.magic,
         **{field.name: field.default for field in (*own_fields(kind).header, *fields_outside())},
     }
-    codecs = {codec for codec in KNOWN if compressions.is_allowed(codec, kind.magic)}
+    codecs = {codec for codec in KNOWN if compressions.is_allowed(codec, magic)}
     if wanted is not None:
         codecs = set(KNOWN) if wanted in codecs else set()
     numbers = all(isinstance(value, int) for value in fixed.values())
@@ -447,6 +478,8 @@ def _conditions(
         (Compare(names.BASE_OFFSET, "<=", names.LAST_OFFSET),),
         (Compare(kind.count, "!=", 0),),
     ]
+    if with_gaps:
+        found.append((Compare(names.LAST_OFFSET_DELTA, "!=", kind.count, -1),))
     if low is not None:
         found.append((Compare(names.BASE_OFFSET, ">=", low),))
     if high is not None:

@@ -1,4 +1,4 @@
-"""The fast way for new batches writes what the way of entries does, for any number of jobs."""
+"""New batches, and messages: the fast way writes what the way of entries does, for any jobs."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ PLANS: list[dict[str, Any]] = [
     {"batch_bytes": 700, "compression": "snappy", "start_offset": 40, "end_offset": 300},
     {"batch_bytes": 3000, "aborted": "drop", "profile": "2.8"},
     {"batch_bytes": 3000, "max_output": 900},
+    {"offsets": "renumber"},
+    {"offsets": "renumber", "base_offset": 5, "compression": "lz4", "start_offset": 40},
+    {"offsets": "renumber", "compression": "none", "leader_epoch": 3, "magic": 2},
+    {"magic": 1},
+    {"magic": 1, "compression": "none", "batch_bytes": 500},
+    {"magic": 1, "compression": "gzip", "offsets": "renumber", "level": 2},
+    {"magic": 1, "compression": "snappy", "leader_epoch": 3, "end_offset": 300},
+    {"magic": 0, "compression": "none", "offsets": "shift", "base_offset": 1 << 62},
+    {"magic": 0, "compression": "lz4", "aborted": "drop"},
 ]
 
 
@@ -75,7 +84,7 @@ def test_both_ways_leave_the_same(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plan", PLANS[2:5], ids=str)
+@pytest.mark.parametrize("plan", [*PLANS[2:5], *PLANS[10:12], *PLANS[13:]], ids=str)
 @pytest.mark.parametrize("version", ["1.1.1", "4.3.1"])
 def test_goldens_become_the_same_both_ways(
     version: str, plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -87,3 +96,20 @@ def test_regular_batches_do_not_go_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_by_columns(tmp_path, monkeypatch, {"compression": "lz4", "batch_bytes": 500})
+
+
+@pytest.mark.parametrize(
+    "plan", [{"magic": 1, "compression": "none"}, {"magic": 0, "compression": "gzip"}], ids=str
+)
+def test_regular_batches_become_messages_many_at_a_time(
+    plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_by_columns(tmp_path, monkeypatch, plan)
+
+
+def test_batches_with_gaps_are_renumbered_many_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [forge.record(0, b"value"), forge.record(2, b"value")]
+    batches = [forge.batch(3 * n, rows, last_offset_delta=2) for n in range(100)]
+    check_by_columns(tmp_path, monkeypatch, {"offsets": "renumber"}, b"".join(batches))

@@ -15,6 +15,7 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.conversion import ranges
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.kept import Kept
+from kafkaspec.conversion.messages import Messages
 from kafkaspec.conversion.partition import PartitionConversion
 from kafkaspec.conversion.regrouped import Regrouped
 from kafkaspec.errors import KafkaSpecError
@@ -100,6 +101,7 @@ def check(
     with monkeypatch.context() as slow:
         slow.setattr(Kept, "available", False)
         slow.setattr(Regrouped, "available", False)
+        slow.setattr(Messages, "available", False)
         expected = outcome(source, directory / "slow", 1, plan)
     for number, (most, jobs) in enumerate([(1 << 20, 1), (2000, 1), (600, 3)]):
         monkeypatch.setattr(ranges, "RANGE_BYTES", most)
@@ -118,10 +120,14 @@ def check_goldens(
 
 
 def check_by_columns(
-    directory: Path, monkeypatch: pytest.MonkeyPatch, plan: dict[str, Any]
+    directory: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    plan: dict[str, Any],
+    data: bytes | None = None,
 ) -> None:
-    """Regular batches are not converted one by one."""
-    data = b"".join(forge.batch(n, [forge.record(0, b"value")]) for n in range(100))
+    """A hundred regular batches are not converted one by one."""
+    if data is None:
+        data = b"".join(forge.batch(n, [forge.record(0, b"value")]) for n in range(100))
     source = directory / f"{0:020d}.log"
     source.write_bytes(data)
     monkeypatch.setattr("kafkaspec.conversion.entries.EntryConverter.convert", None)
