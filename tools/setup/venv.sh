@@ -42,9 +42,24 @@ pip() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$
 
 locked() {
   # Without dependencies, since all of them are listed; without isolation, since pip does not check
-  # the hashes of what it builds with.
-  if ! pip --no-deps --require-hashes --requirement requirements/build.txt ||
-    ! pip --no-deps --no-build-isolation --require-hashes --requirement "requirements/$name.txt"; then
+  # the hashes of what it builds with. PySpark, which takes as long as all others, goes beside them.
+  parts=$(mktemp -d)
+  awk -v parts="$parts" '/^[^ ]/ { part = /^pyspark==/ ? "spark" : "others" } { print > (parts "/" part) }' \
+    "requirements/$name.txt"
+  failed=""
+  if pip --no-deps --require-hashes --requirement requirements/build.txt; then
+    spark=""
+    if [ -e "$parts/spark" ]; then
+      pip --no-deps --no-build-isolation --require-hashes --requirement "$parts/spark" &
+      spark=$!
+    fi
+    pip --no-deps --no-build-isolation --require-hashes --requirement "$parts/others" || failed=yes
+    [ -z "$spark" ] || wait "$spark" || failed=yes
+  else
+    failed=yes
+  fi
+  rm -r "$parts"
+  if [ -n "$failed" ]; then
     echo "The versions in requirements/ could not be installed; pip says above what is missing." >&2
     echo "If the package index lacks them, take the newest that it has: make NEWEST=1 ..." >&2
     exit 2
