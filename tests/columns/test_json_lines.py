@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from array import array
 from base64 import b64encode
 from collections.abc import Sequence
@@ -47,6 +48,21 @@ def in_python(data: bytes | None, base64: bool = False) -> str:
     except UnicodeDecodeError:
         pass
     return json.dumps({"base64": b64encode(data).decode()})
+
+
+def test_quotes_at_every_place(core: Core) -> None:
+    """Eight and sixteen bytes are written at once, whatever is among them."""
+    chance = random.Random(7)
+    alphabets = (b'"a', b'\\"xyz', b'"\\ abcdefgh', b'"abc\n', 'é"a'.encode(), b"\x7f~ ")
+    values = [
+        bytes(chance.choice(alphabet) for _ in range(size))
+        for size in range(70)
+        for alphabet in alphabets
+        for _ in range(12)
+    ]
+    made = JsonLines(core, [Field('"v"')])
+    found = b"".join(made.of([offsets_of(values)], len(values))).decode()
+    assert found.splitlines() == [f'{{"v": {in_python(value)}}}' for value in values]
 
 
 def validity_of(values: Sequence[bytes | None]) -> bytes:

@@ -111,6 +111,8 @@ PyObject *glue_select(PyObject *module, PyObject *args);
 PyObject *glue_survey(PyObject *module, PyObject *args);
 PyObject *glue_adjust(PyObject *module, PyObject *args);
 PyObject *glue_json_lines(PyObject *module, PyObject *args);
+/* Fill the tables of json_lines, once. */
+void glue_json_open(void);
 PyObject *glue_inspect(PyObject *module, PyObject *args);
 PyObject *glue_mark(PyObject *module, PyObject *args);
 PyObject *glue_fill(PyObject *module, PyObject *args);

@@ -413,6 +413,13 @@ static int lines_open(lines *l, PyObject *plan, Py_ssize_t pins)
     return 0;
 }
 
+void glue_json_open(void)
+{
+#ifdef KS_SPREAD
+    fill_spread();
+#endif
+}
+
 PyObject *glue_json_lines(PyObject *module, PyObject *args)
 {
     PyObject *plan, *columns, *target;

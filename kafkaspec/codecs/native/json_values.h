@@ -113,12 +113,73 @@ static uint8_t *put_ascii(uint8_t *out, uint8_t c)
     return out;
 }
 
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define KS_SPREAD
+#include <tmmintrin.h>
+
+/* For each set of marks among eight bytes: where each byte of what is written comes from. The top
+ * bit is set where a backslash stands, and after the end. */
+static uint8_t spread[256][16];
+static int spreads; /* whether the CPU can do that, and the table is filled */
+
+static void fill_spread(void)
+{
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("ssse3") || !__builtin_cpu_supports("popcnt"))
+        return;
+    memset(spread, 0x80, sizeof spread);
+    for (int marked = 0; marked < 256; marked++)
+        for (int i = 0, at = 0; i < 8; i++) {
+            at += marked >> i & 1;
+            spread[marked][at++] = (uint8_t)i;
+        }
+    spreads = 1;
+}
+
+__attribute__((target("ssse3,popcnt"))) static inline uint8_t *put_eight(uint8_t *out, __m128i bytes,
+                                                                         unsigned marked)
+{
+    const __m128i places = _mm_loadu_si128((const __m128i *)spread[marked]);
+    const __m128i slashes = _mm_and_si128(_mm_cmplt_epi8(places, _mm_setzero_si128()),
+                                          _mm_set1_epi8('\\'));
+    _mm_storeu_si128((__m128i *)out, _mm_or_si128(_mm_shuffle_epi8(bytes, places), slashes));
+    return out + 8 + __builtin_popcount(marked);
+}
+
+/* Write bytes as long as there are 16 that no look is needed for but at quotes and backslashes. */
+__attribute__((target("ssse3,popcnt"))) static uint8_t *put_plain(uint8_t *out, const uint8_t **from,
+                                                                  const uint8_t *end)
+{
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
+    const uint8_t *p = *from;
+    for (; end - p >= 16; p += 16) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)p);
+        if (_mm_movemask_epi8(_mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20)))) /* or not ASCII */
+            break;
+        const unsigned marked = (unsigned)_mm_movemask_epi8(
+            _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash)));
+        out = put_eight(out, bytes, marked & 0xFF);
+        out = put_eight(out, _mm_srli_si128(bytes, 8), marked >> 8);
+    }
+    *from = p;
+    return out;
+}
+#endif
+
 /* A JSON string; NULL where the bytes are not UTF-8. */
 static uint8_t *put_text(uint8_t *out, const uint8_t *p, int64_t size)
 {
     const uint8_t *const end = p + size;
     *out++ = '"';
     while (p < end) {
+#ifdef KS_SPREAD
+        if (spreads && end - p >= 16) {
+            const uint8_t *const before = p;
+            out = put_plain(out, &p, end);
+            if (p > before)
+                continue;
+        }
+#endif
         const uint8_t *stop = end;
         if (end - p >= 8) {
             uint64_t word;

@@ -228,6 +228,7 @@ static int add(PyObject *module, const char *name, PyObject *value)
 
 static int prepare(PyObject *module)
 {
+    glue_json_open();
     static const struct {
         const char *name;
         int value;
