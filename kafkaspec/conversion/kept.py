@@ -121,8 +121,7 @@ class Kept(ByRanges):
             ends = [place + size - begin for place, size in zip(places, sizes, strict=True)]
             data = bytearray(source.buffer[begin : begin + ends[count - 1]] if count else b"")
             return Made(source, count, data, array("q", ends[:count]))
-        payloads = self._payloads(core, source, kind, count)
-        data, made = spaced(payloads, header_size(core, kind))
+        data, made = self._payloads(core, source, kind, count)
         written = put_headers(core, kind, self._changed(core, kind, source, len(made)), data, made)
         if written < len(made):
             del made[written:]
@@ -131,8 +130,11 @@ class Kept(ByRanges):
 
     def _payloads(
         self, core: Core, source: Range, kind: EntryKind, count: int
-    ) -> Sequence[bytes | memoryview]:
-        """Return the payloads of the first batches, as they are to be stored."""
+    ) -> tuple[bytearray, array[int]]:
+        """Return the payloads of the first batches, as they are to be stored.
+
+        Each has room for a header before it. The position after each is returned too.
+        """
         table, buffer, level = source.table, source.buffer, self._choices.level
         assert source.compressions is not None
         columns = (
@@ -141,7 +143,7 @@ class Kept(ByRanges):
         )  # fmt: skip
         rows = list(zip(*(table.column(name)[:count] for name in columns), strict=True))
         made: list[bytes | memoryview] = []
-        room = WHOLE_BYTES
+        room, gap = WHOLE_BYTES, header_size(core, kind)
         # Batches with the same change, together.
         for (new, own, changes), some in groupby(
             zip(source.compressions, rows, strict=False),
@@ -163,9 +165,12 @@ class Kept(ByRanges):
                 )  # fmt: skip
             found: Sequence[bytes | memoryview]
             if changes and new:
-                stored, ends = packed(new, data, places, magic=kind.magic, level=level)
+                stored, ends = packed(new, data, places, magic=kind.magic, level=level, gap=gap)
+                if number == count and len(stored) <= room:
+                    return stored, ends
                 view = memoryview(stored)
-                found = [view[start:end] for start, end in zip((0, *ends), ends, strict=False)]
+                starts = (0, *ends)
+                found = [view[start + gap : end] for start, end in zip(starts, ends, strict=False)]
             else:
                 found = [
                     data[start : start + size]
@@ -174,11 +179,11 @@ class Kept(ByRanges):
             for payload in found:
                 room -= len(payload)
                 if room < 0 and made:
-                    return made
+                    return spaced(made, gap)
                 made.append(payload)
             if len(found) < number:
                 break
-        return made
+        return spaced(made, gap)
 
     def _changed(self, core: Core, kind: EntryKind, source: Range, count: int) -> EntryTable:
         """Return the headers of the first batches with their new values."""

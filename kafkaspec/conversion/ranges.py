@@ -98,7 +98,7 @@ class ByRanges(ABC):
         """
         core, most = self._core, self._most
         assert core is not None
-        cursor = segment.cursor(most=most)
+        cursor = segment.cursor(core.module.memory, most)
         while position < segment.size:
             segment.check()
             buffer, start = segment.around(cursor, position)
