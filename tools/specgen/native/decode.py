@@ -128,14 +128,18 @@ class RecordDecoder(Walk):
         lists = {None, *resolved(self.model, reference).field_by_id}
         for column in self.numbers.records:
             name, number = c_name(column.path), self.numbers[column.path]
-            if column.kind == INTEGER and column.list_path not in lists:
-                continue  # a part of a list that records of this kind do not have
+            if column.kind == INTEGER and not (column.list_path in lists and self.has(column)):
+                continue  # records of this kind do not have it, or their list
             if column.kind == INTEGER:
                 self.out.line(f"int64_t *const c_{name} = out->integers[{number}];")
             elif column.kind == LIST:
                 self.out.line(f"ks_list_out c_{name} = out->lists[{number}];")
             else:
                 self.out.line(f"ks_bytes_out c_{name} = out->bytes[{number}];")
+
+    def has(self, column: Column) -> bool:
+        """Return whether a local variable for a column of integers is used."""
+        return True
 
     def _commit(self) -> None:
         for column in self.numbers.records:
@@ -354,6 +358,9 @@ class NearDecoder(RecordDecoder):
                 self._room(start)
                 self.out.when(test, self.fail)
         self._row = ""
+
+    def has(self, column: Column) -> bool:
+        return column.path in self._have  # the others are filled where no record is looked at
 
     def read_scalar(self, scope: Scope, scalar: Scalar, target: str) -> None:
         self._margin += LONGEST
