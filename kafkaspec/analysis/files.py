@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,15 +77,13 @@ class Directory:
         return [path for kind in kinds for path in self.files.get(kind, ())]
 
     @property
-    def size(self) -> int:
-        """Size of the segments in bytes, on which the work depends."""
-        total = 0
+    def sizes(self) -> list[int]:
+        """Sizes of the segments in bytes, on which the work depends."""
+        found = []
         for path in self.of(*LOG_KINDS):
-            try:
-                total += path.stat().st_size
-            except OSError:
-                continue
-        return total
+            with suppress(OSError):
+                found.append(path.stat().st_size)
+        return found
 
 
 def read_directories(path: Path) -> list[Directory]:
@@ -125,7 +124,7 @@ def segment_bytes(path: Path) -> int:
     """Return the size of the segments under a path in bytes, without those that cannot be read."""
     try:
         if path.is_dir():
-            return sum(directory.size for directory in read_directories(path))
+            return sum(sum(directory.sizes) for directory in read_directories(path))
         return path.stat().st_size
     except (OSError, KafkaSpecError):
         return 0

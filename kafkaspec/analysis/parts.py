@@ -221,6 +221,19 @@ def nowhere(path: Path) -> None:
     """Return that no segment was verified elsewhere."""
 
 
+def in_results(events: Iterable[Finding | FileResult | Settled]) -> list[Settled]:
+    """Collect events that another process passes on: what comes up to each result is one item."""
+    items = [Settled()]
+    for event in events:
+        if isinstance(event, Settled):
+            items += [event, Settled()]
+            continue
+        items[-1].take(event)
+        if isinstance(event, FileResult):
+            items.append(Settled())
+    return items
+
+
 def settled(events: Iterable[Finding | FileResult], order: LogOrder) -> Settled:
     """Collect the events of a part.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -22,9 +24,10 @@ from kafkaspec.analysis.checkpoints.root_files import (
 )
 from kafkaspec.analysis.files import Directory, kind_of, read_directories
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
-from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled, nowhere
+from kafkaspec.analysis.groups import groups_of, is_much
+from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled, in_results, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
-from kafkaspec.analysis.report import FileKind, FileResult, Report
+from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report
 from kafkaspec.analysis.verify_index import verify_snapshot
 from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_remote_index import verify_remote_index
@@ -32,7 +35,8 @@ from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
-from kafkaspec.io.local import FileReading
+from kafkaspec.io.local import FileReading, are_mapped, unmapped
+from kafkaspec.jobs import in_processes
 from kafkaspec.log.opening import open_log
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 
@@ -102,7 +106,8 @@ def verify_events(
         beside: other log directories of the same broker, which must have the same ids.
         elsewhere: function that returns the results of segments that were verified elsewhere.
         index_interval_bytes: ``index.interval.bytes``, by which recovery makes indexes.
-        jobs: number of threads that work on parts of a large segment; the events stay the same.
+        jobs: number of threads that work on parts of a large segment, and of processes that work on
+            partitions of many small ones; the events stay the same.
 
     Yields:
         Findings, and a result for each file after all of its findings.
@@ -182,17 +187,20 @@ def _directories(path: Path, options: Options) -> Iterator[Event | Settled]:
         return
     logs: list[LogState] = []
     held_back: list[FileResult] = []
-    for directory in partitions:
-        log = log_state(directory.path)
+    for log, events in _partitions(partitions, options):
         logs.append(log)
         if log.state:
             text = names.copy_text(log.state)
-            yield Place(os.fspath(directory.path), Area.FILES).info(R.MOVED_PARTITION, text)
-        for event in _partition(directory, options, log):
+            yield Place(os.fspath(log.path), Area.FILES).info(R.MOVED_PARTITION, text)
+        for event in events:
             if isinstance(event, FileResult) and event.kind is FileKind.PARTITION_METADATA:
                 held_back.append(event)  # until all topic ids are known
-            else:
-                yield event
+                continue
+            if isinstance(event, Settled):
+                late = [r for r in event.results if r.kind is FileKind.PARTITION_METADATA]
+                held_back += late
+                event.results = [result for result in event.results if result not in late]
+            yield event
     yield from check_topic_ids(logs)
     yield from held_back
     yield from _partition(top, options)
@@ -201,6 +209,51 @@ def _directories(path: Path, options: Options) -> Iterator[Event | Settled]:
     for kind in ROOT_KINDS:
         for path in top.of(kind):
             yield from verify_root_file(path, kind, logs, others)
+
+
+def _partitions(
+    directories: Sequence[Directory], options: Options
+) -> Iterator[tuple[LogState, Iterable[Event | Settled]]]:
+    """Yield the state of each partition, which is complete after its events, and these."""
+    groups = groups_of(directories, options.part_bytes) if options.jobs > 1 else []
+    if not is_much(groups) or options.elsewhere is not nowhere:
+        for directory in directories:
+            log = log_state(directory.path)
+            yield log, _partition(directory, options, log)
+        return
+    alone = replace(options, progress=None, jobs=1)
+    tasks = ((group.directories, alone, are_mapped()) for group in groups if group.small)
+    with closing(in_processes(_group, tasks, options.jobs)) as done:
+        for group in groups:
+            if group.small:
+                for log, items in next(done):
+                    yield log, items
+                    _report(items, options)
+                continue
+            for directory in group.directories:
+                log = log_state(directory.path)
+                yield log, _partition(directory, options, log)
+
+
+def _group(
+    task: tuple[Sequence[Directory], Options, bool],
+) -> list[tuple[LogState, list[Settled]]]:
+    """Verify a group of partitions in another process."""
+    directories, options, mapped = task
+    done = []
+    with nullcontext() if mapped else unmapped():
+        for directory in directories:
+            log = log_state(directory.path)
+            done.append((log, in_results(_partition(directory, options, log))))
+    return done
+
+
+def _report(items: Iterable[Settled], options: Options) -> None:
+    if options.progress is None:
+        return
+    for result in (result for item in items for result in item.results):
+        if result.kind in LOG_KINDS:
+            options.progress(result.size, result.file)
 
 
 def _partition(

@@ -12,7 +12,8 @@ import pytest
 from rich.console import Console
 
 import kafkaspec as ks
-from kafkaspec.analysis import verification
+from kafkaspec.analysis import groups, verification
+from kafkaspec.analysis.files import read_directories
 from kafkaspec.analysis.verify_segment import Options
 from kafkaspec.cli.verify_text import print_report
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
@@ -308,6 +309,33 @@ def test_jobs_change_nothing(partition: Path, monkeypatch: pytest.MonkeyPatch, f
     data[len(data) // 2] ^= 1
     log.write_bytes(data)
     command = ("verify", "--format", form, partition)
+    one, many = (run(*command, "--jobs", jobs) for jobs in ("1", "3"))
+    assert one.exit_code == many.exit_code == 1
+    assert one.output == many.output
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("mapped", [True, False])
+def test_jobs_change_nothing_in_a_log_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, mapped: bool
+) -> None:
+    """Groups of small partitions, which other processes verify, between large ones."""
+    monkeypatch.setattr(groups, "FEW", 2)
+    monkeypatch.setattr(groups, "_MOST", 3)
+    monkeypatch.setattr(verification, "Options", partial_of(Options, part_bytes=4 << 10))
+    logs = tmp_path / "logs"
+    shutil.copytree(golden("4.3.1", "plain-0").parent, logs)
+    shutil.copytree(logs / "plain-0", logs / "plain-1.0123456789abcdef0123456789abcdef-delete")
+    for number, path in enumerate(sorted(logs.glob("*/*.log"))):
+        data = bytearray(path.read_bytes())
+        if data and number % 3 == 0:
+            data[len(data) // 2] ^= 1
+            path.write_bytes(data)
+    (logs / "plain-0" / "partition.metadata").write_text("version: 0\ntopic_id: x\n")
+    directories = read_directories(logs)[1:]
+    assert {group.small for group in groups.groups_of(directories, 4 << 10)} == {True, False}
+    command: list[str | Path] = ["verify", "--format", form, logs]
+    command += [] if mapped else ["--no-mmap"]
     one, many = (run(*command, "--jobs", jobs) for jobs in ("1", "3"))
     assert one.exit_code == many.exit_code == 1
     assert one.output == many.output
