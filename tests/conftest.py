@@ -98,10 +98,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="the newest release and one for each magic, two codecs, nothing slow (make quick)",
     )
+    parser.addoption(
+        "--core",
+        action="store_true",
+        help="with --quick: also what compares the C of the extension with Python at length",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    extent.quick = config.getoption("quick")
+    extent.quick, extent.core = config.getoption("quick"), config.getoption("core")
     if extent.quick:
         settings.load_profile("quick")
         if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM <= memory() / 2:
@@ -121,6 +126,8 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def is_quick(item: pytest.Item) -> bool:
     """Whether ``--quick`` takes a test: each one, unless it is marked or asks for a third codec."""
     if any(item.get_closest_marker(name) for name in ("slow", "spark")):
+        return False
+    if item.get_closest_marker("core") and not extent.core:
         return False
     if any("empty parameter set" in mark.kwargs.get("reason", "") for mark in item.iter_markers()):
         return False  # none of the few versions has what it looks at

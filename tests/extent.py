@@ -4,6 +4,8 @@ from __future__ import annotations
 
 quick = False
 """Whether ``--quick`` was given; set before any test module is imported."""
+core = False
+"""Whether ``--core`` was given, by which ``--quick`` takes the tests that are marked ``core``."""
 
 
 def examples(count: int) -> int:

@@ -19,6 +19,7 @@ def square(item: int) -> int:
     return item * item
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 @pytest.mark.parametrize("run", [in_order, in_processes])
 def test_results_come_in_the_order_of_the_items(run: Callable[..., Any], jobs: int) -> None:

@@ -191,6 +191,7 @@ def test_of_the_logs_that_the_loader_of_kafka_is_asked_about(tmp_path: Path) -> 
         shutil.rmtree(partition)
 
 
+@pytest.mark.core
 def test_of_vectors_of_entries(tmp_path: Path) -> None:
     good = batch(0, [record(0, b"a"), record(1, b"b")]), batch(1 << 40, [record(0, b"z")])
     found = [bytes.fromhex(item["hex"]) for item in VECTORS if item["type"].endswith(".entry")]
@@ -370,6 +371,7 @@ def _make(tmp_path: Path, seed: int) -> None:
             path.write_bytes(path.read_bytes() + bytes(80))
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("first", range(0, 20 * some(20), 20))
 def test_of_made_logs(tmp_path: Path, first: int) -> None:
     for seed in range(first, first + 20):

@@ -110,6 +110,7 @@ def check_golden(golden: goldens.Golden, codec: str) -> None:
             assert plain(table) == list(rows_of(data, control))
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("max_bytes", [1, 500, 20_000])

@@ -233,6 +233,7 @@ def test_progress_counts_every_byte(tmp_path: Path) -> None:
         assert seen == {str(path): path.stat().st_size for path in partition.segment_paths}
 
 
+@pytest.mark.core
 @pytest.mark.skipif("native" not in codec_names(), reason="the extension was not built")
 @pytest.mark.parametrize("header_keys", ["binary", "string"])
 @pytest.mark.parametrize("version", goldens.VERSIONS)
@@ -253,6 +254,7 @@ def test_lines_of_the_core_are_those_of_python(version: str, header_keys: Any) -
                     assert lines[0].getvalue().count(b"\n") == part.num_rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", FORMATS)
 @pytest.mark.parametrize(
     "options", [{}, {"start_offset": 9, "end_offset": 60}, {"start_offset": 3}]

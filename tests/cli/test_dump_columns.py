@@ -86,6 +86,7 @@ def same(*arguments: str | Path, size: int = 1500) -> tuple[int, int]:
     return expected.stdout_bytes.count(b"\n"), sum(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_releases(version: str) -> None:
     for choice in (CHOICES[0], *CHOICES[1 + VERSIONS.index(version) % 2 :: 2]):

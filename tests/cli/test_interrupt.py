@@ -71,6 +71,7 @@ def members(group: int) -> int:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["kill", "terminal"])
 @pytest.mark.parametrize(
     ("arguments", "workers"),

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("kafkaspec._native", reason="the extension was not built")
 
 
+@pytest.mark.core
 def test_what_changes_meanwhile() -> None:
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-m", "tests.codecs.changing_cases"],

@@ -97,6 +97,7 @@ def text_of(lines: JsonLines, columns: list[Column], rows: int) -> bytes:
     return b"".join(lines.of(columns, rows))
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("column", [offsets_of, views_of])
 def test_every_sequence_of_bytes_that_utf8_may_refuse(core: Core, column: Any) -> None:
     edges = (0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF)

@@ -129,6 +129,7 @@ def test_a_codec_without_a_core_gives_the_same_columns() -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.core
 @each("golden", golden_segments())
 def test_ranges_have_the_records_of_the_whole(golden: goldens.Golden) -> None:
     data = golden.path.read_bytes()

@@ -81,6 +81,7 @@ def test_aiokafka_reads_every_payload() -> None:
                 assert decode(payload) == part
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [-131072, 1, 3, 9, 12, 17, 22, None])
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
 @pytest.mark.parametrize("magic", [0, 1, 2])

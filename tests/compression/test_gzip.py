@@ -122,6 +122,7 @@ def test_isal_takes_incomplete_codes_and_zlib_does_not(backend: str) -> None:
         assert refusal(payload) is Reason.DECOMPRESSION_FAILED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0, 1, 6, 9])
 def test_members_of_the_standard_library_are_read_in_every_partition(
     level: int, monkeypatch: pytest.MonkeyPatch

@@ -77,6 +77,7 @@ def test_one_bad_answer_is_one_failure(mode: str, failure: Failure, detail: str)
     assert not done.as_expected
 
 
+@pytest.mark.slow
 def test_a_testee_that_hangs_is_not_waited_for() -> None:
     """The limit is generous for the others, which must start Python; none sleeps so long."""
     done = run("hangs", timeout=3.0)

@@ -106,6 +106,7 @@ def _converted(data: bytes, directory: Path, **choices: Any) -> tuple[PartitionC
     return conversion, plan
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("compression", ["none", "lz4"])
 def test_every_change_is_found_and_reported_as_ever(
     compression: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -143,6 +144,7 @@ PLANS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 def test_logs_of_all_sorts_compare_as_ever(
     plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

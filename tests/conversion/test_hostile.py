@@ -71,6 +71,7 @@ def convert_what_can_be(data: bytes, codec: str | None, **choices: Any) -> Itera
     yield b"".join(converter.flush())
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 @pytest.mark.parametrize("source", SOURCES, ids=str)
 def test_broken_batches_are_our_errors_and_what_is_written_can_be_read(

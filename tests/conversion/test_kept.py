@@ -32,6 +32,7 @@ PLANS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("seed", range(extent.some(3)))
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
 @pytest.mark.parametrize("plan", PLANS, ids=str)

@@ -264,6 +264,7 @@ TIMED = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arrow", [True, False])
 @pytest.mark.parametrize(("version", "name"), TIMED)
 def test_a_range_of_times(

@@ -71,6 +71,7 @@ def regular(seed: int) -> bytes:
     return b"".join(made)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("seed", range(extent.some(3)))
 @pytest.mark.parametrize("make", [log, regular])
 @pytest.mark.parametrize("plan", PLANS, ids=str)

@@ -141,6 +141,7 @@ def gone(server: Server) -> None:
     server.data, server.tag = b"", ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
 def test_another_version_between_two_ranges_is_an_error(name: str) -> None:
     server = Server(content(), modified="Tue, 22 Nov 2022 10:00:00 GMT", change=CHANGES[name])
@@ -170,6 +171,7 @@ def test_a_server_that_ignores_ranges_is_an_error() -> None:
     assert "range" in error.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [-1, 1, 5000])
 def test_an_answer_of_another_length_is_an_error(more: int) -> None:
     server = Server(content(), answer=lambda data: data[:more] if more < 0 else data + bytes(more))

@@ -138,6 +138,7 @@ def cut(batch: bytes) -> bytes:
     return forge.batch(0, payload, count=300, attributes=grown.ZSTD, last_offset_delta=299)
 
 
+@pytest.mark.core
 def test_pieces_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records and errors do not depend on the size of a piece, in any codec."""
     for name, made in CASES.items():

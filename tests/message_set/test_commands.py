@@ -158,6 +158,7 @@ def test_no_indexes() -> None:
 # -- convert --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_convert_all(tmp_path: Path, magic: int) -> None:
     report = ks.convert(LOGS, tmp_path / "out", magic=magic, offsets="renumber")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
+import pytest
+
 from tests.structure.source import ROOT, modules
 
 PAGE = ROOT / "docs" / "architecture.md"
@@ -46,6 +48,7 @@ def test_every_package_is_in_the_picture() -> None:
     assert drawn == packages() | {"spec", "specgen", "generated"}
 
 
+@pytest.mark.slow
 def test_every_arrow_is_an_import() -> None:
     found = imports()
     wrong = [

@@ -245,6 +245,7 @@ def peak_of(run: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_producers_times_segments(tmp_path: Path) -> None:
     """Each segment has a snapshot, and each snapshot lists every producer."""
     peaks = []

@@ -10,7 +10,7 @@ not built for it: it follows the locks of the GIL, and reports races in what the
 without it.
 
 The whole suite takes more than 25 minutes of a core under the sanitizers, most of it in tests of
-the other codecs, so CI runs what ``make quick`` has of them. Segments of all releases go through
+the other codecs, so CI runs what ``make quick`` has of them, and what is marked ``core``. Segments of all releases go through
 the core under the same sanitizers as seeds of ``make fuzz``.
 
 The sanitized extension lies in a copy of the package in a temporary directory; nothing that is
@@ -33,7 +33,7 @@ from tools.native.build import NAME, build
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("codecs", "columns", "arrow", "log", "writing", "conversion", "analysis")
-TESTS = ("--quick", *(f"tests/{name}" for name in FOLDERS))
+TESTS = ("--quick", "--core", *(f"tests/{name}" for name in FOLDERS))
 LEFT_OUT = "not kafka and not memory"
 """Marks: Kafka's own readers have tests of their own, and a sanitizer takes terabytes of address
 space, and keeps memory that was freed."""
