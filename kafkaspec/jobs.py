@@ -29,6 +29,10 @@ _THREADS: Final = "kafkaspec"
 """Begin of the names of the threads."""
 
 
+class ProcessEndedError(RuntimeError):
+    """A process that had work to do ended by itself, or was ended by the system."""
+
+
 def at_work() -> bool:
     """Return whether a thread that began here has not ended; the end of Python waits for it."""
     return any(thread.name.startswith(_THREADS) for thread in threading.enumerate())
@@ -91,11 +95,15 @@ def in_processes(
             and results are pickled.
         items: the items, taken in the process of the caller.
         jobs: number of processes; with 1 the work is done in the process of the caller.
+
+    Raises:
+        ProcessEndedError: one of the processes ended before its work was done.
     """
     if jobs <= 1:
         yield from map(work, items)
         return
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     # A copy of a process with one thread has all modules; one with more may hold their locks.
@@ -108,7 +116,11 @@ def in_processes(
         for process in () if done else tuple(pool._processes.values()):
             process.terminate()
 
-    yield from _ordered(pool, work, items, jobs, end)
+    try:
+        yield from _ordered(pool, work, items, jobs, end)
+    except BrokenProcessPool:
+        detail = "one of the processes ended before its work was done, perhaps for lack of memory"
+        raise ProcessEndedError(f"{detail}; --jobs 1 needs none") from None
 
 
 def _begin() -> None:

@@ -12,10 +12,10 @@ from typing import Final
 
 from kafkaspec.analysis.files import Directory
 
-FEW: Final = 1000
-"""Partitions of small segments for which other processes begin, however few bytes they have."""
-FEW_BYTES: Final = 256 << 20
-"""Bytes of small segments for which other processes begin, however few partitions they are."""
+MANY: Final = 1000
+"""Partitions of small segments that are worth other processes, however few bytes they have."""
+MANY_BYTES: Final = 256 << 20
+"""Bytes of small segments that are worth other processes, in however few partitions."""
 _MOST: Final = 16
 _MOST_BYTES: Final = 16 << 20
 """Partitions and bytes of a group."""
@@ -59,10 +59,10 @@ def _groups(directories: Sequence[Directory], part_bytes: int) -> Iterator[Group
         yield group
 
 
-def is_much(groups: Sequence[Group]) -> bool:
-    """Return whether the small segments are worth the start of other processes."""
+def are_worth_processes(groups: Sequence[Group]) -> bool:
+    """Return whether the small segments take longer than the start of other processes."""
     small = [group for group in groups if group.small]
     if len(small) < 2:
         return False
     partitions = sum(len(group.directories) for group in small)
-    return partitions >= FEW or sum(group.size for group in small) >= FEW_BYTES
+    return partitions >= MANY or sum(group.size for group in small) >= MANY_BYTES

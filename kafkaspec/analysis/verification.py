@@ -24,7 +24,7 @@ from kafkaspec.analysis.checkpoints.root_files import (
 )
 from kafkaspec.analysis.files import Directory, kind_of, read_directories
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
-from kafkaspec.analysis.groups import groups_of, is_much
+from kafkaspec.analysis.groups import are_worth_processes, groups_of
 from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled, in_results, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report
@@ -216,7 +216,7 @@ def _partitions(
 ) -> Iterator[tuple[LogState, Iterable[Event | Settled]]]:
     """Yield the state of each partition, which is complete after its events, and these."""
     groups = groups_of(directories, options.part_bytes) if options.jobs > 1 else []
-    if not is_much(groups) or options.elsewhere is not nowhere:
+    if not are_worth_processes(groups) or options.elsewhere is not nowhere:
         for directory in directories:
             log = log_state(directory.path)
             yield log, _partition(directory, options, log)
@@ -228,7 +228,7 @@ def _partitions(
             if group.small:
                 for log, items in next(done):
                     yield log, items
-                    _report(items, options)
+                    _report_progress(items, options)
                 continue
             for directory in group.directories:
                 log = log_state(directory.path)
@@ -248,7 +248,7 @@ def _group(
     return done
 
 
-def _report(items: Iterable[Settled], options: Options) -> None:
+def _report_progress(items: Iterable[Settled], options: Options) -> None:
     if options.progress is None:
         return
     for result in (result for item in items for result in item.results):

@@ -14,7 +14,7 @@ from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.version import version_lines
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.extension import StaleExtensionError
-from kafkaspec.jobs import at_work
+from kafkaspec.jobs import ProcessEndedError, at_work
 from kafkaspec.shown import printable
 
 _SUMMARIES = {
@@ -59,7 +59,7 @@ class _Main(Commands):
         except OSError as error:
             _report(error)
             ctx.exit(USAGE)
-        except StaleExtensionError as error:
+        except (StaleExtensionError, ProcessEndedError) as error:
             warn(str(error))
             ctx.exit(USAGE)
         except KeyboardInterrupt:

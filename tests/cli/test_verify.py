@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import shlex
 import shutil
 from functools import partial as partial_of
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -17,6 +19,7 @@ from kafkaspec.analysis.files import read_directories
 from kafkaspec.analysis.verify_segment import Options
 from kafkaspec.cli.verify_text import print_report
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
+from kafkaspec.jobs import in_processes
 from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import FULL, GOLDEN
 
@@ -320,7 +323,7 @@ def test_jobs_change_nothing_in_a_log_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, mapped: bool
 ) -> None:
     """Groups of small partitions, which other processes verify, between large ones."""
-    monkeypatch.setattr(groups, "FEW", 2)
+    monkeypatch.setattr(groups, "MANY", 2)
     monkeypatch.setattr(groups, "_MOST", 3)
     monkeypatch.setattr(verification, "Options", partial_of(Options, part_bytes=4 << 10))
     logs = tmp_path / "logs"
@@ -334,8 +337,35 @@ def test_jobs_change_nothing_in_a_log_directory(
     (logs / "plain-0" / "partition.metadata").write_text("version: 0\ntopic_id: x\n")
     directories = read_directories(logs)[1:]
     assert {group.small for group in groups.groups_of(directories, 4 << 10)} == {True, False}
+    done: list[Any] = []
+    processes = in_processes
+
+    def seen(work: Any, items: Any, jobs: int) -> Any:
+        for result in processes(work, items, jobs):
+            done.append(result)
+            yield result
+
+    monkeypatch.setattr(verification, "in_processes", seen)
     command: list[str | Path] = ["verify", "--format", form, logs]
     command += [] if mapped else ["--no-mmap"]
+    assert not done
     one, many = (run(*command, "--jobs", jobs) for jobs in ("1", "3"))
     assert one.exit_code == many.exit_code == 1
     assert one.output == many.output
+    assert sum(map(len, done)) > 2
+
+
+def _die(task: object) -> None:
+    os._exit(9)
+
+
+def test_a_process_that_ends_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the system ends one that takes too much memory."""
+    monkeypatch.setattr(groups, "MANY", 2)
+    monkeypatch.setattr(groups, "_MOST", 1)
+    monkeypatch.setattr(verification, "_group", _die)
+    logs = golden("4.3.1", "plain-0").parent
+    result = run("verify", logs, "--jobs", "2")
+    assert result.exit_code == 2
+    assert "one of the processes ended before its work was done" in result.stderr
+    assert "Traceback" not in result.stderr
