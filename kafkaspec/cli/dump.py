@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -16,6 +17,7 @@ from kafkaspec.cli.dump_columns import read_lines
 from kafkaspec.cli.dump_json import (
     MEANINGS,
     WRITERS,
+    Key,
     batch_line,
     decode_controls,
     record_lines,
@@ -180,28 +182,28 @@ def _json_lines(inputs: Inputs, codec: str, bytes_form: str, jobs: int) -> Itera
 
 
 def _limited(
-    lines: Iterator[str | Buffer], most: int, ended_at: Callable[[bytes], None]
+    lines: Iterator[str | Buffer], most: int, ended_at: Callable[[int], None]
 ) -> Iterator[str | Buffer]:
     """Yield so many of the lines, and ask for no more.
 
     Args:
         lines: a line as text, or any number of them as bytes.
         most: the number.
-        ended_at: called with the last line, if it was bytes.
+        ended_at: called with the position of the batch of the last line, if that was bytes.
     """
     while most and (found := next(lines, None)) is not None:
         if isinstance(found, str):
             most -= 1
             yield found
             continue
-        ends = islice(_LINE_END.finditer(found), most - 1, None)
-        end = next(ends, None)
-        if end is None:
-            most -= bytes(found).count(b"\n")
+        there = bytes(found).count(b"\n")
+        if there < most:
+            most -= there
             yield found
             continue
+        end = next(islice(_LINE_END.finditer(found), most - 1, None))
         some = bytes(memoryview(found)[: end.end()])
-        ended_at(some[some.rfind(b"\n", 0, -1) + 1 :])
+        ended_at(json.loads(some[some.rfind(b"\n", 0, -1) + 1 :])[Key.POSITION])
         yield some
         return
 

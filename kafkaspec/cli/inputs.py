@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -119,10 +118,10 @@ class Inputs:
         """Note a batch for ``finish``."""
         self._last = batch.last_offset
 
-    def ended_at(self, line: bytes) -> None:
-        """Note the batch that holds the record of a line of JSON, in the current segment."""
+    def ended_at(self, position: int) -> None:
+        """Note the batch at a position of the current segment."""
         assert self._segment is not None
-        self.reached(self._segment.batch_at(json.loads(line)["position"]))
+        self.reached(self._segment.batch_at(position))
 
     def finish(self) -> None:
         """Report what is missing up to the last batch that was noted, if reading ended there."""
