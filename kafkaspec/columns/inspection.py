@@ -30,7 +30,7 @@ STATUS, TEXT, ROWS = BATCH_FACTS
 _FACTS: Final = (*BATCH_FACTS, *(f"{name}.{fact}" for name in INSPECTED for fact in COLUMN_FACTS))
 _NUMBERS: Final = ("first", "last", "least", "largest")
 """Those that are numbers of a column."""
-UNUSED_SIZE: Final = "unused.size"
+UNUSED_SIZE: Final = f"{names.UNUSED}.size"
 """Column with the bytes of an entry after its value."""
 _LACKING: Final[tuple[tuple[str, str, str | int], ...]] = (
     (names.LAST_OFFSET, names.LAST_OFFSET, names.BASE_OFFSET),

@@ -7,7 +7,6 @@ implement the rules and raise the errors.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -35,7 +34,7 @@ from kafkaspec.log.legacy import LegacyBatch, Shift
 from kafkaspec.model import Buffer, Record
 
 _OFFSET, _TIMESTAMP, _KEY, _VALUE = Record._fields[:4]
-_UNUSED: Final = f"unused.{SIZE}"
+_UNUSED: Final = f"{names.UNUSED}.{SIZE}"
 _Part = tuple[Any, memoryview, Any]
 """A byte column as ``Core.encode`` takes it: validity or None, ends, and data."""
 
@@ -126,7 +125,7 @@ class MessageColumns:
         Raises:
             KafkaSpecError: ``unencodable``.
         """
-        offsets = _less(self.offsets[first:last], shift)
+        offsets = _less(self._core, self.offsets[first:last], shift)
         inputs: dict[str, Any] = {_OFFSET: offsets, _TIMESTAMP: self.timestamps[first:last]}
         for name, part in self._parts.items():
             inputs[name] = _some(part, first, last)
@@ -191,7 +190,7 @@ class RecordRows:
 
     def encode(self, header: Any, first: int, last: int, shift: int = 0) -> bytes:
         """Encode rows as the payload of a batch, or as messages; see ``MessageColumns.encode``."""
-        offsets = _less(self.offsets[first:last], shift)
+        offsets = _less(self._core, self.offsets[first:last], shift)
         inputs: dict[str, Any] = {_OFFSET: offsets, _TIMESTAMP: self.timestamps[first:last]}
         for name in (_KEY, _VALUE):
             inputs[name] = _some(self._parts[name], first, last)
@@ -356,9 +355,13 @@ def _plain(table: EntryTable, kind: EntryKind) -> int:
     return rows
 
 
-def _less(offsets: memoryview, shift: int) -> memoryview:
+def _less(core: Core, offsets: memoryview, shift: int) -> memoryview:
     """Return numbers less another."""
-    return memoryview(array("q", [offset - shift for offset in offsets])) if shift else offsets
+    if not shift:
+        return offsets
+    less = memoryview(bytearray(offsets)).cast("q")
+    core.module.adjust(less, 0, len(less), False, -shift)
+    return less
 
 
 def _integers(column: object) -> memoryview:

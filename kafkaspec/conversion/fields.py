@@ -35,9 +35,8 @@ Values = tuple[tuple[str, Any], ...]
 RecordValues = Mapping[str, Any]
 """The same for a record. A field of its headers is a list with one value per header."""
 
-_UNUSED: Final = "unused"
-"""Bytes after the value of a message: not a field, and a loss of their own kind."""
-_KNOWN: Final = frozenset((*names.HEADER_NAMES, *names.RECORD_NAMES, _UNUSED))
+# The bytes after the value of a message are not a field, and a loss of their own kind.
+_KNOWN: Final = frozenset((*names.HEADER_NAMES, *names.RECORD_NAMES, names.UNUSED))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -65,6 +65,7 @@ class Part(NamedTuple):
     leader_epoch: int
 
 
+_FIRST, _SIZE = Part._fields.index("first"), Part._fields.index("size")
 _OTHER, _ORDER = 1, 2
 """Marks of batches that are not regular; an order that is not right has its own."""
 _OFFSET, _DELTA, _BASE, _COUNT, _PART = range(len(Part._fields), len(Part._fields) + 5)
@@ -208,7 +209,7 @@ class Regrouped(ByRanges):
                 chunk, whole = made
                 chunks.append(chunk)
                 done += chunk.batches
-                size += sum(chunk.parts.column(2))
+                size += sum(chunk.parts.column(_SIZE))
                 if not whole or size > WHOLE_BYTES:
                     break
         except KafkaSpecError:
@@ -370,7 +371,7 @@ class Regrouped(ByRanges):
             return groups.before
         assert core is not None
         headers = self._headers(kind, parts)
-        firsts = array("q", parts.column(0))
+        firsts = array("q", parts.column(_FIRST))
         firsts.append(parts[-1].last)
         made = put_payloads(core, kind, headers, firsts, rows.rows, rows.inputs)
         if made is None:

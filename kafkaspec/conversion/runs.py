@@ -14,7 +14,7 @@ from kafkaspec.conversion.drafts import Draft, Traits, write
 from kafkaspec.conversion.fields import carried, header_values
 from kafkaspec.conversion.losses import Loss
 from kafkaspec.conversion.shared import Shared
-from kafkaspec.layout import EntryKind
+from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.legacy import LegacyBatch
@@ -119,7 +119,7 @@ class Runs:
         appended = shift.timestamp is not None
         if appended and not kind.has_timestamps:
             self._losses.add(Loss.TIMESTAMP_TYPES, batches=1, records=found.rows)
-        slack = len(getattr(batch.message, "unused", b""))
+        slack = len(getattr(batch.message, names.UNUSED, b""))
         self._count(found, kind, 1 if slack else 0, wrapped=True)
         self._move(found, shift.offset + self._offsets.shift)
         traits = Traits(

@@ -27,7 +27,9 @@ PRODUCER_EPOCH: Final = "producer_epoch"
 BASE_SEQUENCE: Final = "base_sequence"
 NUM_RECORDS: Final = "num_records"
 RECORDS: Final = "records"
-# ... and derived from it.
+# In the header of a message: the bytes after its value.
+UNUSED: Final = "unused"
+# ... and of a batch, derived from it.
 LAST_OFFSET: Final = "last_offset"
 LAST_SEQUENCE: Final = "last_sequence"
 DELETE_HORIZON: Final = "delete_horizon"
@@ -48,8 +50,8 @@ OFFSET_DELTA: Final = "offset_delta"
 HEADER_NAMES: Final = (
     MAGIC, COMPRESSION, TIMESTAMP_TYPE, LEADER_EPOCH, HAS_DELETE_HORIZON, IS_CONTROL,
     IS_TRANSACTIONAL, LAST_OFFSET_DELTA, BASE_TIMESTAMP, MAX_TIMESTAMP, PRODUCER_ID,
-    PRODUCER_EPOCH, BASE_SEQUENCE, NUM_RECORDS, RECORDS, BASE_OFFSET, LAST_OFFSET, LAST_SEQUENCE,
-    DELETE_HORIZON,
+    PRODUCER_EPOCH, BASE_SEQUENCE, NUM_RECORDS, RECORDS, UNUSED, BASE_OFFSET, LAST_OFFSET,
+    LAST_SEQUENCE, DELETE_HORIZON,
 )  # fmt: skip
 """Names that the header of at least one kind of entry has."""
 
