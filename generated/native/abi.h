@@ -37,6 +37,12 @@ enum {
     KS_SPAN = 2    /* two integers of 64 bits a row: position and size, -1 for null */
 };
 
+/* A view: its bytes, and where in it a long value has its buffer and the position there. */
+enum { KS_VIEW_SIZE = 16, KS_VIEW_BUFFER = 8, KS_VIEW_PLACE = 12 };
+
+/* The most bytes of a value that stand in the view itself, after its size, and a long one's first. */
+enum { KS_VIEW_SHORT = 12, KS_VIEW_PREFIX = 4 };
+
 /* Room after the last byte of ks_bytes_out.data that copies may overwrite. */
 enum { KS_SLACK = 64 };
 

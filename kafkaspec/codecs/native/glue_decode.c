@@ -20,7 +20,7 @@ static int pin_bytes(glue_pins *pins, PyObject *item, int layout, int64_t capaci
         return -1;
     }
     PyObject *validity = PyTuple_GetItem(item, 0), *data = PyTuple_GetItem(item, 2);
-    int64_t least = layout == KS_BINARY ? 4 * (capacity + 1) : 16 * capacity;
+    int64_t least = layout == KS_BINARY ? 4 * (capacity + 1) : KS_VIEW_SIZE * capacity;
     void *main = glue_pin_sized(pins, PyTuple_GetItem(item, 1), 1, least);
     if (!main)
         return -1;

@@ -99,16 +99,16 @@ static int string_of(const strings *s, int64_t row, const uint8_t **bytes, int64
         start = s->offsets[i];
         *size = (int64_t)s->offsets[i + 1] - start;
     } else {
-        const uint8_t *view = s->views + 16 * i;
+        const uint8_t *view = s->views + KS_VIEW_SIZE * i;
         int32_t count, number, place;
         memcpy(&count, view, 4);
         *size = count;
-        if (count >= 0 && count <= 12) {
+        if (count >= 0 && count <= KS_VIEW_SHORT) {
             *bytes = view + 4;
             return 0;
         }
-        memcpy(&number, view + 8, 4);
-        memcpy(&place, view + 12, 4);
+        memcpy(&number, view + KS_VIEW_BUFFER, 4);
+        memcpy(&place, view + KS_VIEW_PLACE, 4);
         source = number;
         start = place;
     }
@@ -313,7 +313,7 @@ static int load_strings(glue_pins *pins, PyObject *column, int64_t rows, ks_buff
         return -1;
     }
     if (s->layout == KS_VIEW)
-        s->views = glue_pin_sized(pins, main, 0, 16 * (s->at + rows));
+        s->views = glue_pin_sized(pins, main, 0, KS_VIEW_SIZE * (s->at + rows));
     else if (s->layout == KS_BINARY)
         s->offsets = glue_pin_sized(pins, main, 0, 4 * (s->at + rows + 1));
     else

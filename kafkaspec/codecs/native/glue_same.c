@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-/* A view: its size, and the bytes themselves or where they are. */
-enum { VIEW = 16, IN_VIEW = 12, PREFIX = 4 };
 /* A byte column: a bit for each row that is not null or None, the views, and what they point into. */
 enum { VALIDITY, VIEWS, SOURCES, BYTES_PARTS };
 /* A column of lists: where the items of each row begin, and the columns of the items. */
@@ -30,7 +28,7 @@ static int is_null(const octets *x, int64_t row)
 static const uint8_t *target_of(const octets *x, const uint8_t *view, int64_t size)
 {
     int32_t place[2];
-    memcpy(place, view + 8, sizeof place);
+    memcpy(place, view + KS_VIEW_BUFFER, sizeof place);
     if (place[0] < 0 || place[0] >= x->count || place[1] < 0 ||
         size > x->sources[place[0]].size - place[1])
         return NULL;
@@ -39,19 +37,21 @@ static const uint8_t *target_of(const octets *x, const uint8_t *view, int64_t si
 
 static int same_octets(const octets *a, const octets *b, int64_t rows)
 {
-    const uint8_t *one = a->views + VIEW * a->first, *other = b->views + VIEW * b->first;
+    const uint8_t *one = a->views + KS_VIEW_SIZE * a->first;
+    const uint8_t *other = b->views + KS_VIEW_SIZE * b->first;
     const int nullable = a->validity || b->validity;
-    for (int64_t i = 0; i < rows; i++, one += VIEW, other += VIEW) {
+    for (int64_t i = 0; i < rows; i++, one += KS_VIEW_SIZE, other += KS_VIEW_SIZE) {
         int32_t size;
-        uint8_t left[VIEW], right[VIEW]; /* the caller's memory may change meanwhile */
-        memcpy(left, one, VIEW);
-        memcpy(right, other, VIEW);
+        /* The caller's memory may change meanwhile. */
+        uint8_t left[KS_VIEW_SIZE], right[KS_VIEW_SIZE];
+        memcpy(left, one, KS_VIEW_SIZE);
+        memcpy(right, other, KS_VIEW_SIZE);
         memcpy(&size, left, sizeof size);
-        if (memcmp(left, right, sizeof size + PREFIX) || size < 0 ||
+        if (memcmp(left, right, sizeof size + KS_VIEW_PREFIX) || size < 0 ||
             (nullable && is_null(a, i) != is_null(b, i)))
             return 0;
-        if (size <= IN_VIEW) {
-            if (memcmp(left + 8, right + 8, VIEW - 8))
+        if (size <= KS_VIEW_SHORT) {
+            if (memcmp(left + 8, right + 8, KS_VIEW_SIZE - 8))
                 return 0;
             continue;
         }
@@ -68,7 +68,7 @@ static int pin_octets(glue_pins *pins, PyObject *column, int64_t first, int64_t 
     memset(x, 0, sizeof *x);
     x->first = first;
     if (!(x->views = glue_pin_sized(pins, PyTuple_GetItem(column, VIEWS), 0,
-                                    VIEW * (first + rows))) ||
+                                    KS_VIEW_SIZE * (first + rows))) ||
         (validity != Py_None &&
          !(x->validity = glue_pin_sized(pins, validity, 0, (first + rows + 7) / 8))))
         return -1;
@@ -151,7 +151,7 @@ static int same_rows(PyObject *one, PyObject *other, int64_t first, int64_t seco
  * same(one, other, first, second, rows) -> whether the rows of two columns are the same
  *
  * A column is a buffer of 64-bit integers; or (validity or None, views, sources), byte strings in
- * layout VIEW; or (offsets, columns of the items), lists. first, second: the first row of each.
+ * layout KS_VIEW; or (offsets, columns of the items), lists. first, second: the first row of each.
  */
 PyObject *glue_same(PyObject *module, PyObject *args)
 {

@@ -256,7 +256,7 @@ KS_INLINE void ks_put_inline(uint8_t *view, const uint8_t *bytes, int64_t size,
 #endif
     (void)limit;
     int32_t count = (int32_t)size;
-    memset(view, 0, 16);
+    memset(view, 0, KS_VIEW_SIZE);
     memcpy(view, &count, 4);
     memcpy(view + 4, bytes, (size_t)size);
 }
@@ -264,13 +264,13 @@ KS_INLINE void ks_put_inline(uint8_t *view, const uint8_t *bytes, int64_t size,
 KS_INLINE void ks_put_view(uint8_t *view, const uint8_t *bytes, int64_t size, int32_t buffer,
                            int64_t position, const uint8_t *limit)
 {
-    if (size > 12) {
+    if (size > KS_VIEW_SHORT) {
         int32_t count = (int32_t)size;
         int32_t place = (int32_t)position;
         memcpy(view, &count, 4);
-        memcpy(view + 4, bytes, 4);
-        memcpy(view + 8, &buffer, 4);
-        memcpy(view + 12, &place, 4);
+        memcpy(view + 4, bytes, KS_VIEW_PREFIX);
+        memcpy(view + KS_VIEW_BUFFER, &buffer, 4);
+        memcpy(view + KS_VIEW_PLACE, &place, 4);
     } else {
         ks_put_inline(view, bytes, size, limit);
     }
@@ -339,7 +339,7 @@ KS_INLINE int ks_put(ks_bytes_out *column, int layout, int64_t row, const uint8_
             ks_clear_bit(column->validity, row);
         column->nulls++;
         if (layout == KS_VIEW) {
-            memset(column->views + 16 * row, 0, 16);
+            memset(column->views + KS_VIEW_SIZE * row, 0, KS_VIEW_SIZE);
         } else if (layout == KS_BINARY) {
             column->offsets[row + 1] = (int32_t)column->data_used;
         } else {
@@ -349,7 +349,7 @@ KS_INLINE int ks_put(ks_bytes_out *column, int layout, int64_t row, const uint8_
         return 1;
     }
     if (layout == KS_VIEW) {
-        ks_put_view(column->views + 16 * row, bytes, size, buffer, bytes - base, limit);
+        ks_put_view(column->views + KS_VIEW_SIZE * row, bytes, size, buffer, bytes - base, limit);
     } else if (layout == KS_BINARY) {
         if (KS_UNLIKELY(column->data_capacity - column->data_used < size + KS_SLACK ||
                         column->data_used + size > INT32_MAX))
