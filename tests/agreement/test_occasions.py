@@ -22,6 +22,8 @@ CHECKPOINTS = {"unclean_stop", "checkpoint_beyond_log", "checkpoint_partition"}
 """Findings about checkpoints then: high watermarks beyond a torn end, topics that are not kept."""
 TAILS = {"torn": "torn_tail", "torn-header": "short_tail", "zeros": "zero_tail"}
 unclean = pytest.mark.parametrize("folder", UNCLEAN, ids=lambda path: path.parent.name)
+ADMINISTERED = sorted((path.parent for path in GOLDEN.glob("*/administered/logs")), key=str)
+administered = pytest.mark.parametrize("folder", ADMINISTERED, ids=lambda path: path.parent.name)
 tiered = pytest.mark.parametrize("folder", TIERED, ids=lambda path: path.parent.name)
 
 
@@ -137,7 +139,21 @@ def test_verify_finds_nothing_in_tiered_directories(folder: Path) -> None:
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == []
 
 
+@administered
+def test_verify_finds_nothing_after_an_administration(folder: Path) -> None:
+    """But notes, as above: the checkpoints are those of a broker that has stopped."""
+    findings = verify(folder / keep.LOGS, codec="all").findings
+    assert [finding for finding in findings if finding.severity is not Severity.INFO] == []
+
+
+@administered
+def test_records_of_an_administration_are_those_sent(folder: Path, codec: Codec) -> None:
+    paths = sorted(folder.glob("logs/administered-0/*.log"))
+    assert read(paths, codec) == sent(folder, "administered-0")
+
+
 def test_there_are_such_directories() -> None:
     assert len(UNCLEAN) >= 6
     assert len(TIERED) >= 2
+    assert len(ADMINISTERED) >= 3
     assert all(damaged(folder) for folder in UNCLEAN)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
+from kafkaspec.files import names
 from tools.brokers.maven import ToolError, class_path
 from tools.brokers.processes import LOOPBACK, Server, free_ports, java_command
 from tools.brokers.versions import Feature, Mode, Version
@@ -20,6 +23,12 @@ _SETTLE_SECONDS = 3
 _CENTURY_HOURS = "876000"
 # 16 bytes in the form Kafka prints ids: a fixed cluster id keeps meta.properties the same.
 _CLUSTER_ID = "a2Fma2FzcGVjLWdvbGRlbg"
+
+_SASL = "sasl.enabled.mechanisms"
+_DYNAMIC_QUORUM = (3, 9)  # KIP-853
+_DELETED_SOON = {"log.segment.delete.delay.ms": "500"}  # before the broker stops
+ADMINISTRATOR = ("administrator", "made-up")
+"""User and password on the listener with SASL."""
 
 _COMMON = {
     "log.retention.hours": _CENTURY_HOURS,  # records carry fixed old timestamps
@@ -52,6 +61,24 @@ _SHARE_GROUPS = {
 }
 
 
+@dataclass(frozen=True)
+class Node:
+    """A node of a cluster: its number, its controller's address, its log directory, its process."""
+
+    number: int
+    controller: str
+    logs: Path
+    server: Server
+
+    def directory_id(self) -> str:
+        """Return the id of its log directory, as Kafka prints it."""
+        text = (self.logs / names.META_PROPERTIES).read_text()
+        found = re.search(r"^directory\.id=(.+)$", text, re.M)
+        if found is None:
+            raise ToolError(f"no directory.id in {names.META_PROPERTIES} of node {self.number}")
+        return found[1]
+
+
 class Broker:
     """A broker in a directory of its own; it can run more than once.
 
@@ -60,7 +87,9 @@ class Broker:
         work: its directory.
         bootstrap: where it is reached when it runs.
         metadata: where its topics are kept: the address of ZooKeeper, or its own.
+        secured: where it is reached with SASL, if its settings enable that.
         logs: its log directory.
+        second: a second node that runs, or None.
         settings: those that decide the bytes: no ports and no paths.
 
     Args:
@@ -78,14 +107,22 @@ class Broker:
         self.version, self.work, self.logs = version, work, work / "logs"
         self.settings = _settings(version, settings)
         self._command = java_command(work, class_path(version), version.jvm_flags)
-        port, other = free_ports(2)
+        port, other, secured = free_ports(3)
+        self.secured = f"{LOOPBACK}:{secured}" if _SASL in self.settings else None
+        self._controller = f"{LOOPBACK}:{other}"
+        self.second: Node | None = None
         self._kafka = self._server("kafka", "kafka.Kafka", port)
         self._servers = [self._kafka]
         self.bootstrap = self.metadata = f"{LOOPBACK}:{port}"
         if version.mode is Mode.ZOOKEEPER:
             self._configure_zookeeper(other)
         else:
-            self._format_kraft(f"{LOOPBACK}:{other}")
+            place = self._place(0, self.bootstrap, self._controller, self.logs)
+            if self.secured:
+                place["listeners"] += f",SASL://{self.secured}"
+                place["listener.security.protocol.map"] += ",SASL:SASL_PLAINTEXT"
+            standalone = ["--standalone"] if self.version.release >= _DYNAMIC_QUORUM else []
+            self._format(self.work / "kafka.properties", place, *standalone)
 
     @contextmanager
     def running(self) -> Iterator[Self]:
@@ -122,6 +159,26 @@ class Broker:
         if self.version.mode is Mode.ZOOKEEPER:
             time.sleep(_SESSION_SECONDS)
 
+    def join(self) -> Node:
+        """Start a second node, broker and controller, which observes the quorum (KIP-853)."""
+        port, controller = (f"{LOOPBACK}:{free}" for free in free_ports(2))
+        logs = self.work / "second-logs"
+        server = self._server("second", "kafka.Kafka", int(port.rpartition(":")[2]))
+        place = self._place(1, port, controller, logs)
+        self._format(self.work / "second.properties", place, "--no-initial-controllers")
+        self._servers.append(server)
+        server.start()
+        time.sleep(_SETTLE_SECONDS)
+        self.second = Node(1, controller, logs, server)
+        return self.second
+
+    def leave(self) -> None:
+        """Stop the second node cleanly."""
+        assert self.second is not None
+        self._servers.remove(self.second.server)
+        self.second.server.stop()
+        self.second = None
+
     def log(self) -> str:
         """Return what the last run of the broker logged, from level WARN on."""
         return self._kafka.output.read_text(errors="replace")
@@ -157,30 +214,32 @@ class Broker:
             place |= {"listeners": f"PLAINTEXT://{self.bootstrap}"}
         _write(self.work / "kafka.properties", place | self.settings)
 
-    def _format_kraft(self, controller: str) -> None:
-        """Make the broker its own controller, and format its log directory."""
-        listeners = f"PLAINTEXT://{self.bootstrap},CONTROLLER://{controller}"
+    def _place(self, node: int, address: str, controller: str, logs: Path) -> dict[str, str]:
+        """Return the settings of a node that is its own controller."""
+        listeners = f"PLAINTEXT://{address},CONTROLLER://{controller}"
         place = {
             "process.roles": "broker,controller",
-            "node.id": "0",
+            "node.id": str(node),
             "listeners": listeners,
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "log.dirs": str(self.logs),
+            "log.dirs": str(logs),
         }
-        standalone = self.version.release >= (3, 9)  # KIP-853
-        if standalone:
-            place["controller.quorum.bootstrap.servers"] = controller
-            place["advertised.listeners"] = listeners
+        if self.version.release >= _DYNAMIC_QUORUM:
+            place["controller.quorum.bootstrap.servers"] = self._controller
         else:
-            place["controller.quorum.voters"] = f"0@{controller}"
-        config = self.work / "kafka.properties"
-        _write(config, place | self.settings)
+            place["controller.quorum.voters"] = f"{node}@{controller}"
+        return place
+
+    def _format(self, config: Path, place: Mapping[str, str], *options: str) -> None:
+        """Write the settings of a node, and format its log directory."""
+        if self.version.release >= _DYNAMIC_QUORUM:
+            place = {**place, "advertised.listeners": place["listeners"]}
+        _write(config, {**place, **self.settings})
         done = subprocess.run(
             [
                 *self._command, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID,
-                "-c", str(config), *(["--standalone"] if standalone else []),
-                *self.version.format_options,
+                "-c", str(config), *options, *self.version.format_options,
             ],
             capture_output=True, text=True, timeout=_FORMAT_SECONDS, cwd=self.work,
         )  # fmt: skip
@@ -197,8 +256,24 @@ def tiered_settings(remote: Path) -> dict[str, str]:
         "remote.log.metadata.manager.listener.name": "PLAINTEXT",
         "remote.log.manager.task.interval.ms": "500",
         "rsm.config.dir": str(remote),
+        **_DELETED_SOON,
         "rlmm.config.remote.log.metadata.topic.num.partitions": "1",
         "rlmm.config.remote.log.metadata.topic.replication.factor": "1",
+    }
+
+
+def administered_settings() -> dict[str, str]:
+    """Return the settings for ACLs, and for delegation tokens, which need SASL."""
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    return {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": f"User:ANONYMOUS;User:{ADMINISTRATOR[0]}",
+        _SASL: "PLAIN",
+        "listener.name.sasl.plain.sasl.jaas.config": '{} user_{}="{}";'.format(
+            module, *ADMINISTRATOR
+        ),
+        "delegation.token.secret.key": "made-up",
+        **_DELETED_SOON,
     }
 
 

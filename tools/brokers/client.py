@@ -12,7 +12,12 @@ from tools.brokers.maven import ToolError
 from tools.brokers.programs import Program, decoded
 from tools.brokers.versions import Feature, Mode
 
-_COMMANDS = {Feature.DELETE_RECORDS: "DeleteRecords", Feature.SHARE_GROUPS: "ConsumeShared"}
+_COMMANDS = {
+    Feature.DELETE_RECORDS: "DeleteRecords",
+    Feature.SHARE_GROUPS: "ConsumeShared",
+    Feature.DYNAMIC_QUORUM: "Administer",
+    Feature.STREAMS_GROUPS: "Stream",
+}
 """Commands of their own, which not every client can do."""
 
 START_MS = 1_609_459_200_000
@@ -58,7 +63,7 @@ class Client(Program):
         rare = (name for feature, name in _COMMANDS.items() if feature in features)
         super().__init__(
             broker.version, broker.work, "Producers", self._topics, self._consumer, *rare,
-            arguments=[broker.bootstrap, broker.metadata],
+            arguments=[broker.bootstrap, broker.secured or broker.metadata],
         )  # fmt: skip
 
     def create(self, topic: str, partitions: int, settings: Mapping[str, str]) -> None:

@@ -62,6 +62,9 @@ class Feature(enum.StrEnum):
     METADATA_LOG = "metadata-log"
     CONSUMER_GROUPS = "consumer-groups"
     SHARE_GROUPS = "share-groups"
+    UNREGISTER_CONTROLLER = "unregister-controller"
+    DYNAMIC_QUORUM = "dynamic-quorum"
+    STREAMS_GROUPS = "streams-groups"
     TRANSACTION_V2 = "transaction-version-2"
 
 
@@ -81,6 +84,9 @@ _FEATURES: dict[Feature, tuple[tuple[int, ...], tuple[int, ...]]] = {
     Feature.METADATA_LOG: ((3, 0), NEVER),  # KIP-500, KIP-630
     Feature.TIERED: ((3, 6), (4, 4)),  # KIP-405; the test jar of 4.4 is not on Maven
     Feature.CONSUMER_GROUPS: ((4, 0), NEVER),  # KIP-848
+    Feature.DYNAMIC_QUORUM: ((3, 9), NEVER),  # KIP-853
+    Feature.UNREGISTER_CONTROLLER: ((4, 4), NEVER),
+    Feature.STREAMS_GROUPS: ((4, 2), (4, 4)),  # KIP-1071; kafka-streams 4.4 is not on Maven
     Feature.LEVELS: ((3, 8), NEVER),  # KIP-390
     Feature.TRANSACTION_V2: ((4, 0), NEVER),  # KIP-890
     Feature.SHARE_GROUPS: ((4, 0), NEVER),  # KIP-932; 4.0 and 4.1 need settings for it

@@ -11,6 +11,7 @@ from tools.brokers.maven import ToolError
 from tools.brokers.versions import VERSIONS, by_name
 from tools.golden import keep
 from tools.golden.make import make
+from tools.golden.model import Occasion
 from tools.golden.scenarios import for_version
 
 
@@ -26,7 +27,7 @@ def _list() -> int:
     return 0
 
 
-def _make(names: list[str], into: Path, everything: bool) -> int:
+def _make(names: list[str], into: Path, everything: bool, only: Occasion | None) -> int:
     try:
         versions = [by_name(name) for name in names] or list(VERSIONS)
     except KeyError as error:
@@ -35,7 +36,7 @@ def _make(names: list[str], into: Path, everything: bool) -> int:
     for version in versions:
         started = time.monotonic()
         try:
-            target = make(version, into, everything=everything)
+            target = make(version, into, everything=everything, only=only)
         except ToolError as error:
             print(f"{version.name}: {error}", file=sys.stderr)
             return 1
@@ -66,10 +67,14 @@ def main() -> int:
     making.add_argument(
         "--into", type=Path, default=keep.GOLDEN, metavar="DIR", help="make the folders elsewhere"
     )
+    making.add_argument(
+        "--only", type=Occasion, choices=[*Occasion][1:], metavar="OCCASION",
+        help="run the scenarios of one broker only, and keep the rest of the folders",
+    )  # fmt: skip
     commands.add_parser("verify", help="compare the golden files with their manifests")
     arguments = parser.parse_args()
     if arguments.command == "make":
-        return _make(arguments.version, arguments.into, arguments.everything)
+        return _make(arguments.version, arguments.into, arguments.everything, arguments.only)
     return _list() if arguments.command == "list" else _verify()
 
 

@@ -20,7 +20,8 @@ MANIFEST = "manifest.json"
 LOGS = "logs"
 RECOVERED = "recovered"
 REMOTE = "remote"
-_INTERNAL_LIMIT = 300_000
+_LIMIT = 300_000
+"""Bytes of the logs of a partition of an internal topic that is kept, and of one of its indexes."""
 _LEFT_OUT = re.compile(r"\.lock|.*\.(deleted|cleaned|swap|tmp|part)")
 
 
@@ -38,13 +39,18 @@ def copy_logs(logs: Path, target: Path, topics: Container[str] | None = None) ->
     target.mkdir(parents=True)
     for path in sorted(logs.iterdir()):
         if path.is_dir() and _wanted(path, topics):
-            shutil.copytree(path, target / path.name, ignore=_ignored)
+            shutil.copytree(path, target / path.name, ignore=_left_out)
         elif path.is_file() and not _LEFT_OUT.fullmatch(path.name):
             shutil.copy2(path, target / path.name)
 
 
-def _ignored(_: str, names: list[str]) -> set[str]:
-    return {name for name in names if _LEFT_OUT.fullmatch(name)}
+def _left_out(partition: str, names: list[str]) -> set[str]:
+    """Return the names of files that are not kept: indexes as large as they were made, too."""
+    left_out = {name for name in names if _LEFT_OUT.fullmatch(name)}
+    if Path(partition).name.startswith("__"):
+        indexes = (name for name in names if name.endswith("index"))
+        left_out |= {n for n in indexes if (Path(partition) / n).stat().st_size > _LIMIT}
+    return left_out
 
 
 def _wanted(partition: Path, topics: Container[str] | None) -> bool:
@@ -52,9 +58,7 @@ def _wanted(partition: Path, topics: Container[str] | None) -> bool:
         return partition.name.rpartition("-")[0] in topics
     if not partition.name.startswith("__"):
         return True
-    sizes = [path.stat().st_size for path in partition.iterdir()]
-    written = any(path.stat().st_size for path in partition.glob("*.log"))
-    return written and sum(sizes) < _INTERNAL_LIMIT
+    return 0 < sum(path.stat().st_size for path in partition.glob("*.log")) < _LIMIT
 
 
 def write_dump(target: Path, texts: Mapping[Path, str]) -> None:
@@ -74,6 +78,12 @@ def write_produced(target: Path, lines: Iterable[dict[str, Any]]) -> None:
     """Write ``produced.jsonl.xz``: one object in each line."""
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     (target / PRODUCED).write_bytes(lzma.compress(text.encode(), preset=9))
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """Return what ``write_manifest`` wrote into a version's folder."""
+    facts: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+    return facts
 
 
 def write_manifest(target: Path, facts: dict[str, Any]) -> None:
@@ -109,7 +119,7 @@ def verify(directory: Path) -> list[str]:
     manifest = directory / MANIFEST
     if not manifest.is_file():
         return [f"{directory.name}: no {MANIFEST}"]
-    listed: dict[str, dict[str, Any]] = json.loads(manifest.read_text(encoding="utf-8"))["files"]
+    listed: dict[str, dict[str, Any]] = read_manifest(directory)["files"]
     present = {path.as_posix() for path in files_below(directory)} - {MANIFEST}
     problems = [f"{directory.name}/{name}: not in the manifest" for name in present - set(listed)]
     for name, facts in listed.items():

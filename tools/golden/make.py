@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkaspec.files import names
-from tools.brokers.broker import Broker, tiered_settings
+from tools.brokers.broker import Broker, administered_settings, tiered_settings
 from tools.brokers.client import Client
 from tools.brokers.maven import ToolError, java_tool
 from tools.brokers.versions import Version, by_name
@@ -24,25 +24,35 @@ from tools.golden.scenarios import for_version
 _SMALL_INDEXES = {"log.index.size.max.bytes": "2048"}  # or 10 MiB each, when they are not trimmed
 
 
-def make(version: Version, golden: Path = keep.GOLDEN, *, everything: bool = False) -> Path:
+def make(
+    version: Version,
+    golden: Path = keep.GOLDEN,
+    *,
+    everything: bool = False,
+    only: Occasion | None = None,
+) -> Path:
     """Run the scenarios of ``version`` and replace its folder in ``golden``, which is returned.
 
-    With ``everything`` also those whose files are not kept for this version. Raises
+    With ``everything`` also those whose files are not kept for this version; with ``only`` those
+    of one occasion, other than the clean one, and what is there of others stays. Raises
     :class:`tools.brokers.ToolError` when anything outside Python fails; the old folder then
     stays as it was.
     """
     scenarios = for_version(version, everything=everything)
+    target = golden / version.name
     with tempfile.TemporaryDirectory(prefix="golden-") as name:
         fresh = Path(name) / "fresh"
         settings = {}
-        for occasion in Occasion:
+        if only is not None:
+            settings = keep.read_manifest(target)["broker_settings"]
+            shutil.copytree(target, fresh, ignore=shutil.ignore_patterns(only))
+        for occasion in Occasion if only is None else (only,):
             if chosen := [each for each in scenarios if each.occasion is occasion]:
                 work = Path(name) / f"broker-{occasion}"
                 work.mkdir()
                 folder = fresh if occasion is Occasion.CLEAN else fresh / occasion
                 settings[str(occasion)] = _run(version, occasion, chosen, work, folder)
         keep.write_manifest(fresh, _facts(version, settings, scenarios))
-        target = golden / version.name
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(fresh, target)
     return target
@@ -56,7 +66,11 @@ def _run(
     The files of a broker that is killed are kept before and after its next start.
     """
     unclean, remote, logs = occasion is Occasion.UNCLEAN, work / "remote", folder / keep.LOGS
-    settings = {Occasion.UNCLEAN: _SMALL_INDEXES, Occasion.TIERED: tiered_settings(remote)}
+    settings = {
+        Occasion.UNCLEAN: _SMALL_INDEXES,
+        Occasion.TIERED: tiered_settings(remote),
+        Occasion.ADMINISTERED: administered_settings(),
+    }
     topics = {each.name for each in scenarios} if unclean else None
     broker = Broker(version, work, settings.get(occasion, {}))
     with broker.running():

@@ -87,7 +87,10 @@ class DeleteRecords(Step):
 
 @dataclass(frozen=True)
 class Consume(Step):
-    """A consumer of a group reads records and commits, with metadata, the offset after the last."""
+    """A consumer of a group reads records and commits, with metadata, the offset after the last.
+
+    It subscribes to the topic, or to the regular expression ``pattern`` of its settings.
+    """
 
     group: str
     count: int
@@ -117,6 +120,39 @@ class AwaitTiered(Step):
     """Wait until all but the active segment is in remote storage, and some only there."""
 
 
+@dataclass(frozen=True)
+class Administer(Step):
+    """Change the cluster as an administrator: an action of ``Administer.java``."""
+
+    action: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Join(Step):
+    """Start a second node, broker and controller, and make it a voter of the quorum."""
+
+
+@dataclass(frozen=True)
+class Leave(Step):
+    """Take the second node's vote, stop it, and unregister its broker.
+
+    From 4.4 on, its controller too.
+    """
+
+
+@dataclass(frozen=True)
+class Stream(Step):
+    """A streams group reads the topic and counts."""
+
+    group: str
+
+
+@dataclass(frozen=True)
+class AwaitRemoteDeleted(Step):
+    """Wait until nothing of the topic is in remote storage any more."""
+
+
 class Occasion(enum.StrEnum):
     """A broker of its own, with log directories of its own."""
 
@@ -126,6 +162,8 @@ class Occasion(enum.StrEnum):
     """Killed, then started again on its files, some of them damaged as by a power failure."""
     TIERED = "tiered"
     """With remote storage."""
+    ADMINISTERED = "administered"
+    """With everything that an administrator can change, and a second node for a while."""
 
 
 class Damage(enum.StrEnum):

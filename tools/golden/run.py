@@ -16,8 +16,10 @@ from tools.brokers.maven import ToolError
 from tools.brokers.versions import Feature, Mode, Version
 from tools.golden.model import (
     FORMAT,
+    Administer,
     Alter,
     AwaitCleaned,
+    AwaitRemoteDeleted,
     AwaitTiered,
     Begin,
     Consume,
@@ -25,12 +27,15 @@ from tools.golden.model import (
     DeleteRecords,
     End,
     Fence,
+    Join,
+    Leave,
     Reopen,
     Restart,
     Scenario,
     Send,
     SendOffsets,
     Step,
+    Stream,
 )
 
 _ALTER_SECONDS = {Mode.ZOOKEEPER: 2.0, Mode.KRAFT: 1.0}
@@ -167,9 +172,31 @@ class ScenarioRun:
                 ask("ConsumeShared", topic, count, group)
             case SendOffsets(group, offset, producer):
                 ask("Producers", "offsets", self._id(producer), topic, 0, offset, group)
+            case Administer(action, arguments):
+                ask("Administer", action, *arguments)
+            case Join():
+                node = self._broker.join()
+                where = node.controller.split(":")
+                ask("Administer", "voter", node.number, node.directory_id(), *where)
+            case Leave():
+                self._leave()
+            case Stream(group):
+                ask("Stream", topic, group, str(self._broker.work / "streams"))
+            case AwaitRemoteDeleted():
+                remote = self._broker.work / "remote"
+                _wait(lambda: not list(remote.glob(f"**/*{topic}*/*")), f"{topic} not deleted")
             case AwaitTiered():
                 logs = self._directory()
                 _wait(lambda: len(list(logs.glob("*.log"))) == 1, f"{topic} not tiered")
+
+    def _leave(self) -> None:
+        node = self._broker.second
+        assert node is not None
+        self._client.ask("Administer", "unvote", node.number, node.directory_id())
+        self._broker.leave()
+        self._client.ask("Administer", "unregister", node.number)
+        if Feature.UNREGISTER_CONTROLLER in self._broker.version.features:
+            self._client.ask("Administer", "unregister-controller", node.number)
 
     def _send(self, step: Send) -> None:
         acknowledged = self._client.send(

@@ -104,8 +104,10 @@ final class Consumer extends Commands {
     private static void group(String[] fields) throws Exception {
         Map<String, String> settings = pairs(fields, 5);
         settings.put("auto.offset.reset", "earliest");
+        String pattern = settings.remove("pattern");  // from 4.0 on, KIP-848
         try (KafkaConsumer<byte[], byte[]> consumer = consumer(settings)) {
-            call(consumer, "subscribe", List.of(fields[2]));
+            call(consumer, "subscribe", pattern == null ? List.of(fields[2])
+                : make("org.apache.kafka.clients.consumer.SubscriptionPattern", pattern));
             int missing = Integer.parseInt(fields[3]);
             Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
             for (long end = System.currentTimeMillis() + 2 * PATIENCE_MS; missing > 0; ) {

@@ -31,6 +31,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *brokers.groups(),
     *brokers.unclean(),
     *brokers.tiered(),
+    *brokers.administered(),
 )
 
 
@@ -42,7 +43,8 @@ _EVERYWHERE = frozenset({
     "compacted", "compacted-transactions", "segments", "format-mixed-none",
     "leader-epochs", "deleted-records",
     "groups", "groups-transactional", "groups-consumer", "groups-share",
-    "tiered",
+    "tiered", "tiered-deleted",
+    "administered", "administered-deleted", "administered-features", "administered-streams",
 })  # fmt: skip
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tools.brokers.broker import ADMINISTRATOR
 from tools.brokers.versions import Feature
 from tools.golden import payloads
 from tools.golden.model import (
     DEFAULT_PRODUCER,
+    Administer,
+    AwaitRemoteDeleted,
     AwaitTiered,
     Begin,
     Consume,
@@ -15,16 +18,26 @@ from tools.golden.model import (
     Damage,
     DeleteRecords,
     End,
+    Join,
+    Leave,
     Occasion,
     Restart,
     Scenario,
     Send,
     SendOffsets,
+    Stream,
 )
 from tools.golden.scenarios.parts import SMALL_SEGMENTS, sends, transaction, with_codec
 
 # It takes a broker of its own: some releases stand for all of them.
 _TIERED_VERSIONS = frozenset({"3.6.2", "3.9.2", "4.1.2", "4.3.1"})
+_TIERED_TOPIC = {
+    **SMALL_SEGMENTS,
+    "remote.storage.enable": "true",
+    "local.retention.bytes": "1",
+    "file.delete.delay.ms": "500",
+}
+_ADMINISTERED_VERSIONS = frozenset({"3.9.2", "4.3.1", "4.4.0"})
 
 
 def epochs() -> Iterable[Scenario]:
@@ -148,13 +161,101 @@ def tiered() -> Iterable[Scenario]:
         "tiered",
         "all segments but the active one in Kafka's local remote storage, and only there",
         (*sends(payloads.words("tiered", 30, 100), 3), AwaitTiered()),
-        topic={
-            **SMALL_SEGMENTS,
-            "remote.storage.enable": "true",
-            "local.retention.bytes": "1",
-            "file.delete.delay.ms": "500",
-        },
+        topic=_TIERED_TOPIC,
         occasion=Occasion.TIERED,
         needs=(Feature.TIERED,),
         only=_TIERED_VERSIONS,
+    )
+    yield Scenario(
+        "tiered-deleted",
+        "a topic in remote storage that is deleted",
+        (
+            *sends(payloads.words("tiered", 30, 100), 3),
+            AwaitTiered(),
+            Administer("delete", ("tiered-deleted",)),
+            AwaitRemoteDeleted(),
+        ),
+        topic=_TIERED_TOPIC,
+        occasion=Occasion.TIERED,
+        needs=(Feature.TIERED, Feature.DYNAMIC_QUORUM),
+        only=_TIERED_VERSIONS & _ADMINISTERED_VERSIONS,
+    )
+
+
+def administered() -> Iterable[Scenario]:
+    """Yield what administrators do to a cluster, and what it leaves in the cluster's metadata."""
+    yield Scenario(
+        "administered",
+        "partitions added and moved to a second node that joins and leaves; settings of a topic, "
+        "brokers, a client and a group; SCRAM, quotas, ACLs, delegation tokens",
+        (
+            *sends(payloads.words("administered", 6, 40), 3),
+            Administer("partitions", ("administered", "2")),
+            Join(),
+            Administer("reassign", ("administered", "0,1")),
+            Administer("reassign", ("administered", "1,0")),
+            Administer("reassign", ("administered", "0")),
+            Leave(),
+            Administer("configure", ("TOPIC", "administered", "retention.ms=-1")),
+            Administer("configure", ("BROKER", "0", "background.threads=5")),
+            Administer("configure", ("BROKER", "", "log.cleaner.threads=2")),
+            Administer("configure", ("CLIENT_METRICS", "metrics-a", "interval.ms=60000")),
+            Administer("scram", ("user-a", "made-up")),
+            Administer("scram", ("user-b", "made-up")),
+            Administer("unscram", ("user-b",)),
+            Administer("quota", ("user", "user-a", "producer_byte_rate", "1048576")),
+            Administer("quota", ("client-id", "<default>", "request_percentage", "12.5")),
+            Administer("quota", ("user", "user-a", "producer_byte_rate", "-")),
+            Administer("allow", ("administered", "User:user-a")),
+            Administer("allow", ("temporary", "User:user-b")),
+            Administer("disallow", ("temporary",)),
+            Administer("token", ADMINISTRATOR),
+        ),
+        occasion=Occasion.ADMINISTERED,
+        needs=(Feature.DYNAMIC_QUORUM,),
+        only=_ADMINISTERED_VERSIONS,
+    )
+    yield Scenario(
+        "administered-deleted",
+        "a topic and a group that are deleted, the topic with a committed offset of the group",
+        (
+            *sends(payloads.words("deleted topic", 3, 40), 3),
+            Consume("group-d", 3),
+            Administer("group", ("group-d",)),
+            Consume("group-e", 3),
+            Administer("delete", ("administered-deleted",)),
+        ),
+        occasion=Occasion.ADMINISTERED,
+        needs=(Feature.DYNAMIC_QUORUM,),
+        only=_ADMINISTERED_VERSIONS,
+    )
+    yield Scenario(
+        "administered-features",
+        "transaction.version set to 1 and to 2 again; a group that goes from the classic protocol "
+        "to that of KIP-848, one with a regular expression, and a share group",
+        (
+            Administer("feature", ("transaction.version", "1", "SAFE_DOWNGRADE")),
+            Administer("feature", ("transaction.version", "2", "UPGRADE")),
+            *sends(payloads.words("features", 6, 40), 3),
+            Consume("group-f", 6),
+            Send(payloads.words("features again", 3, 40)),
+            Consume("group-f", 3, settings={"group.protocol": "consumer"}),
+            Consume(
+                "group-r",
+                9,
+                settings={"group.protocol": "consumer", "pattern": "administered-f.*"},
+            ),
+            ConsumeShared("group-g", 9),
+        ),
+        occasion=Occasion.ADMINISTERED,
+        needs=(Feature.DYNAMIC_QUORUM, Feature.TRANSACTION_V2, Feature.SHARE_GROUPS),
+        only=_ADMINISTERED_VERSIONS,
+    )
+    yield Scenario(
+        "administered-streams",
+        "a streams group with a changelog topic and a repartition topic",
+        (*sends(payloads.words("streams", 6, 40), 3), Stream("group-streams")),
+        occasion=Occasion.ADMINISTERED,
+        needs=(Feature.DYNAMIC_QUORUM, Feature.STREAMS_GROUPS),
+        only=_ADMINISTERED_VERSIONS,
     )
