@@ -33,8 +33,9 @@ for _name in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
 SLOW_FOLDERS = [Path(__file__).parent / name for name in ("kafka", "spark")]
 SLOW_FILE = re.compile(r"^pytestmark = pytest\.mark\.slow$", re.MULTILINE)
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30
-"""Where ``--quick`` writes, if there is as much room: it makes and removes tens of thousands of
-files and synchronises most, on a disk a fourth of the processor time and most of the waiting."""
+"""Where tests write, if there is as much room: they make and remove tens of thousands of files and
+synchronise most, on a disk a fourth of the processor time and most of the waiting.
+``PYTEST_DEBUG_TEMPROOT`` names another place."""
 SLOW_CODECS = {"kaitai", "construct"}
 """Those that ``--quick`` leaves to other runs."""
 
@@ -109,8 +110,8 @@ def pytest_configure(config: pytest.Config) -> None:
     extent.quick, extent.core = config.getoption("quick"), config.getoption("core")
     if extent.quick:
         settings.load_profile("quick")
-        if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM <= memory() / 2:
-            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM <= memory() / 2:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
