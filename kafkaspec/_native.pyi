@@ -125,7 +125,7 @@ def same(one: Any, other: Any, first: int, second: int, rows: int, /) -> bool: .
 def count(values: Buffer, rows: int, value: int, /) -> int: ...
 def memory(size: int, /) -> bytearray: ...
 def json_lines(
-    plan: tuple[tuple[bytes, int, tuple[bytes, ...]], ...],
+    plan: tuple[tuple[bytes, int, tuple[bytes, ...], int], ...],
     columns: tuple[tuple[Any, ...] | None, ...],
     first: int,
     rows: int,

@@ -22,6 +22,7 @@ from kafkaspec.cli.dump_json import (
     decode_controls,
     record_lines,
 )
+from kafkaspec.cli.dump_kafka import KAFKA, Asked, kafka_options
 from kafkaspec.cli.dump_text import TextDump
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
@@ -29,7 +30,6 @@ from kafkaspec.cli.options import (
     codec_option,
     crc_option,
     epilog,
-    format_option,
     jobs_option,
     no_mmap_option,
     paths_or_urls_argument,
@@ -109,7 +109,15 @@ _Content = tuple[Sequence[Record], list[ControlRecord] | None, Sequence[RecordVa
 @codec_option()
 @jobs_option
 @no_mmap_option
-@format_option
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json", KAFKA]),
+    default="text",
+    show_default=True,
+    help="Text, JSON lines (one object per line), or the text of Kafka's own dump tool.",
+)
+@kafka_options
 @click.pass_context
 def dump_command(
     ctx: click.Context,
@@ -123,6 +131,7 @@ def dump_command(
     codec: str,
     jobs: int,
     output_format: str,
+    kafka: Asked,
     selection: dict[str, Any],
 ) -> None:
     """Print records, including control records, or the headers of batches.
@@ -134,7 +143,14 @@ def dump_command(
 
     A PATH can also be a text file (leader-epoch-checkpoint, meta.properties ...). Text files come
     first: one line for each entry of a checkpoint, one line for any other file.
+
+    With --format kafka, a PATH is a file that Kafka's tool reads: a log, an index, a snapshot.
     """
+    kafka.check(ctx, output_format)
+    if output_format == KAFKA:
+        with opened_output(output, *paths, replace=force) as out:
+            code = kafka.write(paths, out, codec=codec, jobs=jobs)
+        ctx.exit(code)
     text_paths = [path for path in paths if names.is_text(path.name)]
     others = [path for path in paths if path not in text_paths]
     inputs = Inputs(others, codec, crc, selection)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec.cli.dump_json import Key
-from kafkaspec.codecs import HeaderTable
 from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.columns.conditions import Compare, Marks
 from kafkaspec.columns.json_lines import (
@@ -27,7 +25,7 @@ from kafkaspec.columns.json_lines import (
     numbers,
 )
 from kafkaspec.columns.memory import Columns, IntegerColumn
-from kafkaspec.columns.names import BATCH_MAGIC, BATCH_POSITION, OF_BATCH, POSITION
+from kafkaspec.columns.names import BATCH_MAGIC, BATCH_POSITION, OF_BATCH
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import HIGHEST, LOWEST, Wanted
 from kafkaspec.conversion.fields import has_values
@@ -37,8 +35,8 @@ from kafkaspec.jobs import flows_in_order
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE, NONE, TIMESTAMP_TYPES, Batch
-from kafkaspec.log.headers import divided, readable_headers
-from kafkaspec.log.isolation import Aborted, aborted_positions
+from kafkaspec.log.headers import divided, divided_around, readable_headers
+from kafkaspec.log.isolation import aborted_positions
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, chosen, first_position, selected_batches
@@ -174,29 +172,10 @@ def _items(segment: Segment, wanted: Selection) -> Iterator[_Item]:
         if not isinstance(item, tuple):
             yield item
         elif wanted.aborted:
-            yield from _without_aborted(*item, wanted.aborted)
+            alone = aborted_positions(*item, wanted.aborted)
+            yield from divided_around(*item, _RANGE, alone)
         else:
             yield from divided(*item, _RANGE)
-
-
-def _without_aborted(
-    table: HeaderTable, base: int, aborted: Sequence[Aborted]
-) -> Iterator[tuple[int, int] | int]:
-    """Yield ranges of bytes, and the position of each batch of an aborted transaction."""
-    places = [base + place for place in (*table.column(POSITION), table.position)]
-    left_out = aborted_positions(table, base, aborted)
-    start = places[0]
-    for place, after in pairwise(places):
-        if place in left_out:
-            if start < place:
-                yield start, place
-            yield place
-            start = after
-        elif start < place and after - start > _RANGE:
-            yield start, place
-            start = place
-    if start < places[-1]:
-        yield start, places[-1]
 
 
 def _lines(

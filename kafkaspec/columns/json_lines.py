@@ -1,11 +1,12 @@
-"""Write columns as lines of JSON in the core: one object a row, without an object for any of them.
+"""Write columns as lines in the core, without an object for any row: of text, or an object of JSON.
 
-Bytes that are UTF-8 are a JSON string, other bytes are ``{"base64": "..."}``.
+In JSON, bytes that are UTF-8 are a string, other bytes are ``{"base64": "..."}``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, ListColumn
@@ -42,40 +43,50 @@ class Field(NamedTuple):
     shown: Sequence[str] = ()
 
 
-class JsonLines:
-    """Lines with certain fields.
+class Form(IntEnum):
+    """How a piece of a line shows its column."""
+
+    JSON = 0
+    SIZE = 1
+    """The size of a byte string, -1 for null."""
+    TEXT = 2
+    """A byte string as Java decodes it. For null nothing, not even what stands before."""
+    KEYS = 3
+    """The first parts of pairs as Java decodes them, in brackets."""
+    FIRST = 4
+    """The pieces that follow, ``lowest`` of them, only where the number differs from that of the
+    row before."""
+
+
+Piece = tuple[bytes, int, tuple[bytes, ...], Form]
+"""What stands before a column, the lowest number with a text of its own, these texts, and how."""
+
+
+class Lines:
+    """Lines made of certain pieces.
 
     Args:
         core: the extension.
-        fields: the fields of a line, in order.
-        base64: whether bytes that are UTF-8 are base64 too.
+        plan: the pieces.
+        base64: whether bytes that are UTF-8 are base64 in JSON too.
     """
 
-    def __init__(self, core: Core, fields: Iterable[Field], *, base64: bool = False) -> None:
+    def __init__(self, core: Core, plan: Iterable[Piece], *, base64: bool = False) -> None:
         self._core = core
         self._base64 = base64
-        plan: list[tuple[bytes, int, tuple[bytes, ...]]] = []
-        before = "{"
-        for field in fields:
-            before += f"{field.name}: "
-            if field.text is None:
-                shown = tuple(text.encode() for text in field.shown)
-                plan.append((before.encode(), field.lowest, shown))
-                before = ""
-            else:
-                before += field.text
-            before += ", "
-        self._plan = (*plan, (f"{before.removesuffix(', ')}}}\n".encode(), 0, ()))
+        self._plan = tuple(plan)
 
-    def of(self, columns: Sequence[Column], rows: int, first: int = 0) -> Iterator[memoryview]:
+    def of(
+        self, columns: Sequence[Column | None], rows: int, first: int = 0
+    ) -> Iterator[memoryview]:
         """Yield the lines of some rows, many at a time; each time in memory of its own.
 
         Args:
-            columns: a column for each field without text.
+            columns: a column for each piece, None for one that is the same in all lines.
             rows: number of rows that the columns have at least.
             first: number of the first row; all after it are meant.
         """
-        given = (*columns, None)
+        given = tuple(columns)
         size = _AT_ONCE
         while first < rows:
             out = self._core.module.memory(size)
@@ -85,6 +96,37 @@ class JsonLines:
             size = needed + needed // 4 if needed else _AT_ONCE
             if used:
                 yield memoryview(out)[:used]
+
+
+class JsonLines(Lines):
+    """Lines with certain fields.
+
+    Args:
+        core: the extension.
+        fields: the fields of a line, in order.
+        base64: whether bytes that are UTF-8 are base64 too.
+    """
+
+    def __init__(self, core: Core, fields: Iterable[Field], *, base64: bool = False) -> None:
+        plan: list[Piece] = []
+        before = "{"
+        for field in fields:
+            before += f"{field.name}: "
+            if field.text is None:
+                shown = tuple(text.encode() for text in field.shown)
+                plan.append((before.encode(), field.lowest, shown, Form.JSON))
+                before = ""
+            else:
+                before += field.text
+            before += ", "
+        end = f"{before.removesuffix(', ')}}}\n".encode()
+        super().__init__(core, (*plan, (end, 0, (), Form.JSON)), base64=base64)
+
+    def of(
+        self, columns: Sequence[Column | None], rows: int, first: int = 0
+    ) -> Iterator[memoryview]:
+        """Yield the lines as ``Lines.of`` does; a column for each field without text."""
+        return super().of((*columns, None), rows, first)
 
 
 def numbers(

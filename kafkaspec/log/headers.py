@@ -7,7 +7,8 @@ If an input is read in parts and batches are large, only the headers are read: s
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from itertools import pairwise
 from typing import Final
 
 from kafkaspec.codecs import HeaderTable
@@ -108,6 +109,35 @@ def divided(table: HeaderTable, base: int, most: int) -> Iterator[tuple[int, int
         last = max(last, first + 1)
         yield base + start, base + (places[last] if last < table.count else table.position)
         first = last
+
+
+def divided_around(
+    table: HeaderTable, base: int, most: int, alone: Container[int]
+) -> Iterator[tuple[int, int] | int]:
+    """Divide the entries of a table as ``divided`` does, around those that stand alone.
+
+    Args:
+        table: the table.
+        base: byte offset that its positions count from.
+        most: bytes of a range.
+        alone: byte offsets of entries.
+
+    Yields:
+        Ranges, and the byte offset of each entry that stands alone.
+    """
+    places = [base + place for place in (*table.column("position"), table.position)]
+    start = places[0]
+    for place, after in pairwise(places):
+        if place in alone:
+            if start < place:
+                yield start, place
+            yield place
+            start = after
+        elif start < place and after - start > most:
+            yield start, place
+            start = place
+    if start < places[-1]:
+        yield start, places[-1]
 
 
 def skip(segment: Entries, position: int, offset: int) -> tuple[int, int]:

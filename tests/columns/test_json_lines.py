@@ -16,7 +16,16 @@ from hypothesis import strategies as st
 
 from kafkaspec.codecs import codec_names
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.columns.json_lines import NULL, Column, Field, JsonLines, numbers, pairs, strings
+from kafkaspec.columns.json_lines import (
+    NULL,
+    Column,
+    Field,
+    Form,
+    JsonLines,
+    numbers,
+    pairs,
+    strings,
+)
 from kafkaspec.columns.memory import Layout
 
 pytestmark = pytest.mark.skipif("native" not in codec_names(), reason="the extension was not built")
@@ -243,7 +252,11 @@ def test_unsound_columns_are_refused(core: Core) -> None:
             list(lines.of([column], 1))
     with pytest.raises(ValueError, match="a column for each piece"):
         list(lines.of([], 1))
-    plans: list[Any] = [((b"",),), ((b"", 0, (1,)),), (("", 0, ()),), ((b"", 1 << 64, ()),)]
+    plans: list[Any] = [
+        ((b"",),), ((b"", 0, (1,), 0),), (("", 0, (), 0),), ((b"", 1 << 64, (), 0),),
+        ((b"", 0, (), 5),), ((b"", 2, (), 4),), ((b"", -1, (), 4),),
+        *(((b"", 0, (), form),) for form in Form if form is not Form.JSON),
+    ]  # fmt: skip
     for plan in plans:
-        with pytest.raises((TypeError, OverflowError)):
+        with pytest.raises((TypeError, OverflowError, ValueError)):
             core.module.json_lines(plan, (None,), 0, 1, False, bytearray(100))

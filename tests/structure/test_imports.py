@@ -37,6 +37,7 @@ LAYERS = (
     ("kafkaspec.files",),
     ("kafkaspec.log",),
     ("kafkaspec.columns",),
+    ("kafkaspec.dumplog",),
     ("kafkaspec.writing",),
     ("kafkaspec.arrow",),
     ("kafkaspec.analysis",),

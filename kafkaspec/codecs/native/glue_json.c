@@ -1,5 +1,6 @@
-/* From columns to lines of JSON, with a plan that says what stands in a line. */
+/* From columns to lines of JSON or text, with a plan that says what stands in a line. */
 #include "glue.h"
+#include "java_text.h"
 #include "json_values.h"
 
 #include <string.h>
@@ -10,8 +11,14 @@
  * Writes one line for each row from `first` up to `rows`, as many as there is room for. `next` is the
  * first row that was not written. If not even one was, `needed` is more room than there is.
  *
- * plan: tuples (before, lowest, names), one for each piece of a line: bytes that come first, then
- *   what a column says; bytes that stand for the numbers lowest, lowest + 1 ... instead of digits.
+ * plan: tuples (before, lowest, names, form), one for each piece of a line: bytes that come first,
+ *   then what a column says; bytes that stand for the numbers lowest, lowest + 1 ... instead of
+ *   digits. A form other than KS_JSON is one of
+ *   KS_SIZE    the size of a byte string, -1 for null
+ *   KS_TEXT    a byte string as Java decodes it; without `before` nothing at all for null
+ *   KS_KEYS    the first parts of pairs as Java decodes them, in brackets
+ *   KS_FIRST   integers: so many pieces as `lowest` says follow only where the integer is not that of
+ *              the row before
  * columns: for each piece one of
  *   None                                            nothing follows
  *   (at, validity, values, others, set)             64-bit integers; where the integer of `others`
@@ -24,6 +31,7 @@
  * base64: whether byte strings that are UTF-8 are shown as base64 too.
  */
 enum { NOTHING, NUMBER, STRING, PAIRS };
+enum { KS_JSON, KS_SIZE, KS_TEXT, KS_KEYS, KS_FIRST, KS_FORMS };
 enum { MOST_PIECES = 256 };
 
 typedef struct {
@@ -39,6 +47,7 @@ typedef struct {
 typedef struct {
     ks_buffer before;
     int what;
+    int form;
     int64_t at;
     const uint8_t *validity;
     /* numbers */
@@ -67,6 +76,16 @@ static int is_null(const uint8_t *validity, int64_t i)
     return validity && !(validity[i >> 3] >> (i & 7) & 1);
 }
 
+static uint8_t *put_digits(uint8_t *out, piece *p, int64_t value)
+{
+    if (value != p->last || !p->last_size) {
+        p->last = value;
+        p->last_size = digits_of(p->last_text, value);
+    }
+    memcpy(out, p->last_text, LITERAL);
+    return out + p->last_size;
+}
+
 static uint8_t *put_number(uint8_t *out, piece *p, int64_t row)
 {
     const int64_t i = p->at + row;
@@ -78,12 +97,7 @@ static uint8_t *put_number(uint8_t *out, piece *p, int64_t row)
     const uint64_t name = (uint64_t)value - (uint64_t)p->lowest;
     if (name < (uint64_t)p->names_count)
         return put(out, p->names[name].bytes, p->names[name].size);
-    if (value != p->last || !p->last_size) {
-        p->last = value;
-        p->last_size = digits_of(p->last_text, value);
-    }
-    memcpy(out, p->last_text, LITERAL);
-    return out + p->last_size;
+    return put_digits(out, p, value);
 }
 
 /* The bytes of a row, NULL for null; -1 if the column is not sound. */
@@ -178,6 +192,68 @@ static uint8_t *fit_pairs(uint8_t *out, const uint8_t *end, const piece *p, int6
     return out;
 }
 
+/* The size of a string; there is room for it. */
+static uint8_t *fit_size(uint8_t *out, piece *p, int64_t row, int64_t *needed)
+{
+    const uint8_t *bytes;
+    int64_t size;
+    if (string_of(&p->string, row, &bytes, &size) < 0) {
+        *needed = -1;
+        return NULL;
+    }
+    return put_digits(out, p, bytes ? size : -1);
+}
+
+/* What stands before a string, and it as text, where there is room; nothing for null. */
+static uint8_t *fit_text(uint8_t *out, const uint8_t *end, const ks_buffer *before,
+                         const strings *s, int64_t row, int64_t *needed)
+{
+    const uint8_t *bytes;
+    int64_t size;
+    if (string_of(s, row, &bytes, &size) < 0) {
+        *needed = -1;
+        return NULL;
+    }
+    if (!bytes)
+        return out;
+    const int64_t room = size <= SMALL ? JAVA_MOST * size : java_size(bytes, size);
+    *needed = before->size + room;
+    if (end - out < *needed)
+        return NULL;
+    return put_java(put(out, before->bytes, before->size), bytes, size);
+}
+
+static uint8_t *fit_keys(uint8_t *out, const uint8_t *end, const piece *p, int64_t row,
+                         int64_t *needed, uint8_t **reached)
+{
+    static const uint8_t comma[LITERAL] = ",";
+    const ks_buffer none = {comma, 0}, separator = {comma, 1};
+    const int64_t first = p->offsets[p->at + row], last = p->offsets[p->at + row + 1];
+    *reached = out;
+    *needed = first < 0 || first > last || last > p->items ? -1 : 1;
+    if (*needed < 0 || end - out < 1)
+        return NULL;
+    *out++ = '[';
+    for (int64_t i = first; i < last; i++) {
+        *reached = out;
+        if (!(out = fit_text(out, end, i > first ? &separator : &none, &p->string, i, needed)))
+            return NULL;
+    }
+    *reached = out;
+    *needed = 1;
+    if (end - out < 1)
+        return NULL;
+    *out++ = ']';
+    return out;
+}
+
+/* How many of the pieces that follow are left out. */
+static int64_t left_out(const piece *p, int64_t row)
+{
+    const int64_t i = p->at + row;
+    return p->form == KS_FIRST && i > 0 && p->values[i] == p->values[i - 1] ? p->lowest : 0;
+}
+
 /* The line of a row; NULL if there is no room for it, or needed is -1 for an unsound column. */
 static uint8_t *line(lines *l, int64_t row, int base64, uint8_t *start, const uint8_t *end,
                      int64_t *needed)
@@ -186,22 +262,36 @@ static uint8_t *line(lines *l, int64_t row, int base64, uint8_t *start, const ui
     for (Py_ssize_t k = 0; k < l->count; k++) {
         piece *p = &l->pieces[k];
         uint8_t *reached = out;
+        if (p->form == KS_FIRST) {
+            k += (Py_ssize_t)left_out(p, row);
+            continue;
+        }
         *needed = p->most;
+        if (p->form == KS_TEXT) {
+            if (!(out = fit_text(out, end, &p->before, &p->string, row, needed)))
+                goto full;
+            continue;
+        }
         if (end - out < p->most)
             out = NULL;
         else
             reached = out = put(out, p->before.bytes, p->before.size);
-        if (out && p->what == NUMBER)
+        if (out && p->form == KS_SIZE)
+            out = fit_size(out, p, row, needed);
+        else if (out && p->form == KS_KEYS)
+            out = fit_keys(out, end, p, row, needed, &reached);
+        else if (out && p->what == NUMBER)
             out = put_number(out, p, row);
         else if (out && p->what == STRING)
             out = fit_string(out, end, &p->string, row, base64, needed);
         else if (out && p->what == PAIRS)
             out = fit_pairs(out, end, p, row, base64, needed, &reached);
-        if (!out) {
-            if (*needed >= 0)
-                *needed += reached - start;
-            return NULL;
-        }
+        if (out)
+            continue;
+    full:
+        if (*needed >= 0)
+            *needed += reached - start;
+        return NULL;
     }
     return out;
 }
@@ -240,10 +330,10 @@ static int64_t literals_size(PyObject *plan, Py_ssize_t *names)
     *names = 0;
     for (Py_ssize_t i = 0; i < PyTuple_Size(plan); i++) {
         PyObject *item = PyTuple_GetItem(plan, i), *list = NULL;
-        if (PyTuple_Check(item) && PyTuple_Size(item) == 3)
+        if (PyTuple_Check(item) && PyTuple_Size(item) == 4)
             list = PyTuple_GetItem(item, 2);
         if (!list || !PyTuple_Check(list) || !PyBytes_Check(PyTuple_GetItem(item, 0))) {
-            PyErr_SetString(PyExc_TypeError, "a piece of a plan is (before, lowest, names)");
+            PyErr_SetString(PyExc_TypeError, "a piece of a plan is (before, lowest, names, form)");
             return -1;
         }
         total += PyBytes_Size(PyTuple_GetItem(item, 0)) + LITERAL;
@@ -267,7 +357,11 @@ static int load_plan(lines *l, PyObject *plan)
         PyObject *item = PyTuple_GetItem(plan, i), *list = PyTuple_GetItem(item, 2);
         piece *p = &l->pieces[i];
         p->lowest = PyLong_AsLongLong(PyTuple_GetItem(item, 1));
-        if ((p->lowest == -1 && PyErr_Occurred()) ||
+        p->form = (int)PyLong_AsLong(PyTuple_GetItem(item, 3));
+        if (!PyErr_Occurred() && (p->form < 0 || p->form >= KS_FORMS ||
+                                  (p->form == KS_FIRST && (p->lowest < 0 || p->lowest > l->count))))
+            PyErr_SetString(PyExc_ValueError, "there is no such form, or not so many pieces");
+        if (PyErr_Occurred() ||
             literal(PyTuple_GetItem(item, 0), &free, &p->before) < 0)
             return -1;
         p->names = names;
@@ -383,6 +477,17 @@ static int load_columns(glue_pins *pins, lines *l, PyObject *columns, int64_t ro
                 : load_numbers(pins, column, rows, p) < 0)
             return -1;
         p->what = p->what ? p->what : STRING;
+    }
+    for (Py_ssize_t i = 0; i < l->count; i++) {
+        const piece *p = &l->pieces[i];
+        const int wanted = p->form == KS_FIRST  ? NUMBER
+                           : p->form == KS_KEYS ? PAIRS
+                           : p->form != KS_JSON ? STRING
+                                                : p->what;
+        if (p->what != wanted) {
+            PyErr_SetString(PyExc_TypeError, "a form does not suit its column");
+            return -1;
+        }
     }
     return 0;
 }

@@ -1,0 +1,1 @@
+"""The text of Kafka's own dump tool, ``DumpLogSegments``, as each release prints it."""

@@ -1,0 +1,287 @@
+"""The lines about a log from columns, in threads: those of batches that have nothing unusual.
+
+Left to ``kafkaspec.dumplog.logs``, which is the reference, are messages of magic 0 and 1, control
+batches, batches without records or with a delete horizon, and what cannot be read.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import partial
+from string import Formatter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kafkaspec.codecs import HeaderTable
+from kafkaspec.columns.json_lines import Column, Form, Lines, Piece, column_of, numbers
+from kafkaspec.columns.memory import Columns, IntegerColumn
+from kafkaspec.columns.names import (
+    BATCH_BASE_OFFSET,
+    BATCH_MAGIC,
+    BATCH_POSITION,
+    BATCH_SIZE,
+    OF_BATCH,
+    POSITION,
+)
+from kafkaspec.columns.reader import Reader
+from kafkaspec.columns.wanted import Wanted
+from kafkaspec.dumplog.families import Family
+from kafkaspec.dumplog.fields import FALSE, NO_HORIZON, TRUE
+from kafkaspec.dumplog.options import Options
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.jobs import flows_in_order
+from kafkaspec.layout import names
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.batch import NONE, TIMESTAMP_TYPES, Batch
+from kafkaspec.log.headers import divided_around, readable_headers
+from kafkaspec.log.pieces import WHOLE_BYTES
+from kafkaspec.log.segment import Segment
+
+if TYPE_CHECKING:
+    from kafkaspec.codecs.native.core import Core
+
+_RANGE: Final = 4 << 20
+"""Bytes of a segment that one thread reads."""
+_AHEAD: Final = 8
+"""Pieces of text of a range that wait to be written."""
+_KEPT: Final = 16 << 20
+"""Bytes that the allocator had better keep; see ``kafkaspec.cli.dump_columns``."""
+
+_NEWEST: Final = max(KINDS)
+
+
+class _Shown(NamedTuple):
+    """How a column becomes a part of a line.
+
+    Attributes:
+        source: its name.
+        form: how it is shown.
+        lowest: the number that the first of ``texts`` stands for.
+        texts: what stands for that number and the next ones.
+        where: another column; ``lowest`` stands where that is negative.
+    """
+
+    source: str
+    form: Form = Form.JSON
+    lowest: int = 0
+    texts: tuple[str, ...] = ()
+    where: str = ""
+
+
+_BASE_SEQUENCE: Final = OF_BATCH + names.BASE_SEQUENCE
+_SHOWN: Final = {
+    "offset": _Shown(names.OFFSET),
+    "timestamp": _Shown(names.TIMESTAMP),
+    "key_size": _Shown(names.KEY, Form.SIZE),
+    "value_size": _Shown(names.VALUE, Form.SIZE),
+    "sequence": _Shown(names.SEQUENCE, Form.JSON, NONE, (str(NONE),), _BASE_SEQUENCE),
+    "header_keys": _Shown(names.HEADERS, Form.KEYS),
+    "base_offset": _Shown(BATCH_BASE_OFFSET),
+    "last_offset": _Shown(OF_BATCH + names.LAST_OFFSET),
+    "count": _Shown(OF_BATCH + names.NUM_RECORDS),
+    "base_sequence": _Shown(_BASE_SEQUENCE),
+    "last_sequence": _Shown(
+        OF_BATCH + names.LAST_SEQUENCE, Form.JSON, NONE, (str(NONE),), _BASE_SEQUENCE
+    ),
+    "producer_id": _Shown(OF_BATCH + names.PRODUCER_ID),
+    "producer_epoch": _Shown(OF_BATCH + names.PRODUCER_EPOCH),
+    "leader_epoch": _Shown(OF_BATCH + names.LEADER_EPOCH),
+    "transactional": _Shown(OF_BATCH + names.IS_TRANSACTIONAL, texts=(FALSE, TRUE)),
+    "position": _Shown(BATCH_POSITION),
+    "timestamp_type": _Shown(OF_BATCH + names.TIMESTAMP_TYPE, texts=TIMESTAMP_TYPES),
+    "max_timestamp": _Shown(OF_BATCH + names.MAX_TIMESTAMP),
+    "size": _Shown(BATCH_SIZE),
+    "magic": _Shown(BATCH_MAGIC),
+    "codec": _Shown(OF_BATCH + names.COMPRESSION),
+    "batch_crc": _Shown(OF_BATCH + "crc"),
+}
+_SAME: Final = {
+    "control": FALSE,
+    "delete_horizon": NO_HORIZON,
+    "batch_valid": TRUE,
+    "crc": "null",
+    "valid": TRUE,
+}
+"""What is the same for all records that are read into columns."""
+
+Run = tuple[int, int]
+"""A first and a last offset, between which no record is missing."""
+_Item = Run | int | Batch | KafkaSpecError
+_Read = memoryview | list[Run] | int | Batch | KafkaSpecError
+
+
+def has_columns(family: Family, options: Options, log: Segment) -> bool:
+    """Return whether columns say the lines of a log."""
+    return (
+        log.codec.core is not None
+        and log.format.has_columns
+        and bool(family.record)
+        and options.deep
+        and options.parse is None
+        and not options.skip_metadata
+        and not (options.content and family.drops_key)
+        and options.max_bytes is None
+    )
+
+
+def read_lines(
+    family: Family, options: Options, log: Segment, jobs: int
+) -> Iterator[memoryview | list[Run] | int | Batch | KafkaSpecError]:
+    """Yield the lines of a log.
+
+    Args:
+        family: text of a release.
+        options: what is asked for, for which ``has_columns`` is true.
+        log: the log; checksums have to match.
+        jobs: number of threads.
+
+    Yields:
+        The offsets of some records, and then their lines; or the position of an entry that is left
+        to the caller, an entry, or the error of one.
+    """
+    core = log.codec.core
+    assert core is not None
+    core.module.memory(_KEPT)
+    text = _Text(core, family, options)
+    work = partial(_read, core, log, text)
+    yield from flows_in_order(work, _items(family, log), jobs if jobs > 1 else 0, _AHEAD)
+
+
+class _Text:
+    """The plan of the lines, and the columns that it takes."""
+
+    def __init__(self, core: Core, family: Family, options: Options) -> None:
+        self._codecs = family.codecs
+        self._plan: list[Piece] = []
+        self._shown: list[_Shown | None] = []
+        if family.batches_always:
+            self._add("", _Shown(BATCH_POSITION, Form.FIRST))
+            self._line(family.batch)
+            self._add("\n", None)
+            self._plan[0] = (b"", len(self._plan) - 1, (), Form.FIRST)
+        self._line(family.record)
+        if options.content:
+            self._add(" key: ", _Shown(names.KEY, Form.TEXT))
+            self._add(" payload: ", _Shown(names.VALUE, Form.TEXT))
+        self._add("\n", None)
+        self._lines = Lines(core, self._plan)
+        known = [item for item in self._shown if item is not None]
+        self.sources = tuple(
+            dict.fromkeys(name for item in known for name in (item.source, item.where) if name)
+            | {BATCH_POSITION: None, names.OFFSET: None}
+        )
+
+    def _line(self, template: str) -> None:
+        before = ""
+        for literal, name, _, _ in Formatter().parse(template):
+            before += literal
+            if name in _SAME:
+                before += _SAME[name]
+            elif name is not None:
+                self._add(before, _SHOWN[name])
+                before = ""
+        if before:
+            self._add(before, None)
+
+    def _add(self, before: str, shown: _Shown | None) -> None:
+        self._shown.append(shown)
+        if shown is None:
+            self._plan.append((before.encode(), 0, (), Form.JSON))
+            return
+        texts = self._codecs if shown is _SHOWN["codec"] else shown.texts
+        encoded = tuple(text.encode() for text in texts)
+        self._plan.append((before.encode(), shown.lowest, encoded, shown.form))
+
+    def of(self, columns: Columns) -> Iterator[memoryview]:
+        """Yield the lines of all rows."""
+        return self._lines.of([_column(columns, item) for item in self._shown], columns.rows)
+
+
+def _items(family: Family, log: Segment) -> Iterator[_Item]:
+    for item in readable_headers(log):
+        if isinstance(item, tuple):
+            yield from divided_around(*item, _RANGE, _alone(family, *item))
+        else:
+            yield item
+
+
+def _alone(family: Family, table: HeaderTable, base: int) -> set[int]:
+    """Return the positions of entries that columns do not say everything of."""
+    magics = table.column(names.MAGIC)
+    columns = [magics]
+    if _NEWEST in magics:
+        columns += [
+            table.column(name)
+            for name in (names.NUM_RECORDS, names.HAS_DELETE_HORIZON, names.COMPRESSION)
+        ]
+    rows = list(zip(*columns, strict=True))
+    plain = {row for row in set(rows) if _is_plain(family, row)}
+    places = table.column(POSITION)
+    return {base + place for place, row in zip(places, rows, strict=True) if row not in plain}
+
+
+def _is_plain(family: Family, row: Sequence[int]) -> bool:
+    if row[0] != _NEWEST:
+        return False
+    _, count, horizon, codec = row
+    return count > 0 and not horizon and codec < len(family.codecs)
+
+
+def _read(core: Core, log: Segment, text: _Text, item: _Item) -> Iterator[_Read]:
+    """Yield what columns say of a range of entries; anything else as it is."""
+    if not isinstance(item, tuple):
+        yield item
+        return
+    reader = Reader(
+        log,
+        text.sources,
+        Wanted(
+            include_control=True,
+            max_bytes=WHOLE_BYTES,
+            start_position=item[0],
+            end_position=item[1],
+            apart=True,
+        ),
+        allocate=core.module.memory,
+    )
+    for columns in reader:
+        if columns.entry is not None:
+            yield columns.entry
+            continue
+        positions = columns.columns[BATCH_POSITION]
+        assert isinstance(positions, IntegerColumn)
+        if columns.start:
+            core.module.adjust(positions.values, 0, columns.rows, False, columns.start)
+        yield _runs(columns)
+        yield from text.of(columns)
+        del columns
+
+
+def _runs(columns: Columns) -> list[Run]:
+    """Return the offsets of all rows, as runs of those that follow each other."""
+    column = columns.columns[names.OFFSET]
+    assert isinstance(column, IntegerColumn)
+    offsets = column.integers[: columns.rows]
+    first, last = offsets[0], offsets[-1]
+    if last - first == columns.rows - 1:
+        following = array("q", range(first, last + 1))
+        if offsets.tobytes() == following.tobytes():
+            return [(first, last)]
+    runs: list[Run] = []
+    for offset in offsets:
+        if runs and offset == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], offset)
+        else:
+            runs.append((offset, offset))
+    return runs
+
+
+def _column(columns: Columns, item: _Shown | None) -> Column | None:
+    if item is None:
+        return None
+    if not item.where:
+        return column_of(columns, item.source)
+    found, other = columns.columns[item.source], columns.columns[item.where]
+    assert isinstance(found, IntegerColumn)
+    assert isinstance(other, IntegerColumn)
+    return numbers(found.values, where=other.values)

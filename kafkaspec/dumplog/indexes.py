@@ -1,0 +1,133 @@
+"""The lines about offset indexes and time indexes, and how they are compared with their log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
+from kafkaspec.codecs import Codec
+from kafkaspec.dumplog.families import Family
+from kafkaspec.dumplog.logs import base_offset_of, check_end
+from kafkaspec.dumplog.options import Found, Options
+from kafkaspec.dumplog.reports import Reports
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.files import names
+from kafkaspec.files.indexes import Index, OffsetIndex, TimeIndex
+from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.segment import Segment
+
+
+class IndexLines:
+    """Makes the lines of the indexes of a log.
+
+    Args:
+        family: text of a release.
+        options: what is asked for.
+        codec: reads the files.
+        reports: takes what does not fit.
+        found: takes what is wrong.
+    """
+
+    def __init__(
+        self, family: Family, options: Options, codec: Codec, reports: Reports, found: Found
+    ) -> None:
+        self._family = family
+        self._options = options
+        self._codec = codec
+        self._reports = reports
+        self._found = found
+
+    def offsets(self, path: Path, shown: str, name: str) -> Iterator[str]:
+        """Yield the lines of an offset index.
+
+        Args:
+            path: of the index.
+            shown: the path as it was given.
+            name: of the file in reports.
+
+        Raises:
+            KafkaSpecError: the index or its log cannot be read.
+        """
+        base = base_offset_of(path)
+        log = self._log(path)
+        index = OffsetIndex(path, base_offset=base, codec=self._codec)
+        if not index.slots and self._family.names_empty:
+            yield f"{shown} is empty.\n"
+            return
+        if self._options.sanity_only:
+            yield self._sane(index, shown)
+            return
+        for number, (offset, position) in enumerate(zip(*index.slot_columns(), strict=True)):
+            ended = number > 0 and offset == base
+            if ended and self._family.stops_first:
+                return
+            there = self._offset_at(log, position)
+            if there != offset:
+                self._reports.index[name].append((offset, there))
+            if ended:
+                return
+            if not self._options.verify_only:
+                yield f"offset: {offset} position: {position}\n"
+
+    def _offset_at(self, log: Segment, position: int) -> int:
+        if not self._family.first_of_batch:
+            return log.batch_at(position).last_offset
+        for batch in log.batches(position):
+            for record in batch.records():
+                return record.offset
+        detail = "there is no record at or after the position that the index names"
+        raise make_error(Reason.TRUNCATED, detail, file=log.name, offset=position)
+
+    def times(self, path: Path, shown: str, name: str) -> Iterator[str]:
+        """Yield the lines of a time index; see ``offsets``."""
+        family, reports = self._family, self._reports
+        base = base_offset_of(path)
+        log = self._log(path)
+        index = TimeIndex(path, base_offset=base, codec=self._codec)
+        if self._options.sanity_only:
+            yield self._sane(index, shown)
+            return
+        offsets = self._beside(path, base)
+        before = NO_TIMESTAMP
+        for number, (offset, timestamp) in enumerate(zip(*index.slot_columns(), strict=True)):
+            ended = number > 0 and offset == base
+            if ended and family.stops_first:
+                return
+            if family.reads_on and not number:
+                check_end(log)
+            entry = None if offsets is None else offsets.lookup(offset)
+            position = 0 if entry is None else entry.position
+            batch = next((b for b in log.batches(position) if b.last_offset >= offset), None)
+            if batch is None or batch.last_offset != offset:
+                there = -1 if batch is None else batch.last_offset
+                reports.not_found[name].append((offset, there))
+            else:
+                times = [record.timestamp for record in batch.records()]
+                largest = max(NO_TIMESTAMP, *times) if times else NO_TIMESTAMP
+                if largest != timestamp:
+                    reports.timestamps[name].append((timestamp, largest))
+                if before >= timestamp:
+                    reports.order[name].append((timestamp, before))
+                if ended:
+                    return
+            if not self._options.verify_only:
+                yield f"timestamp: {timestamp} offset: {offset}\n"
+            before = timestamp
+
+    def _log(self, path: Path) -> Segment:
+        log = path.with_name(path.name.split(".")[0] + names.LOG)
+        return Segment(log, codec=self._codec, crc="ignore")
+
+    def _beside(self, path: Path, base: int) -> OffsetIndex | None:
+        beside = path.with_name(path.name.split(".")[0] + names.OFFSET_INDEX)
+        if beside.exists():
+            return OffsetIndex(beside, base_offset=base, codec=self._codec)
+        self._found(f"{beside}: there is no such file; Kafka's tool would make it")
+        return None
+
+    def _sane(self, index: Index[OffsetIndexEntry] | Index[TimeIndexEntry], shown: str) -> str:
+        problems: list[KafkaSpecError] = index.sanity_check()
+        if problems:
+            raise problems[0]
+        return f"{shown} passed sanity check.\n"

@@ -1,0 +1,175 @@
+"""The lines about a log: its batches, and their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from kafkaspec.dumplog.control import control_text
+from kafkaspec.dumplog.families import Family
+from kafkaspec.dumplog.fields import Row, batch_values, own_row, row_values, rows_of
+from kafkaspec.dumplog.options import Found, Options, utf8
+from kafkaspec.dumplog.reports import Gaps
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
+from kafkaspec.files import names
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.entries import Tail
+from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.segment import Segment
+
+_BOOTSTRAP = "bootstrap" + names.CHECKPOINT
+_BAD_SIZES = ("zeros", "corrupt")
+"""Ends of a log at which the tool throws an exception."""
+
+
+def base_offset_of(path: Path) -> int:
+    """Return the number at the begin of the name of a file.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: there is none.
+    """
+    try:
+        return int(path.name.split(".")[0])
+    except ValueError:
+        raise unreadable(str(path), "its name has no base offset") from None
+
+
+def head_of(family: Family, path: Path) -> str:
+    """Return the line that comes first, without its end.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: the name does not say what the tool prints.
+    """
+    if path.suffix != names.CHECKPOINT:
+        return family.head.format(base_offset_of(path))
+    if path.name == _BOOTSTRAP:
+        return "KRaft bootstrap snapshot"
+    name = names.parse_checkpoint(path.name)
+    if name is None:
+        raise unreadable(str(path), "its name has neither offset nor epoch")
+    return f"Snapshot end offset: {name.end_offset}, epoch: {name.epoch}"
+
+
+class LogLines:
+    """Makes the lines of a log, batch by batch.
+
+    Args:
+        family: text of a release.
+        options: what is asked for.
+        log: the log, of which records are read whatever their checksums are.
+        strict: the same log; its records are not read if a checksum is wrong.
+        gaps: takes the offsets.
+        found: takes what is wrong.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        options: Options,
+        log: Segment,
+        strict: Segment,
+        gaps: Gaps,
+        found: Found,
+    ) -> None:
+        self._family = family
+        self._options = options
+        self._strict = strict
+        self._codec = log.codec
+        self._gaps = gaps
+        self._found = found
+        self._parse = options.parse or utf8
+        self.whole = options.deep and not family.batches_always
+        """Whether there are lines about records only."""
+
+    def of(self, batch: Batch) -> Iterator[str]:
+        """Yield the lines of a batch.
+
+        Raises:
+            KafkaSpecError: its records cannot be read.
+        """
+        family, legacy = self._family, isinstance(batch, LegacyBatch)
+        valid = batch.crc_valid
+        line = family.legacy_batch if legacy else family.batch
+        if line and not self.whole:
+            yield line.format_map(batch_values(family, batch, line)) + "\n"
+        if self._options.deep:
+            rows: Iterable[Row] = rows_of(batch)
+        elif not line and isinstance(batch, LegacyBatch):
+            rows = [own_row(batch)]
+        else:
+            rows = ()
+        record_line = family.legacy_record if legacy else family.record
+        if not record_line:  # a release from before magic 2
+            raise unreadable(batch.file or "", f"it has magic {batch.magic}, which came later")
+        shared = batch_values(family, batch, record_line)
+        for row in rows:
+            self._gaps.see(row.record.offset, compressed=row.codec != 0)
+            valid &= row.valid
+            line = ""
+            if not self._options.skip_metadata:
+                line = record_line.format_map(shared | row_values(family, batch, row))
+                if batch.is_control:
+                    line += control_text(family, batch, row.record, self._codec)
+            if self._options.content and not batch.is_control:
+                line += self._content(row, line)
+            yield line + "\n"
+        if not valid:
+            self._report(batch)
+
+    def _content(self, row: Row, line: str) -> str:
+        family = self._family
+        before = " " if line else "| "
+        record = row.record
+        if record.value is None and family.drops_key:
+            return ""
+        key, payload = self._parse(record)
+        if payload is None:
+            payload = family.null_value
+        text = ""
+        if key is not None:
+            text = f"{before}key: {key}"
+            before = " "
+        elif not family.bar_before_value:
+            before = " "
+        return text if payload is None else f"{text}{before}payload: {payload}"
+
+    def _report(self, batch: Batch) -> None:
+        if not batch.crc_valid:
+            self._found(str(batch.crc_error()))
+            return
+        try:
+            self._strict.batch_at(batch.position).records()
+        except KafkaSpecError as error:
+            self._found(str(error))
+
+
+def check_end(log: Segment) -> None:
+    """Raise an error if the log ends with a size that no batch can have, as the tool does.
+
+    Raises:
+        KafkaSpecError: it does.
+    """
+    for _ in log.batches():
+        pass
+    if log.tail is not None and log.tail.reason in _BAD_SIZES:
+        raise make_error(
+            Reason.TRAILING_BYTES, str(log.tail), file=log.name, offset=log.tail.position
+        )
+
+
+def tail_line(family: Family, options: Options, path: Path, tail: Tail, found: Found) -> str:
+    """Return the line about bytes at the end that are no batch, "" if there is none; report them.
+
+    Args:
+        family: text of a release.
+        options: what is asked for.
+        path: of the log.
+        tail: the bytes.
+        found: takes what is wrong.
+    """
+    if options.max_bytes is not None:
+        return ""
+    found(f"{path}: {tail}")
+    if tail.reason not in _BAD_SIZES or family.ends_at_bad_size:
+        return f"Found {tail.size} invalid bytes at the end of {path.name}\n"
+    return ""

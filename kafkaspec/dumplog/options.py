@@ -1,0 +1,46 @@
+"""What is asked of the dump tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kafkaspec.dumplog.java import java_text
+from kafkaspec.model import Record
+
+Parse = Callable[[Record], tuple[str | None, str | None]]
+"""Function that returns the text of the key and of the payload of a record; None for no text."""
+
+Found = Callable[[str], None]
+"""Function that takes what is wrong with the data, and is no line of the tool."""
+
+MAX_MESSAGE_SIZE = 5 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Options of the tool.
+
+    Attributes:
+        deep: ``--deep-iteration``: a line for each record.
+        content: ``--print-data-log``: also their keys and payloads.
+        skip_metadata: ``--skip-record-metadata``: only keys and payloads.
+        max_bytes: ``--max-bytes``: no batches beyond; None for all.
+        sanity_only: ``--index-sanity-check``.
+        verify_only: ``--verify-index-only``.
+        parse: makes text of keys and payloads; None for that of UTF-8.
+    """
+
+    deep: bool = False
+    content: bool = False
+    skip_metadata: bool = False
+    max_bytes: int | None = None
+    sanity_only: bool = False
+    verify_only: bool = False
+    parse: Parse | None = None
+
+
+def utf8(record: Record) -> tuple[str | None, str | None]:
+    """Return key and value as text, as ``StringDecoder`` of the tool does."""
+    key, value = record.key, record.value
+    return None if key is None else java_text(key), None if value is None else java_text(value)
