@@ -27,6 +27,22 @@ class Aborted(NamedTuple):
     marker: int
 
 
+class OpenTransaction(NamedTuple):
+    """A transaction that no marker has ended.
+
+    Attributes:
+        producer_id: of its producer.
+        producer_epoch: the one it last wrote with.
+        first_offset: of the transaction.
+        last_timestamp: the largest of its last batch, ms; -1 for none.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+    last_timestamp: int
+
+
 class _Part(NamedTuple):
     """What a batch of a transaction says about it."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
@@ -20,7 +21,7 @@ from kafkaspec.io.remote import as_path, is_directory
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
-from kafkaspec.log.isolation import Aborted, aborted_transactions
+from kafkaspec.log.isolation import Aborted, OpenTransaction, aborted_transactions
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart, Options, Selection, W
 from kafkaspec.model import Record
@@ -183,16 +184,32 @@ class Partition(Log):
         Raises:
             KafkaSpecError: a segment cannot be read.
         """
-        end = self.log_end_offset
-        ongoing, start = self._open_transactions(end)
+        first = min((each.first_offset for each in self.open_transactions), default=None)
+        end = self.log_end_offset if first is None else first
+        return max(end, self.log_start_offset or 0)
+
+    @cached_property
+    def open_transactions(self) -> list[OpenTransaction]:
+        """The transactions that no marker has ended, by first offset.
+
+        As a broker does, it begins with the newest sound producer snapshot and reads the headers
+        of the batches after it. Kafka: ``ProducerStateManager``; KIP-98.
+
+        Raises:
+            KafkaSpecError: a segment cannot be read.
+        """
+        ongoing, start = self._snapshot_transactions(self.log_end_offset)
         for batch in self.batches(start_offset=start):
-            if batch.last_offset < start or batch.producer_id < 0 or not batch.is_transactional:
+            producer = batch.producer_id
+            if batch.last_offset < start or producer < 0 or not batch.is_transactional:
                 continue
             if batch.is_control:
-                ongoing.pop(batch.producer_id, None)
+                ongoing.pop(producer, None)
             else:
-                ongoing.setdefault(batch.producer_id, batch.base_offset)
-        return max(min(ongoing.values(), default=end), self.log_start_offset or 0)
+                first = ongoing[producer].first_offset if producer in ongoing else batch.base_offset
+                epoch, last = batch.producer_epoch, batch.max_timestamp
+                ongoing[producer] = OpenTransaction(producer, epoch, first, last)
+        return sorted(ongoing.values(), key=attrgetter("first_offset"))
 
     @property
     def log_end_offset(self) -> int:
@@ -208,8 +225,8 @@ class Partition(Log):
                 end = max(end, batch.next_offset)
         return end
 
-    def _open_transactions(self, end: int) -> tuple[dict[int, int], int]:
-        """First offsets of open transactions by producer id, and the offset that this holds in."""
+    def _snapshot_transactions(self, end: int) -> tuple[dict[int, OpenTransaction], int]:
+        """Open transactions by producer id, and the offset that this holds in."""
         for snapshot in reversed(self.snapshots):
             if snapshot.offset is None or snapshot.offset > end:
                 continue
@@ -219,12 +236,17 @@ class Partition(Log):
                 entries = snapshot.entries
             except KafkaSpecError:  # a broker takes an older one
                 continue
-            first = {
-                entry.producer_id: entry.current_txn_first_offset
+            ongoing = {
+                entry.producer_id: OpenTransaction(
+                    entry.producer_id,
+                    entry.producer_epoch,
+                    entry.current_txn_first_offset,
+                    entry.timestamp,
+                )
                 for entry in entries
                 if entry.current_txn_first_offset >= 0
             }
-            return first, snapshot.offset
+            return ongoing, snapshot.offset
         return {}, self.first_base_offset or 0
 
     @property

@@ -190,7 +190,9 @@ def test_open_transactions_are_those_of_the_dump_tool(directory: Path, tmp_path:
     shutil.copytree(directory, place)
     for path in place.glob(f"*{names.PRODUCER_SNAPSHOT}"):
         path.unlink()
-    assert Partition(place).last_stable_offset == expected  # from the batches alone
+    alone = Partition(place)
+    assert alone.last_stable_offset == expected  # from the batches alone
+    assert alone.open_transactions == partition.open_transactions
 
 
 def test_some_golden_log_has_an_open_transaction() -> None:
