@@ -116,7 +116,11 @@ class Asked:
             codes.append(FINDINGS)
             warn(text)
 
-        dump = Dump(self.release, self._options(), found=found, codec=codec, jobs=jobs)
+        def said(line: str) -> None:
+            codes.append(FINDINGS)
+            note(line)
+
+        dump = Dump(self.release, self._options(), found=found, said=said, codec=codec, jobs=jobs)
 
         def lines() -> Iterator[str | Buffer]:
             for path in paths:

@@ -26,6 +26,7 @@ class Dump:
         release: the release.
         options: what is asked for.
         found: takes what is wrong with the data and is no line of the tool.
+        said: takes lines that the tool prints on stderr meanwhile.
         codec: reads the files.
         jobs: number of threads.
     """
@@ -36,12 +37,14 @@ class Dump:
         options: Options = Options(),  # noqa: B008  (frozen)
         *,
         found: Found,
+        said: Found,
         codec: Codec | str | None = None,
         jobs: int = 1,
     ) -> None:
         self._family = family_of(release)
         self._options = options
         self._found = found
+        self._said = said
         self._codec = codec if isinstance(codec, Codec) else get_codec(codec)
         self._jobs = jobs
         self._reports = Reports(self._family)
@@ -57,7 +60,10 @@ class Dump:
         if suffix in family.suffixes or family.reports_unknown:
             yield f"Dumping {path}\n"
         if suffix not in family.suffixes:
-            self._found(f"{path}: the tool of this release does not read such files")
+            if family.reports_unknown:
+                self._said(f"Ignoring unknown file {path}")
+            else:
+                self._found(f"{path}: the tool of this release says nothing of such files")
             return
         name = str(path.absolute()) if family.whole_path else path.name
         indexes = IndexLines(family, self._options, self._codec, self._reports, self._found)

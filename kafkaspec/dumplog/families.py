@@ -25,7 +25,7 @@ class Family:
 
     Attributes:
         suffixes: of the files that the tool reads.
-        reports_unknown: whether it names other files on stderr; it passes over them otherwise.
+        reports_unknown: whether it names other files on stderr; otherwise it says nothing of them.
         head: first line about a log.
         codecs: names of the compression codecs, by id.
         batch: line about a batch of magic 2; "" where there is none.
@@ -46,6 +46,7 @@ class Family:
             with the last offset of the batch.
         stops_first: whether an entry of an index with relative offset 0 ends it before it is
             compared; otherwise after that, and in a time index only if its batch was found.
+        past_base: how much larger than the base offset the last offset of a sane index is at least.
         names_empty: whether an empty offset index is named.
         snapshot: line about a producer, up to its last batch.
         snapshot_batch: of its last batch; "" where ``snapshot`` has all.
@@ -78,6 +79,7 @@ class Family:
     reads_on: bool = False
     first_of_batch: bool = True
     stops_first: bool = False
+    past_base: int = 1
     names_empty: bool = False
     snapshot: str = ""
     snapshot_batch: str = ""
@@ -174,7 +176,7 @@ _CHANGES: Final[tuple[tuple[Release, dict[str, Any]], ...]] = (
                 names.PRODUCER_SNAPSHOT,
             ),
             "reports_unknown": True,
-            "batch": _OF_BATCH.replace("{count}", "") + " " + _OLD_ENTRY,
+            "batch": _OF_BATCH.replace("{count}", "") + _OLD_ENTRY,
             "legacy_batch": "offset: {last_offset}" + _OLD_ENTRY,
             "record": _DEEP + " producerId: {producer_id} producerEpoch: {producer_epoch} sequence:"
             " {sequence} isTransactional: {transactional} headerKeys: {header_keys}",
@@ -189,7 +191,7 @@ _CHANGES: Final[tuple[tuple[Release, dict[str, Any]], ...]] = (
     ),
     ((1, 0), {"snapshot": _PRODUCER + " ", "snapshot_batch": _LAST_BATCH}),
     ((1, 1), {"implies_deep": True}),
-    ((2, 0), {"batch": _COUNTED + _OLD_ENTRY}),
+    ((2, 0), {"batch": _COUNTED + _OLD_ENTRY, "past_base": 0}),
     (
         (2, 2),
         {

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
 from kafkaspec.codecs import Codec
 from kafkaspec.dumplog.families import Family
 from kafkaspec.dumplog.logs import base_offset_of, check_end
 from kafkaspec.dumplog.options import Found, Options
 from kafkaspec.dumplog.reports import Reports
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.files.indexes import Index, OffsetIndex, TimeIndex
+from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.segment import Segment
 
@@ -126,8 +125,17 @@ class IndexLines:
         self._found(f"{beside}: there is no such file; Kafka's tool would make it")
         return None
 
-    def _sane(self, index: Index[OffsetIndexEntry] | Index[TimeIndexEntry], shown: str) -> str:
-        problems: list[KafkaSpecError] = index.sanity_check()
+    def _sane(self, index: OffsetIndex | TimeIndex, shown: str) -> str:
+        problems = index.sanity_check()
         if problems:
             raise problems[0]
+        offsets, others = index.slot_columns()  # padding too
+        if offsets and isinstance(index, OffsetIndex):
+            ends = offsets[-1] - self._family.past_base < index.base_offset
+        else:
+            ends = bool(offsets) and others[-1] < others[0]
+        if ends:
+            detail = "the last of all slots, which may be padding, is below the first"
+            at = (index.slots - 1) * index.entry_size
+            raise make_error(Reason.INVALID_VALUE, detail, file=str(index.path), offset=at)
         return f"{shown} passed sanity check.\n"

@@ -24,11 +24,9 @@ EXCEPTION = "org.apache.kafka.common.errors."
 
 def cases(version: str) -> Iterator[tuple[Path, Path, str]]:
     """Yield the log directory, each dumped file below it, and its text."""
-    for occasion in ("", "unclean", "tiered"):
-        folder = GOLDEN / version / occasion
-        if (folder / DUMP).is_file():
-            for name, text in read_dumps(folder).items():
-                yield folder / "logs", Path(name), text
+    for path in sorted((GOLDEN / version).rglob(DUMP)):
+        for name, text in read_dumps(path.parent).items():
+            yield path.parent / "logs", Path(name), text
 
 
 def options(version: tuple[int, ...], name: Path) -> Options:
@@ -48,7 +46,7 @@ def test_text_is_that_of_the_tool(version: str) -> None:
             continue
         wanted, exception, _ = expected.partition(EXCEPTION)
         found: list[str] = []
-        dump = Dump(tool, options(tool, name), found=found.append)
+        dump = Dump(tool, options(tool, name), found=found.append, said=found.append)
         text = ""
         try:
             for line in dump.lines(logs / name):

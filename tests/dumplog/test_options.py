@@ -1,0 +1,28 @@
+"""With each option, and on files that are damaged, the text is what tools of some releases said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.dumplog import cases
+from tests.goldens import release
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("dumplog")
+    cases.prepare(directory)
+    return directory
+
+
+@pytest.mark.parametrize("version", cases.read_answers())
+def test_text_and_reports_are_those_of_the_tool(version: str, files: Path) -> None:
+    answers, wrong = cases.read_answers()[version], []
+    for case in cases.CASES:
+        if release(version) >= case.since:
+            mine, code = cases.ours(files, version, case)
+            wrong += cases.differences(case, answers[str(case)], mine, code)
+    assert wrong == []
+    assert len(answers) > 50
