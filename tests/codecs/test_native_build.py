@@ -13,6 +13,7 @@ import pytest
 
 from kafkaspec.extension import WITHOUT
 from kafkaspec.libraries import LIBRARIES, libraries
+from tests.codecs.compilers import unoptimised
 from tools.native.build import NAME, NoCompilerError, build
 
 pytestmark = pytest.mark.slow
@@ -21,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _WITHOUT_BUILD = shutil.ignore_patterns("__pycache__", "*.so", "build")
 
 
-def _wheel(tmp_path: Path, compiler: str) -> tuple[str, list[str]]:
+def _wheel(tmp_path: Path, compiler: str, *options: str) -> tuple[str, list[str]]:
     """Name and files of a wheel that is built as pip does it, from a copy of the sources."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
@@ -32,10 +33,11 @@ def _wheel(tmp_path: Path, compiler: str) -> tuple[str, list[str]]:
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         if (ROOT / name).exists():
             shutil.copy(ROOT / name, source / name)
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), "."]
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", *options, "."]
+    command += ["-w", str(tmp_path)]
     # As a user has it: CI=true would make the extension required.
     environment = {key: value for key, value in os.environ.items() if key != "CI"}
-    environment |= {"CC": compiler} if compiler else {}
+    environment |= {"CC": compiler}
     done = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True)
     if "No matching distribution" in done.stderr or "No module named pip" in done.stderr:
         pytest.skip("pip cannot fetch setuptools")
@@ -83,7 +85,7 @@ def test_without_a_compiler_the_installation_succeeds(tmp_path: Path) -> None:
 
 
 def test_one_wheel_serves_every_python_from_3_11_on(tmp_path: Path) -> None:
-    name, files = _wheel(tmp_path, "")
+    name, files = _wheel(tmp_path, unoptimised(tmp_path), "--no-build-isolation")
     assert "-cp311-abi3-" in name
     assert [name for name in files if Path(name).name.startswith("_native.abi3")]
 
@@ -115,7 +117,7 @@ def test_libraries_are_linked_where_their_headers_are(
         pytest.skip("no C compiler, or no ldd")
     shutil.copytree(ROOT / "kafkaspec", tmp_path / "installed" / "kafkaspec", ignore=_WITHOUT_BUILD)
     shutil.copytree(ROOT / "generated", tmp_path / "installed" / "generated", ignore=_WITHOUT_BUILD)
-    made = build(ROOT / "generated", tmp_path / "installed" / "kafkaspec" / NAME)
+    made = build(ROOT / "generated", tmp_path / "installed" / "kafkaspec" / NAME, ["-O0"])
     linked = subprocess.run(["ldd", made], capture_output=True, text=True, check=True).stdout
     found = libraries([compiler])
     assert not (wanted and found)

@@ -14,7 +14,9 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -150,21 +152,26 @@ def dump(node: Yaml) -> str:
     return yaml.dump(_ordered(node), Dumper=_Dumper, sort_keys=False, width=10_000)
 
 
+@cache
+def _loaded(text: str) -> Yaml:
+    loaded: Yaml = yaml.safe_load(text)
+    return loaded
+
+
 def edit_spec(directory: Path, *edits: Edit) -> None:
     """Apply edits to the ``.ksy`` files of a directory in place; other files stay as they are."""
     files = {
-        name.removesuffix(".ksy"): yaml.safe_load(path.read_text(encoding="utf-8"))
+        name.removesuffix(".ksy"): deepcopy(_loaded(path.read_text(encoding="utf-8")))
         for name, path in spec_files(directory).items()
     }
-    before = {spec_id: dump(node) for spec_id, node in files.items()}
+    before = {spec_id: repr(node) for spec_id, node in files.items()}
     for edit in edits:
         edit.apply(files)
     for spec_id, node in files.items():
-        text = dump(node)
-        if text != before.get(spec_id):
+        if repr(node) != before.get(spec_id):
             path = directory / f"{spec_id}.ksy"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_text(dump(node), encoding="utf-8")
 
 
 _numbers = itertools.count()

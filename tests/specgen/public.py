@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.specgen.edits import FAST, SPEC, Edit, edit_spec
@@ -19,7 +20,14 @@ from tools.specgen.kaitai.emit import CompilerMissing
 
 PACKAGE = SPEC.parent / "kafkaspec"
 PROGRAMS = "tests.specgen.programs"
-_NOT_COPIED = shutil.ignore_patterns("__pycache__", "_generated", "*.so")
+_NOT_COPIED = shutil.ignore_patterns("_generated", "*.so")
+"""Bytecode is copied, as it fits the copies: they keep the times of their sources."""
+
+
+def copied(root: Path) -> Path:
+    """Copy the library without what is generated, and the specification; return where that is."""
+    shutil.copytree(PACKAGE, root / "kafkaspec", ignore=_NOT_COPIED)
+    return Path(shutil.copytree(SPEC, root / "spec"))
 
 
 def install(root: Path, *edits: Edit) -> Path:
@@ -35,9 +43,7 @@ def install(root: Path, *edits: Edit) -> Path:
     Raises:
         NoCompilerError: there is no C compiler.
     """
-    shutil.copytree(SPEC, root / "spec")
-    edit_spec(root / "spec", *edits)
-    shutil.copytree(PACKAGE, root / "kafkaspec", ignore=_NOT_COPIED)
+    edit_spec(copied(root), *edits)
     generated = root / "kafkaspec" / "_generated"
     try:
         driver.generate(root / "spec", generated)
@@ -53,6 +59,7 @@ def install(root: Path, *edits: Edit) -> Path:
 def run(root: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a program of ``programs/`` on an installed library."""
     places = os.pathsep.join((str(root), str(SPEC.parent)))  # the second for the programs only
-    environment = {**os.environ, "PYTHONPATH": places}
+    temporary = os.environ.get("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    environment = {**os.environ, "PYTHONPATH": places, "TMPDIR": temporary}
     command = [sys.executable, "-m", f"{PROGRAMS}.{program}", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=root)

@@ -117,7 +117,7 @@ def native(draft: Draft) -> NativeCodec:
     tree = draft.tree.path
     if not (tree / "_native.abi3.so").exists():
         try:
-            build(tree, options=["-Wall", "-Wextra", "-Werror"])
+            build(tree, options=["-O0", "-Wall", "-Wextra", "-Werror"])
         except NoCompilerError as error:
             if os.environ.get("CI") == "true":
                 raise

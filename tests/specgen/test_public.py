@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from tests.specgen import changes
-from tests.specgen.edits import SPEC, Edit, Files, insert, type_of
-from tests.specgen.public import install, run
+from tests.specgen.edits import FAST, SPEC, Edit, Files, edit_spec, insert, type_of
+from tests.specgen.public import copied, install, run
 from tools.native.build import NoCompilerError
+from tools.specgen import driver
 
 pytestmark = pytest.mark.slow
 
@@ -143,7 +144,8 @@ def test_convert_keeps_a_field_before_the_message(tmp_path: Path) -> None:
 
 def test_a_renamed_field_shows_at_import(tmp_path: Path) -> None:
     """One place maps names; it is named where the specification no longer has one of them."""
-    installed(tmp_path, changes.renamed_fields)
+    edit_spec(copied(tmp_path), Edit("renamed_fields", changes.renamed_fields))
+    driver.generate(tmp_path / "spec", tmp_path / "kafkaspec" / "_generated", FAST)
     command = [sys.executable, "-c", "import kafkaspec.layout.kinds"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import Any, Self, TypeVar
@@ -97,6 +98,11 @@ def load_file(path: Path, name: str) -> Spec:
     except OSError as error:
         message = f"cannot be read: {error.strerror}; mend or remove it"
         raise SpecError(name, message) from None
+    return _read(name, text)
+
+
+@lru_cache(maxsize=64)  # tests change one file of many, again and again
+def _read(name: str, text: str) -> Spec:
     try:
         document = yaml.load(text, _Yaml)
     except yaml.MarkedYAMLError as error:
