@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from kafkaspec.cli import table_files
 from kafkaspec.cli.console import note, size_text, write_lines
 from kafkaspec.cli.dump_columns import read_lines
 from kafkaspec.cli.dump_json import (
@@ -42,6 +43,7 @@ from kafkaspec.cli.outputs import (
     is_file,
     opened_output,
 )
+from kafkaspec.cli.table_files import is_table
 from kafkaspec.cli.text_files import dump_lines, refuse_options
 from kafkaspec.codecs import get_codec
 from kafkaspec.conversion.fields import RecordValues, values_of_records
@@ -141,8 +143,8 @@ def dump_command(
     has one line for each record and loses nothing. Text is for people, and shortens long keys and
     values.
 
-    A PATH can also be a text file (leader-epoch-checkpoint, meta.properties ...). Text files come
-    first: one line for each entry of a checkpoint, one line for any other file.
+    A PATH can also be a text file (leader-epoch-checkpoint, meta.properties ...), an index or a
+    producer snapshot. These come first: one line for each entry, one for any other text file.
 
     With --format kafka, a PATH is a file that Kafka's tool reads: a log, an index, a snapshot.
     """
@@ -152,7 +154,8 @@ def dump_command(
             code = kafka.write(paths, out, codec=codec, jobs=jobs)
         ctx.exit(code)
     text_paths = [path for path in paths if names.is_text(path.name)]
-    others = [path for path in paths if path not in text_paths]
+    table_paths = [path for path in paths if is_table(path)]
+    others = [path for path in paths if path not in text_paths and path not in table_paths]
     inputs = Inputs(others, codec, crc, selection)
     text = TextDump()
     lines: Iterator[str | Buffer]
@@ -160,7 +163,7 @@ def dump_command(
     if batches:
         show = batch_line if as_json else text.batch_line
         lines = (show(batch, file) for batch, file, _ in inputs.batches())
-    elif as_json and (limit is None or (limit > _FEW and not text_paths)):
+    elif as_json and (limit is None or (limit > _FEW and not text_paths and not table_paths)):
         lines = _json_lines(inputs, codec, bytes_form, jobs)
     elif as_json:
         lines = chain.from_iterable(
@@ -173,9 +176,10 @@ def dump_command(
             for batch, file, wanted in inputs.batches()
             for records, controls, _ in _contents(batch, wanted, codec, with_others=False)
         )
-    if text_paths:
+    if text_paths or table_paths:
         refuse_options(batches=batches, from_offset=selection["start_offset"] is not None)
-        lines = chain(dump_lines(text_paths, output_format, inputs), lines)
+        tables = table_files.dump_lines(table_paths, output_format, codec, inputs)
+        lines = chain(dump_lines(text_paths, output_format, inputs), tables, lines)
     with opened_output(output, *paths, replace=force) as out:
         write_lines(lines if limit is None else _limited(lines, limit, inputs.ended_at), out)
         inputs.finish()

@@ -181,4 +181,4 @@ def refuse_options(**given: object) -> None:
     """
     for name, value in given.items():
         if value:
-            raise click.UsageError(f"--{name.replace('_', '-')} is for logs, not for text files")
+            raise click.UsageError(f"--{name.replace('_', '-')} is for logs, not for other files")
