@@ -16,7 +16,10 @@ from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, t
 
 _JSON = ("--format", "json")
 _TEXT = ("--format", "kafka", "--print-data-log")
-_GATES = {64 * MIB: {_JSON: 7.0, _TEXT: 5.0}, 256 * MIB: {_JSON: 12.0}}
+_GATES: Mapping[int, Mapping[tuple[str, ...], float]] = {
+    64 * MIB: {_JSON: 7.0, _TEXT: 5.0},
+    256 * MIB: {_JSON: 12.0},
+}
 """Bytes of records, and how many times as long Kafka's tool has to take at least as ours with some
 options."""
 _STARTS = {_JSON: b"{", _TEXT: b"| offset:"}
