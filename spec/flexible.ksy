@@ -29,11 +29,54 @@ types:
         doc: Bytes that follow plus one. Kafka allows 32767 bytes.
       - id: value
         size: len_value.value - 1
+  compact_nullable_string:
+    -scalar: nullable_bytes
+    -webide-representation: '{value}'
+    doc: UTF-8 text or null.
+    doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/protocol/Readable.java Readable
+    seq:
+      - id: len_value
+        -derive: len(value) + 1
+        type: varint::unsigned_varint32
+        valid:
+          expr: _.value <= 32768
+        doc: Bytes that follow plus one; 0 is null. Kafka allows 32767 bytes.
+      - id: value
+        size: len_value.value - 1
+        if: len_value.value - 1 >= 0
+  compact_byte_array:
+    -scalar: bytes
+    -webide-representation: '{value}'
+    doc: Bytes that may not be null.
+    doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/protocol/Readable.java Readable
+    seq:
+      - id: len_value
+        -derive: len(value) + 1
+        type: varint::unsigned_varint32
+        valid:
+          expr: _.value >= 1
+        doc: Bytes that follow plus one.
+      - id: value
+        size: len_value.value - 1
+  compact_nullable_byte_array:
+    -scalar: nullable_bytes
+    -webide-representation: '{value}'
+    doc: Bytes or null.
+    doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/protocol/Readable.java Readable
+    seq:
+      - id: len_value
+        -derive: len(value) + 1
+        type: varint::unsigned_varint32
+        doc: Bytes that follow plus one; 0 is null.
+      - id: value
+        size: len_value.value - 1
+        if: len_value.value - 1 >= 0
   tagged_fields:
     -webide-representation: '{num_fields}'
     doc: |
       Tagged fields of a structure, ascending by tag. Readers skip tags that
-      they do not know.
+      they do not know. Kafka reads them in any order, and the last of two with
+      the same tag wins; it writes neither.
     doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/protocol/types/RawTaggedField.java RawTaggedField
     seq:
       - id: num_fields
@@ -44,6 +87,7 @@ types:
         doc: Number of tagged fields.
       - id: fields
         -default: '[]'
+        -ascending: tag
         type: tagged_field
         repeat: expr
         repeat-expr: num_fields.value

@@ -55,6 +55,7 @@ LAYOUTS: tuple[TypeLayout, ...] = (
                 id="unused",
                 kind=Kind.BYTES,
                 location="producer_snapshot.ksy#/seq/4",
+                default="[]",
                 doc="Bytes after the entries, which the CRC covers; otherwise ignored.",
             ),
         ),

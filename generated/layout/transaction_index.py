@@ -37,6 +37,7 @@ LAYOUTS: tuple[TypeLayout, ...] = (
                 location="transaction_index.ksy#/types/aborted_transaction/seq/0",
                 size=2,
                 signed=True,
+                default="0",
                 doc="Written as 0. Kafka reads the high byte only, and refuses a positive\none: any value up to 255 is accepted, negative ones too.",
             ),
             FieldLayout(

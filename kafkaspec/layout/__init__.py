@@ -5,10 +5,11 @@ The classes are written by hand, the tables (``LAYOUTS``) are generated from the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from kafkaspec.layout import names
 
@@ -56,9 +57,13 @@ class FieldLayout:
         boolean: a single bit that the model shows as bool.
         repeated: an array of it.
         optional: may be absent, None in the model (``if:``).
-        derive: ``len``, ``count``, ``crc32`` or ``crc32c`` where a writer computes it, else "".
+        derive: ``len``, ``count``, ``present``, ``crc32`` or ``crc32c`` where a writer computes it,
+            else "".
         derive_from: first field that it is computed from.
-        derive_plus: number that is added to a length or count.
+        derive_plus: number that is added to a length or count; for None these are -1.
+        ascending: field of the items of an array by which they ascend, "" for none.
+        default: what a writer writes if it is given no value, as the specification has it: a
+            number, ``null``, ``[]`` for nothing in it, or "" where it must be given.
         opaque_count: a count of items in bytes that are not parsed; whoever writes must give it.
         constant: the only allowed value, None where it may vary.
         enum: key of the enumeration (``recordbatch.compression_type``), "" for none.
@@ -80,6 +85,8 @@ class FieldLayout:
     derive: str = ""
     derive_from: str = ""
     derive_plus: int = 0
+    ascending: str = ""
+    default: str = ""
     opaque_count: bool = False
     constant: int | None = None
     enum: str = ""
@@ -232,6 +239,102 @@ class HeaderBits(NamedTuple):
     size: int
     shift: int
     width: int
+
+
+class Role(StrEnum):
+    """What a message is in the records of its topic."""
+
+    KEY = "key"
+    VALUE = "value"
+    RECORD = "record"
+    """The value of a record without a key, in a frame that says what it is."""
+    EMBEDDED = "embedded"
+    """Bytes inside of another message."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageLayout:
+    """One layout of one of Kafka's messages.
+
+    Attributes:
+        key: key of its type, ``offset_commit_value.offset_commit_value``.
+        name: name of the schema in Kafka, ``OffsetCommitValue``.
+        topic: the topic that has it, "" for EMBEDDED.
+        role: what it is there.
+        number: type of the record, which key and value share, or the api key of a RECORD; None for
+            EMBEDDED.
+        versions: the first and the last version that it describes.
+        releases: the first and the last minor release that wrote this layout, where a later one
+            has the same version; None for the layout of the newest release.
+    """
+
+    key: str
+    name: str
+    topic: str
+    role: Role
+    number: int | None
+    versions: tuple[int, int]
+    releases: tuple[str, str] | None = None
+
+
+class Layouts(dict[str, TypeLayout]):
+    """Layouts by key of the type. The module of a specification is imported when it is asked for.
+
+    Args:
+        package: where the modules are.
+        specs: their names.
+    """
+
+    def __init__(self, package: str, specs: Sequence[str]) -> None:
+        super().__init__()
+        self._package = package
+        self._pending = set(specs)
+
+    def __missing__(self, key: str) -> TypeLayout:
+        spec = key.partition(".")[0]
+        if spec not in self._pending:
+            raise KeyError(key)
+        self._load(spec)
+        return self[key]
+
+    def _load(self, spec: str) -> None:
+        self._pending.discard(spec)
+        for layout in import_module(f"{self._package}.{spec}").LAYOUTS:
+            self[layout.key] = layout
+
+    def _load_all(self) -> None:
+        for spec in sorted(self._pending):
+            self._load(spec)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self[key]  # type: ignore[index]
+        except (KeyError, AttributeError):
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        self._load_all()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self._load_all()
+        return super().__len__()
+
+    def keys(self) -> Any:
+        """See ``dict``."""
+        self._load_all()
+        return super().keys()
+
+    def values(self) -> Any:
+        """See ``dict``."""
+        self._load_all()
+        return super().values()
+
+    def items(self) -> Any:
+        """See ``dict``."""
+        self._load_all()
+        return super().items()
 
 
 Column = Callable[[str], Sequence[int]]

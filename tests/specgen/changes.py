@@ -6,6 +6,9 @@ import re
 from copy import deepcopy
 from typing import Any
 
+import pytest
+
+from kafkaspec.errors import KafkaSpecError, Reason
 from tests.specgen.edits import Edit, Files, Tree, Yaml, field_of, insert, move, remove, type_of
 
 KAFKA = "https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/"
@@ -508,7 +511,7 @@ def _counted(array: Yaml, count: str, plus: int = 0, *, nullable: bool) -> tuple
 
 def nullable_arrays(files: Files) -> None:
     """Arrays that may be null, counted from 0 and from 1, and text that may be, in a sub-folder."""
-    files["messages/groups/roster"] = _file(
+    files["drafts/groups/roster"] = _file(
         "roster",
         {"id": "quota", "type": "f8", "-default": "-1", "doc": TIMELESS},
         {"id": "bounds", "type": "bounds"},
@@ -534,7 +537,7 @@ def nullable_arrays(files: Files) -> None:
             {"id": "value", "size": "len_value.value - 1", "if": "len_value.value - 1 >= 0"},
         ) | {"-scalar": "nullable_bytes"},
     )  # fmt: skip
-    files["messages/groups/roster"]["meta"]["imports"] = ["../../varint"]
+    files["drafts/groups/roster"]["meta"]["imports"] = ["../../varint"]
 
 
 def versions_by_varint(files: Files) -> None:
@@ -557,11 +560,38 @@ def versions_by_varint(files: Files) -> None:
     )  # fmt: skip
 
 
+def nullable_structures(files: Files) -> None:
+    """Structures that may be null, by a byte and by a varint before them."""
+    end = {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}}
+    files["drafts/host"] = _file(
+        "host",
+        integer("has_address", "s1") | {"-derive": "present(address)"},
+        {"id": "address", "-default": "null", "type": "address", "if": "has_address >= 0"},
+        integer("has_other", "varint::unsigned_varint32") | {"-derive": "present(other)"},
+        {"id": "other", "type": "address", "if": "has_other.value >= 1"},
+        end,
+        address=structure(integer("port", "u2"), integer("scope", "s8", default="7")),
+    )  # fmt: skip
+    files["drafts/host"]["meta"]["imports"] = ["../varint"]
+
+
+def check_nullable_structures(tree: Tree, codec: Any) -> None:
+    """Null is written as Kafka writes it, and read from any number below that of a structure."""
+    host, address = tree.cls("host.host"), tree.cls("host.address")
+    assert codec.serialize("host.host", host(other=None)) == b"\xff\0"
+    both = host(address=address(port=9), other=address(port=1, scope=2))
+    data = b"\1\0\x09" + bytes(7) + b"\7" + b"\1\0\1" + bytes(7) + b"\2"
+    assert codec.serialize("host.host", both) == data
+    assert codec.parse("host.host", data) == (both, len(data))
+    assert codec.parse("host.host", b"\x80\0")[0] == host(other=None)
+    assert codec.parse("host.host", b"\x7f" + data[1:])[0] == both
+
+
 def tagged_fields(files: Files) -> None:
     """Tagged fields of which some are known, by a switch; each has a default but the last one."""
     end = {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}}
     text = {"id": "text", "-default": "[]", "type": "flexible::compact_string", "doc": TIMELESS}
-    files["messages/member"] = _file(
+    files["drafts/member"] = _file(
         "member",
         integer("epoch", "s4", default="-1"),
         uuid("topic_id") | {"-default": "0"},
@@ -571,7 +601,7 @@ def tagged_fields(files: Files) -> None:
         end,
         member_tags=structure(
             *_counted(
-                {"id": "fields", "type": "member_tag", "-default": "[]"},
+                {"id": "fields", "type": "member_tag", "-default": "[]", "-ascending": "tag"},
                 "varint::unsigned_varint32", nullable=False,
             ),
         ),
@@ -595,7 +625,7 @@ def tagged_fields(files: Files) -> None:
         endpoint_tag=structure(integer("port", "u2"), uuid("directory") | {"-default": "0"}, end),
         unknown_tag=structure({"id": "data", "size-eos": True, "doc": "Bytes of a later tag."}),
     )  # fmt: skip
-    files["messages/member"]["meta"]["imports"] = ["../varint", "../flexible"]
+    files["drafts/member"]["meta"]["imports"] = ["../varint", "../flexible"]
 
 
 def check_tagged_fields(tree: Tree, codec: Any) -> None:
@@ -608,16 +638,33 @@ def check_tagged_fields(tree: Tree, codec: Any) -> None:
     data = codec.serialize("member.member", made)
     assert data == b"\xff" * 4 + bytes(16) + b"\0\1" + bytes(17)
     assert codec.parse("member.member", data)[0] == made
-    tags = b"\x03\x00\x08" + bytes(7) + b"\x05\x63\x02ab\x01\x02\x02r"
+    tags = b"\x03\x00\x08" + bytes(7) + b"\x05\x01\x02\x02r\x63\x02ab"
     read, end = codec.parse("member.member", data[:-1] + tags)
     assert end == len(data) - 1 + len(tags)
     contents = [field.content for field in read.tagged_fields.fields]
-    assert [type(content).__name__ for content in contents] == ["HashTag", "UnknownTag", "RackTag"]
-    assert (contents[0].hash, bytes(contents[1].data), contents[2].text) == (5, b"ab", b"r")
+    assert [type(content).__name__ for content in contents] == ["HashTag", "RackTag", "UnknownTag"]
+    assert (contents[0].hash, contents[1].text, bytes(contents[2].data)) == (5, b"r", b"ab")
     assert codec.serialize("member.member", read) == data[:-1] + tags
+    _refuses_disorder(codec, data, read)
 
 
-_HOLDS = {tagged_fields: check_tagged_fields}
+def _refuses_disorder(codec: Any, data: bytes, read: Any) -> None:
+    for tags in (b"\x02\x63\x00\x05\x00", b"\x02\x63\x00\x63\x00"):
+        with pytest.raises(KafkaSpecError) as caught:
+            codec.parse("member.member", data[:-1] + tags)
+        place = (caught.value.reason, caught.value.path, caught.value.offset)
+        assert place == (Reason.INVALID_VALUE, "/tagged_fields/fields/1/tag", len(data) + 2)
+    read.tagged_fields.fields.reverse()
+    with pytest.raises(KafkaSpecError) as caught:
+        codec.serialize("member.member", read)
+    assert caught.value.reason is Reason.UNENCODABLE
+    assert caught.value.path == "/tagged_fields/fields/1/tag"
+
+
+_HOLDS = {
+    nullable_structures: check_nullable_structures,
+    tagged_fields: check_tagged_fields,
+}
 
 CHANGES = tuple(
     Edit(apply.__name__, apply, _HOLDS.get(apply, Edit.holds))
@@ -653,6 +700,7 @@ CHANGES = tuple(
         new_file_like_a_segment,
         nullable_arrays,
         versions_by_varint,
+        nullable_structures,
         tagged_fields,
     )
 )

@@ -25,6 +25,7 @@ import yaml
 
 from tools.specgen import driver
 from tools.specgen.loader import spec_files
+from tools.specgen.model import MESSAGES
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 FAST = tuple(target for target in driver.TARGETS if target != "kaitai")
@@ -36,10 +37,10 @@ Files = dict[str, Yaml]
 
 _KEY_ORDER = (
     "meta", "id", "title", "application", "file-extension", "xref", "license", "ks-version",
-    "imports", "endian", "bit-endian", "-orig-id", "-scalar", "-webide-representation", "-derive",
-    "-default", "pos", "value", "size", "size-eos", "type", "enum", "valid", "repeat",
-    "repeat-expr", "repeat-until", "if", "doc", "doc-ref", "params", "seq", "instances", "types",
-    "enums",
+    "imports", "endian", "bit-endian", "-orig-id", "-releases", "-scalar",
+    "-webide-representation", "-derive", "-default", "-ascending", "pos", "value", "size",
+    "size-eos", "type", "enum", "valid", "repeat", "repeat-expr", "repeat-until", "if", "doc",
+    "doc-ref", "params", "seq", "instances", "types", "enums",
 )  # fmt: skip
 
 
@@ -180,11 +181,13 @@ _numbers = itertools.count()
 def make_tree(root: Path, *edits: Edit, targets: Iterable[str] = FAST, source: Path = SPEC) -> Tree:
     """Copy a specification to ``root``, edit it and generate its code beside it.
 
+    Kafka's messages are left out: no edit is about them, and there are many.
+
     The package gets a name of its own in this process, so that several trees can be imported;
     ``imported`` puts it on the path.
     """
     spec = root / "spec"
-    shutil.copytree(source, spec)
+    shutil.copytree(source, spec, ignore=shutil.ignore_patterns(MESSAGES))
     edit_spec(spec, *edits)
     package = f"edited_{next(_numbers)}_{'_'.join(edit.name for edit in edits)[:60]}"
     driver.generate(spec, root / package, targets)

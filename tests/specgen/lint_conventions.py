@@ -109,6 +109,18 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         ],
     ),
     (
+        "ascending",
+        "      - id: reserved\n        -default: '0'\n",
+        "      - id: reserved\n        -default: '0'\n        -ascending: tag\n",
+        [f"{MESSAGE}/seq/3: ascending: -ascending is for arrays of structures; leave it out"],
+    ),
+    (
+        "releases",
+        "doc: A file that follows every rule;",
+        "-releases: 4.0..4.1\ndoc: A file that follows every rule;",
+        ["sample.ksy#/: message: -releases is for messages; leave it out"],
+    ),
+    (
         "default beyond valid",
         "        -default: '-1'\n        type: s4\n",
         "        -default: '-2'\n        type: s4\n",

@@ -96,7 +96,7 @@ ERRORS = [
         "-derive: len(body)\n",
         "-derive: sum(body)\n",
         "sample.ksy#/types/frame/seq/0/-derive: cannot read 'sum(body)'; write f(x), f(x..) or "
-        "f(x..y), + a number if need be, with f one of len, count, crc32, crc32c",
+        "f(x..y), + a number if need be, with f one of len, count, present, crc32, crc32c",
     ),
     (
         "          min: 9\n",
@@ -218,14 +218,14 @@ def place(directory: Path, name: str, *imports: str) -> None:
 
 
 def test_files_in_folders(tmp_path: Path) -> None:
-    place(tmp_path, "messages/groups/offset", "../../sample", "../member")
-    place(tmp_path, "messages/member")
+    place(tmp_path, "drafts/groups/offset", "../../sample", "../member")
+    place(tmp_path, "drafts/member")
     place(tmp_path, "sample")
     model = load(tmp_path)
     assert [spec.id for spec in model.specs] == ["member", "offset", "sample"]
     offset = model.spec("offset")
     assert offset.imports == ("sample", "member")
-    assert offset.root.location == "messages/groups/offset.ksy#/"
+    assert offset.root.location == "drafts/groups/offset.ksy#/"
 
 
 def test_two_files_of_one_id(tmp_path: Path) -> None:
@@ -237,10 +237,10 @@ def test_two_files_of_one_id(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["sample", "../groups/sample", "../../../sample", "/sample"])
 def test_a_path_that_leads_nowhere(tmp_path: Path, path: str) -> None:
-    place(tmp_path, "messages/groups/offset", path)
+    place(tmp_path, "drafts/groups/offset", path)
     place(tmp_path, "sample")
     place(tmp_path.parent, "sample")
-    with pytest.raises(SpecError, match=r"^messages/groups/offset\.ksy#/meta/imports: no file "):
+    with pytest.raises(SpecError, match=r"^drafts/groups/offset\.ksy#/meta/imports: no file "):
         load(tmp_path)
 
 

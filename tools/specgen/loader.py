@@ -49,6 +49,7 @@ _INTEGER = re.compile(r"([us])([1248])(be)?")
 _FLOATS = ("f8", "f8be")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
 _DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s*(\d+))?")
+_RELEASES = re.compile(r"(\d+\.\d+)\.\.(\d+\.\d+)")
 _NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]{1,20}|0|[1-9][0-9]{0,30})")
 _REFERENCE = re.compile(r"(?:([a-z0-9_]+)::)?([a-z0-9_]+)(?:\((.*)\))?", re.DOTALL)
 
@@ -156,6 +157,7 @@ def read_spec(file_name: str, document: object) -> Spec:
         bit_endian=meta.text("bit-endian"),
         ks_version=version if isinstance(version, str) else "",
         meta_order=meta.keys,
+        releases=_releases_of(top),
     )
 
 
@@ -407,6 +409,7 @@ class _FileReader:
             condition=node.expression("if"),
             derive=_derive_of(node),
             default=_default_of(node),
+            ascending=node.optional_text("-ascending"),
             process=node.optional_text("process"),
             **node.described(),
         )
@@ -567,6 +570,16 @@ def _derive_of(node: _Node) -> Derive | None:
         open_end=bool(match[3]) and not match[4],
         plus=node.number(int(match[5] or 0), "a number", "-derive"),
     )
+
+
+def _releases_of(node: _Node) -> tuple[str, str] | None:
+    text = node.optional_text("-releases")
+    if text is None:
+        return None
+    match = _RELEASES.fullmatch(text)
+    if match is None:
+        raise node.fail(f"cannot read {ex.shown(text)}; write 3.6..3.7", "-releases")
+    return match[1], match[2]
 
 
 def _default_of(node: _Node) -> Default | None:

@@ -14,6 +14,9 @@ from pathlib import PurePosixPath
 
 from tools.specgen.expression import Attribute, Expression, Int, Name, literal, walk
 
+MESSAGES = "messages"
+"""The folder of the specification that has Kafka's messages, in a folder for each topic."""
+
 
 class Scalar(StrEnum):
     """Values of ``-scalar``: the whole type is one host value."""
@@ -35,12 +38,13 @@ class DeriveFunction(StrEnum):
 
     LEN = "len"
     COUNT = "count"
+    PRESENT = "present"
     CRC32 = "crc32"
     CRC32C = "crc32c"
 
     @property
     def is_checksum(self) -> bool:
-        """True for functions of bytes, False for lengths and counts."""
+        """True for functions of bytes, False for lengths, counts and marks."""
         return self in (DeriveFunction.CRC32, DeriveFunction.CRC32C)
 
 
@@ -177,6 +181,7 @@ class Field(Described):
     condition: Expression | None = None
     derive: Derive | None = None
     default: Default | None = None
+    ascending: str | None = None
     process: str | None = None
 
     @property
@@ -352,6 +357,19 @@ class Spec:
     ks_version: str = ""
     """Text that is empty unless it is a quoted string."""
     meta_order: tuple[str, ...] = ()
+    releases: tuple[str, str] | None = None
+    """First and last minor release that wrote this layout of a message; None for the newest."""
+
+    @property
+    def is_message(self) -> bool:
+        """Whether it is one of Kafka's messages: what records hold, not how a file is built."""
+        return self.folder is not None
+
+    @property
+    def folder(self) -> str | None:
+        """``consumer_offsets`` of ``messages/consumer_offsets``, None for what is no message."""
+        parts = PurePosixPath(self.file_name).parts
+        return parts[1] if parts[0] == MESSAGES and len(parts) == 3 else None
 
     @property
     def imports(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ def parse_message_set(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.MessageSet, int]:
     """Return a value of ``message_set`` and the position after it."""
-    messages = []
+    messages: list[Any] = []
     try:
         while pos < end:
             item, pos = parse_framed_message(buffer, pos, end, complete)

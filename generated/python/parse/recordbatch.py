@@ -30,7 +30,7 @@ def parse_recordbatch(
     buffer: Buffer, pos: int, end: int, complete: bool
 ) -> tuple[model.Recordbatch, int]:
     """Return a value of ``recordbatch`` and the position after it."""
-    entries = []
+    entries: list[Any] = []
     try:
         while pos < end:
             item, pos = parse_entry(buffer, pos, end, complete)
@@ -305,7 +305,7 @@ def parse_record_set(
     buffer: Buffer, pos: int, end: int, complete: bool, batch: model.RecordBatch
 ) -> tuple[model.RecordSet, int]:
     """Return a value of ``record_set`` and the position after it."""
-    records = []
+    records: list[Any] = []
     try:
         for _ in range(batch.num_records):
             item, pos = parse_framed_record(buffer, pos, end, complete, batch)
@@ -366,7 +366,7 @@ def parse_record(
     )
     if num_headers < 0 or num_headers > end - pos:
         raise invalid(start, num_headers, "/num_headers", "recordbatch.ksy#/types/record/seq/5")
-    headers = []
+    headers: list[Any] = []
     try:
         for _ in range(num_headers):
             item, pos = parse_header(buffer, pos, end, complete)

@@ -10,11 +10,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout
 
 Convert = Callable[[Any], Any]
+
+
+class DisorderError(ValueError):
+    """Items of an array do not ascend as the specification demands; engines do not look at it."""
 
 
 class Argument:
@@ -112,7 +117,12 @@ class Trees(ABC):
                 convert = lambda value: _demand(value, float)  # noqa: E731
             case Kind.BYTES:
                 convert = lambda value: _flat(_demand(value, bytes | bytearray | memoryview))  # noqa: E731
-        return _each(convert, field, lambda items: _demand(items, list | tuple))
+
+        def check(items: Any) -> Any:
+            _demand(items, list | tuple)
+            return items if raw else _ascending(field, items)
+
+        return _each(convert, field, check, same)
 
     def _chosen(self, keys: Sequence[str], raw: bool, value: Any) -> Any:
         for key in keys:
@@ -156,7 +166,7 @@ class Trees(ABC):
         return value._model
 
     def _field_reader(self, field: FieldLayout) -> Convert:
-        return _each(self.item_reader(field), field, same)
+        return _each(self.item_reader(field), field, same, partial(_ascending, field))
 
     def item_reader(self, field: FieldLayout) -> Convert:
         """Return the conversion of a field, or of an item of it if it is an array."""
@@ -172,10 +182,18 @@ class Trees(ABC):
         return same
 
 
-def _each(convert: Convert, field: FieldLayout, check: Convert) -> Convert:
+def _ascending(field: FieldLayout, items: Any) -> Any:
+    if field.ascending:
+        numbers = [getattr(item, field.ascending) for item in items]
+        if any(number <= before for before, number in pairwise(numbers)):
+            raise DisorderError(f"{field.id} do not ascend by {field.ascending}")
+    return items
+
+
+def _each(convert: Convert, field: FieldLayout, before: Convert, after: Convert) -> Convert:
     """Return ``convert`` for all items of a field that is an array, and for none."""
     if field.repeated:
-        one, convert = convert, lambda items: [one(item) for item in check(items)]
+        one, convert = convert, lambda items: after([one(item) for item in before(items)])
     if field.optional and convert is not same:
         return lambda value: None if value is None else convert(value)
     return convert

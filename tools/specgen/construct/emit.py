@@ -12,7 +12,7 @@ from itertools import groupby
 
 from tools.specgen.construct.expressions import Deferred
 from tools.specgen.expression import Int, Name, literal
-from tools.specgen.facts.fields import is_nullable, mentioned, references
+from tools.specgen.facts.fields import is_nullable, mentioned, null_mark, references
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -45,7 +45,7 @@ _RUNTIME = (
     "Absent", "Ahead", "BitFields", "Boolean", "Count", "Crc32", "Crc32c", "Guard", "Instance",
     "Length", "Named", "NullableBytes", "Sized", "Structure", "ToEnd",
     "UnsignedVarInt32", "Valid", "VarInt32", "VarInt64", "With", "at_end_", "either_", "int64_",
-    "bit_group", "position_", "remaining_", "size_", "value_",
+    "Present", "bit_group", "position_", "remaining_", "size_", "value_",
 )  # fmt: skip
 _ARGUMENTS = ("self", "data", "obj", "stream")
 """Names of the arguments of Construct's own ``parse`` and ``build``."""
@@ -57,6 +57,7 @@ _VARINTS = {
 _FUNCTIONS = {
     DeriveFunction.LEN: "Length",
     DeriveFunction.COUNT: "Count",
+    DeriveFunction.PRESENT: "Present",
     DeriveFunction.CRC32: "Crc32",
     DeriveFunction.CRC32C: "Crc32c",
 }
@@ -347,6 +348,9 @@ def _derive(type_: Type, derive: Derive) -> str:
         parts.append("...")
     elif last is not None:
         parts.append(_span_end(type_, last))
+    if derive.function is DeriveFunction.PRESENT:
+        parts.append(f"null={null_mark(type_, first)}")
+        return f"{function}({', '.join(parts)})"
     if derive.plus:
         parts.append(f"plus={derive.plus}")
     if is_nullable(type_, first):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tools.specgen import expression as ex
+from tools.specgen.facts.fields import null_mark
 from tools.specgen.facts.ranges import VARINTS
 from tools.specgen.facts.sizes import fixed_size, minimum_size
 from tools.specgen.model import (
@@ -218,6 +219,9 @@ def writer_text(model: Model, type_: Type, field: Field) -> str:
                 return f"size of `{derive.first}`{plus}"
             case DeriveFunction.COUNT:
                 return f"number of `{derive.first}`{plus}"
+            case DeriveFunction.PRESENT:
+                null = null_mark(type_, type_.field_by_id[derive.first])
+                return f"1, or {null} if `{derive.first}` is null"
             case DeriveFunction.CRC32 | DeriveFunction.CRC32C:
                 name = "CRC-32" if derive.function is DeriveFunction.CRC32 else "CRC-32C"
                 return f"{name} from `{derive.first}` to the end"

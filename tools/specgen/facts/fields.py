@@ -9,6 +9,8 @@ from tools.specgen.expression import Attribute, Binary, Expression, Int, Name, l
 from tools.specgen.model import (
     BitsType,
     BytesType,
+    Derive,
+    DeriveFunction,
     Field,
     FieldType,
     FloatType,
@@ -52,8 +54,28 @@ def size_of(field: Field) -> Expression | None:
     return None if fixed else getattr(field.type, "size", None)
 
 
+def null_mark(type_: Type, field: Field) -> int | None:
+    """Return what a mark before a structure says where it is null, None for any other field.
+
+    The mark is ``present(field)``, and ``if:`` demands a number from which on the field is there.
+    """
+    marks = [
+        item.id
+        for item in type_.fields
+        if item.derive == Derive(DeriveFunction.PRESENT, field.id) and item is not field
+    ]
+    match field.condition:
+        case Binary(">=", Name(name) | Attribute(Name(name), "value"), Int(least)) if (
+            marks == [name] and field.repeat is None
+        ):
+            return least - 1
+    return None
+
+
 def is_nullable(type_: Type, field: Field) -> bool:
-    """Return whether ``if:`` of an array or of bytes means null: the count or size is negative."""
+    """Return whether ``if:`` means null: the count, the size or the mark before it says so."""
+    if null_mark(type_, field) is not None:
+        return True
     if field.repeat is not None:
         number = field.repeat.count
     else:

@@ -144,6 +144,10 @@ def allowed_values(valid: Valid | None) -> frozenset[int] | None:
     if valid.expression is not None:
         low = max(at_least(valid.expression, "_"), default=low)
         high = min(at_most(valid.expression, "_"), default=high)
+        for node in conjuncts(valid.expression):
+            match node:
+                case Binary("==", left, right) if _is(left, "_") and literal(right) is not None:
+                    low = high = literal(right)
     if low is None or high is None or high - low > 256:
         return None
     return frozenset(range(low, high + 1))

@@ -254,7 +254,8 @@ def repeated_choices(model: Model) -> list[Segment]:
     Fields may follow such a choice.
     """
     found = []
-    for type_ in model.all_types():
+    files = [spec for spec in model.specs if not spec.is_message]
+    for type_ in (type_ for spec in files for type_ in spec.types):
         if len(type_.fields) != 1 or not isinstance(type_.fields[0].type, TypeReference):
             continue
         repeat = type_.fields[0].repeat

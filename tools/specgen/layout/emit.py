@@ -11,15 +11,22 @@ from kafkaspec.layout import (
     FieldLayout,
     Form,
     Kind,
+    MessageLayout,
     PeekLayout,
+    Role,
     TypeLayout,
 )
 from tools.specgen.expression import Int
+from tools.specgen.facts.fields import null_mark
+from tools.specgen.facts.messages import messages
 from tools.specgen.facts.sizes import checksum_of, fixed_size, minimum_size
 from tools.specgen.layout.kinds import entry_kinds
 from tools.specgen.model import (
     BitsType,
     BytesType,
+    Default,
+    Derive,
+    DeriveFunction,
     Field,
     FieldType,
     FloatType,
@@ -34,13 +41,15 @@ from tools.specgen.model import (
 from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
 
+_TABLES = (MessageLayout, TypeLayout, FieldLayout, PeekLayout, Checksum, EntryKind)
+
 
 def emit(model: Model) -> list[Output]:
     """Return one module per specification and a package that joins their tables."""
     outputs = [
         Output(f"layout/{spec.id}.py", (spec.id,), _module(model, spec)) for spec in model.specs
     ]
-    return [*outputs, _package(model)]
+    return [*outputs, _messages(model), _package(model)]
 
 
 def type_layout(model: Model, type_: Type) -> TypeLayout:
@@ -115,13 +124,34 @@ def _field(model: Model, type_: Type, field: Field) -> FieldLayout:
         optional=field.condition is not None,
         derive=derive.function if derive else "",
         derive_from=derive.first if derive else "",
-        derive_plus=derive.plus if derive else 0,
+        derive_plus=_derive_plus(type_, derive),
+        ascending=field.ascending or "",
+        default=_default(field),
         opaque_count=type_.is_opaque_count(field),
         constant=field.constant,
         enum=f"{type_.spec_id}.{field.enum}" if field.enum else "",
         original_id=field.original_id or "",
         doc=field.doc,
     )
+
+
+def _derive_plus(type_: Type, derive: Derive | None) -> int:
+    if derive is None or derive.function is not DeriveFunction.PRESENT:
+        return derive.plus if derive else 0
+    null = null_mark(type_, type_.field_by_id[derive.first])
+    return 0 if null is None else null + 1
+
+
+def _default(field: Field) -> str:
+    match field.default:
+        case None:
+            return ""
+        case Default(None):
+            return "null"
+        case Default(()):
+            return "[]"
+        case Default(number):
+            return str(number)
 
 
 def _size(kind: FieldType) -> int:
@@ -161,18 +191,12 @@ _PACKAGE = '''"""Layout tables of all types, by key (``recordbatch.record``)."""
 
 from __future__ import annotations
 
-from kafkaspec.layout import EntryKind, TypeLayout
-
-{imports}
+from kafkaspec.layout import EntryKind, Layouts
 
 SPECIFICATION = "@SPECIFICATION@"
 """SHA-256 of the specification that all generated code is made from."""
 
-LAYOUTS: dict[str, TypeLayout] = {{
-    layout.key: layout
-    for module in ({modules},)
-    for layout in module.LAYOUTS
-}}
+LAYOUTS = Layouts(__name__, {specs!r})
 
 '''
 
@@ -187,13 +211,15 @@ def _module(model: Model, spec: Spec) -> str:
 
 def _literal(value: Any) -> str:
     """Return the source text of a value, without fields that have their default."""
-    if isinstance(value, Form | Kind):
+    if isinstance(value, Form | Kind | Role):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, tuple):
         return f"({''.join(_literal(item) + ',' for item in value)})"
     if isinstance(value, frozenset):
         return f"frozenset({{{', '.join(map(repr, sorted(value)))}}})"
-    if isinstance(value, TypeLayout | FieldLayout | PeekLayout | Checksum | EntryKind):
+    if isinstance(
+        value, MessageLayout | TypeLayout | FieldLayout | PeekLayout | Checksum | EntryKind
+    ):
         parts = [
             f"{field.name}={_literal(getattr(value, field.name))}"
             for field in fields(value)
@@ -220,6 +246,22 @@ def _package(model: Model) -> Output:
                     out.line(f"{number}: {_literal(kind)},")
     out.line('"""Formats of log entries by their magic, by key of the type of the entry."""')
     ids = tuple(spec.id for spec in model.specs)
-    imports = "\n".join(f"from . import {name}" for name in ids)
-    head = _PACKAGE.format(imports=imports, modules=", ".join(ids))
-    return Output("layout/__init__.py", ids, head + out.text())
+    return Output("layout/__init__.py", ids, _PACKAGE.format(specs=ids) + out.text())
+
+
+_MESSAGES = '''"""Kafka's messages: what each type of the specification is in a topic."""
+
+from __future__ import annotations
+
+from kafkaspec.layout import MessageLayout, Role
+
+'''
+
+
+def _messages(model: Model) -> Output:
+    out = CodeWriter()
+    with out.block("MESSAGES: tuple[MessageLayout, ...] = (", ")"):
+        for message in messages(model):
+            out.line(f"{_literal(message)},")
+    ids = tuple(spec.id for spec in model.specs if spec.is_message)
+    return Output("layout/messages.py", ids, _MESSAGES + out.text())

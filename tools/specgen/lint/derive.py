@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tools.specgen.evaluate import may_satisfy
 from tools.specgen.expression import literal
-from tools.specgen.facts.fields import is_bytes, scalar_of, size_of, source
+from tools.specgen.facts.fields import is_bytes, is_integer, null_mark, scalar_of, size_of, source
 from tools.specgen.facts.ranges import example, value_range
 from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.lint.problem import Messages, Problem, found
@@ -20,6 +20,7 @@ from tools.specgen.model import (
     Model,
     Scalar,
     Type,
+    TypeReference,
     reachable,
 )
 
@@ -32,6 +33,7 @@ def check(model: Model) -> Iterator[Problem]:
                 yield from found("derive", field, _derive(model, type_, field, field.derive))
             yield from found("derive", field, _used_as(model, type_, field))
             yield from found("default", field, _default(model, field))
+            yield from found("ascending", field, _ascending(model, field))
             yield from found("constant", field, _constant(field))
             yield from found("valid", field, _bounds(model, field))
         yield from found("derive", type_, _cycles(type_))
@@ -69,6 +71,11 @@ def _derive(model: Model, type_: Type, field: Field, derive: Derive) -> Messages
         yield f"{derive.function} takes one field; write {derive.function}({derive.first})"
     if derive.function is DeriveFunction.LEN and size_of(target) is None:
         yield f"{target.id} has no size: that could use it; write size: {field.id}"
+    if derive.function is DeriveFunction.PRESENT and null_mark(type_, target) is None:
+        yield (
+            f"{target.id} is no structure that may be null by this mark; "
+            f"write if: {field.id} >= 0, or {field.id}.value >= 1"
+        )
     holds_items = target.repeat is not None or isinstance(target.type, BytesType)
     if derive.function is DeriveFunction.COUNT and not holds_items:
         yield f"{target.id} is neither an array nor bytes that hold one; use len or drop it"
@@ -160,6 +167,17 @@ def _default(model: Model, field: Field) -> Messages:
             yield "a number is for integers; write 'null' or '[]'"
         elif not bounds[0] <= value <= bounds[1] or not may_satisfy(field.valid, value, {}):
             yield f"{value} is not a value that the field may have; write one that is"
+
+
+def _ascending(model: Model, field: Field) -> Messages:
+    if field.ascending is None:
+        return
+    if field.repeat is None or not isinstance(field.type, TypeReference):
+        yield "-ascending is for arrays of structures; leave it out"
+        return
+    fields = model.inner(field).fields
+    if not fields or fields[0].id != field.ascending or not is_integer(model, fields[0]):
+        yield f"{field.ascending} is not the first number of an item; write the id of that"
 
 
 def _constant(field: Field) -> Messages:

@@ -59,6 +59,8 @@ def _text(location: str, name: str, doc: str) -> Messages:
     if not doc:
         yield f"{name} has no doc; say what it means and its unit"
         return
+    if doc.startswith("TODO"):
+        yield f"the doc of {name} is still to be written; say what it means and its unit"
     yield from _comment(f"the doc of {name}", doc)
     words = set(re.findall(r"[a-z0-9]+", doc.lower())) - _FILLERS
     if words <= set(name.split("_")):

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
+from tools.specgen.facts.messages import FRAME_VERSION, RECORD_TYPE, VERSION, role
 from tools.specgen.facts.ranges import value_range
 from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import (
+    MESSAGES,
     BitsType,
     DeriveFunction,
     Enum,
@@ -28,15 +30,16 @@ _META_KEYS = (
     "imports", "encoding", "endian", "bit-endian",
 )  # fmt: skip
 _TOP_KEYS = (
-    "meta", "-orig-id", "doc", "doc-ref", "params", "seq", "instances", "types", "enums",
+    "meta", "-orig-id", "-releases", "doc", "doc-ref", "params", "seq", "instances", "types",
+    "enums",
 )  # fmt: skip
 _TYPE_KEYS = (
     "-orig-id", "-scalar", "-webide-representation", "doc", "doc-ref", "params", "seq", "instances",
 )  # fmt: skip
 _KEYS = {
     Field: (
-        "id", "-orig-id", "-derive", "-default", "size", "size-eos", "type", "enum", "process",
-        "valid", "repeat", "repeat-expr", "repeat-until", "if", "doc", "doc-ref",
+        "id", "-orig-id", "-derive", "-default", "-ascending", "size", "size-eos", "type", "enum",
+        "process", "valid", "repeat", "repeat-expr", "repeat-until", "if", "doc", "doc-ref",
     ),
     PeekInstance: ("-orig-id", "pos", "type", "enum", "valid", "if", "doc"),
     ValueInstance: ("-orig-id", "value", "enum", "if", "doc"),
@@ -47,6 +50,9 @@ _KEYS = {
 
 _REQUIRED_META = ("title", "xref", "license", "ks-version", "endian")
 _META_VALUES = {"license": "CC0-1.0", "endian": "be", "ks-version": "'0.11'"}
+_PREFIXES = {
+    DeriveFunction.LEN: "len_", DeriveFunction.COUNT: "num_", DeriveFunction.PRESENT: "has_",
+}  # fmt: skip
 _HIDING = {"ks-opaque-types", "ks-debug"}
 _ID = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
@@ -56,6 +62,7 @@ def check(model: Model) -> Iterator[Problem]:
     for spec in model.specs:
         meta = f"{spec.file_name}#/meta"
         yield from found("meta", meta, _meta(spec))
+        yield from found("message", spec.root, _message(spec))
         yield from found("S7", meta, _hiding(spec))
         yield from _keys(meta, [key for key in spec.meta_order if key not in _HIDING], _META_KEYS)
         for enum in spec.enums:
@@ -68,7 +75,8 @@ def check(model: Model) -> Iterator[Problem]:
         for node in (*type_.parameters, *type_.nodes):
             yield from _node(node, node.id, _KEYS[type(node)])
         for field in type_.fields:
-            yield from found("naming", field, _field_naming(field))
+            is_message = model.spec(type_.spec_id).is_message
+            yield from found("naming", field, _field_naming(field, is_message=is_message))
             yield from found("S9", field, _enum(model, type_, field))
 
 
@@ -88,6 +96,23 @@ def _meta(spec: Spec) -> Messages:
         yield "there are bit fields; write bit-endian: be"
     if "\n" in spec.title or '"' in spec.title or "\\" in spec.title:
         yield "the title is a heading; write one line without quotation marks and backslashes"
+
+
+def _message(spec: Spec) -> Messages:
+    """Yield what keeps a message from being found: its topic, its begin, its layout."""
+    inside = spec.file_name.startswith(f"{MESSAGES}/")
+    if not inside:
+        if spec.releases is not None:
+            yield "-releases is for messages; leave it out"
+        return
+    if spec.folder is None:
+        yield f"a message is in {MESSAGES}, in the folder of its topic; move the file there"
+    if role(spec) is None:
+        yield f"a message begins with {RECORD_TYPE}, {VERSION} or {FRAME_VERSION}; write one first"
+    if spec.releases is not None:
+        wanted = "_" + spec.releases[1].replace(".", "_")
+        if not spec.id.endswith(wanted):
+            yield f"an old layout is named after its last release; call the file ...{wanted}"
 
 
 def _hiding(spec: Spec) -> Messages:
@@ -120,10 +145,11 @@ def _name(name: str, original: str | None) -> Messages:
         yield f"-orig-id repeats the id {name}; leave it out"
 
 
-def _field_naming(field: Field) -> Messages:
+def _field_naming(field: Field, *, is_message: bool) -> Messages:
+    """Yield names that hide what a field is; arrays of messages have Kafka's names."""
     derive = field.derive
     if derive is not None:
-        prefix = {DeriveFunction.LEN: "len_", DeriveFunction.COUNT: "num_"}.get(derive.function, "")
+        prefix = _PREFIXES.get(derive.function, "")
         if prefix and field.id != prefix + derive.first:
             yield (
                 f"{field.id} is the {derive.function} of {derive.first}; "
@@ -131,7 +157,7 @@ def _field_naming(field: Field) -> Messages:
             )
     elif field.id.startswith(("len_", "num_")):
         yield f"{field.id} is named like a size or a count; write its -derive or another name"
-    if field.repeat is not None and not field.id.endswith("s"):
+    if field.repeat is not None and not field.id.endswith("s") and not is_message:
         yield f"{field.id} is an array; write the plural"
 
 

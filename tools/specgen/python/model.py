@@ -66,7 +66,8 @@ class _Module:
         self.out = CodeWriter()
 
     def text(self) -> str:
-        others = [spec.id for spec in self.model.specs if spec.id != self.spec.id]
+        closure = self.model.closure(self.spec.id)
+        others = [spec.id for spec in closure if spec.id != self.spec.id]
         others_line = f"from . import {', '.join(others)}" if others else ""
         self.out.lines(*_HEAD.format(title=self.spec.title, others=others_line).split("\n"))
         for enum in self.spec.enums:
@@ -189,7 +190,7 @@ class _Module:
             and not type_.parameters
             and all(
                 is_computed(type_, inner)
-                or inner.condition is not None
+                or (inner.condition is not None and not is_nullable(type_, inner))
                 or inner.default is not None
                 or self._has_factory(inner)
                 for inner in model_fields(type_)

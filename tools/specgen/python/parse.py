@@ -29,7 +29,7 @@ class _ParseModule(Module):
     """Writer of one module of parsers."""
 
     def __init__(self, model: Model, spec: Spec) -> None:
-        super().__init__(model, spec, Names(taken_names(model)))
+        super().__init__(model, spec, Names(taken_names(model.closure(spec.id))))
 
     def emit(self) -> Output:
         """Return the whole module without its header."""

@@ -74,6 +74,7 @@ class FieldReader(Statements):
             self.out.line("start = pos")
         if self.type.peek_instances:
             self.out.line("base = pos")
+        self.declare_item()
         for segment in segments(self.model, self.type):
             if isinstance(segment, Run):
                 self._run(segment)
@@ -99,7 +100,8 @@ class FieldReader(Statements):
             return
         target = self.local(field.id)
         if field.condition is not None:
-            self.out.line(f"{target} = None")
+            hint = ": list[Any] | None" if field.repeat is not None else ""
+            self.out.line(f"{target}{hint} = None")
             with self.out.block(f"if {self.translator().text(field.condition)}:"):
                 if field.repeat:
                     self._array(field, field.repeat, target)
@@ -131,7 +133,8 @@ class FieldReader(Statements):
             self.out.line(f"{target} = {name}(buffer, pos, {most}{arguments})")
             self.out.line(f"pos += {size} * len({target})")
         else:
-            self.out.line(f"{target} = []")
+            hint = ": list[Any]" if field.condition is None else ""
+            self.out.line(f"{target}{hint} = []")
         if count is None:
             loop = "while pos < end:"
         elif bulk:
@@ -141,7 +144,15 @@ class FieldReader(Statements):
 
         path = f"/{field.id}/{{len({target})}}"
         with self.with_path(path, needed=self.is_structure(field)), self.out.block(loop):
+            if field.ascending is not None:
+                self.out.line("start = pos")
             self._value(field, "item", guarded=False)
+            if field.ascending is not None:
+                number = self.model.inner(field).field_by_id[field.ascending]
+                test = f"{target} and item.{number.id} <= {target}[-1].{number.id}"
+                with self.out.block(f"if {test}:"):
+                    place = f'"/{number.id}", "{number.location}"'
+                    self.out.line(f"raise invalid(start, item.{number.id}, {place})")
             self.out.line(f"{target}.append(item)")
 
     def _value(self, field: Field, target: str, *, guarded: bool = True) -> None:

@@ -218,7 +218,7 @@ class RecordLoop:
             raise UnsupportedError("a record set has a parameter other than its batch")
         self.batch = record_set.parameters[0].id
         self.array, self.frame, self.record = self._shapes()
-        self.names = Names(taken_names(model) | frozenset(_LOCALS))
+        self.names = Names(taken_names(model.specs) | frozenset(_LOCALS))
         self.meanings = Meanings(model, self.record, self.local)
 
     def _shapes(self) -> tuple[Field, Type, Type]:

@@ -32,7 +32,8 @@ class _SerializeModule(Module):
     """Writer of one module of serializers."""
 
     def __init__(self, model: Model, spec: Spec) -> None:
-        super().__init__(model, spec, Names(taken_names(model) | frozenset(_LOCALS)))
+        taken = taken_names(model.closure(spec.id)) | frozenset(_LOCALS)
+        super().__init__(model, spec, Names(taken))
 
     def emit(self) -> Output:
         """Return the whole module without its header."""

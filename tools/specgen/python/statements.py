@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from tools.specgen.model import Field, Model, Spec, SwitchType, Type, TypeReference
@@ -40,10 +40,9 @@ _RUNTIME = (
 )  # fmt: skip
 
 
-def taken_names(model: Model) -> frozenset[str]:
-    """Return names that local variables of generated functions may not have."""
-    specs = (spec.id for spec in model.specs)
-    return frozenset((*_LOCALS, *specs, *dir(builtins)))
+def taken_names(specs: Iterable[Spec]) -> frozenset[str]:
+    """Return names that local variables of functions made from these files may not have."""
+    return frozenset((*_LOCALS, *(spec.id for spec in specs), *dir(builtins)))
 
 
 def plus(name: str, number: int) -> str:
@@ -64,7 +63,7 @@ class Module:
     def output(self, package: str, table: Iterator[str]) -> Output:
         """Return the module of a package; ``table`` holds the functions by key of the type."""
         self.out.lines(*table)
-        others = [spec.id for spec in self.model.specs if spec.id != self.spec.id]
+        others = [spec.id for spec in self.model.closure(self.spec.id) if spec.id != self.spec.id]
         models = [f"{self.spec.id} as model", *(f"{other} as {other}_model" for other in others)]
         head = _HEAD.format(
             title=self.spec.title,
@@ -97,6 +96,11 @@ class Statements:
     def local(self, name: str) -> str:
         """Return the variable that holds a field."""
         return self.names.local(name)
+
+    def declare_item(self) -> None:
+        """Write the type of the variable that goes over arrays of several types."""
+        if len({field.type for field in self.type.fields if field.repeat is not None}) > 1:
+            self.out.line("item: Any")
 
     def class_of(self, type_: Type) -> str:
         """Return the source text of the model class."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from tools.specgen.expression import Expression, Name, names
-from tools.specgen.facts.fields import is_computed, is_nullable, valid_parts
+from tools.specgen.facts.fields import is_computed, is_nullable, null_mark, valid_parts
 from tools.specgen.facts.ranges import sole_lower_bound
 from tools.specgen.model import (
     BitsType,
@@ -56,6 +56,7 @@ class FieldWriter(Statements):
 
     def write_all(self) -> None:
         """Write every field in order, then the values that are known only at the end."""
+        self.declare_item()
         for segment in segments(self.model, self.type):
             if isinstance(segment, Run):
                 self._run(segment)
@@ -85,9 +86,12 @@ class FieldWriter(Statements):
         if self.type.scalar:
             self.out.when(f"{stored} is not None", f"out += {stored}")
             return
-        if field.repeat:
+        if is_nullable(self.type, field):
             with self.out.block(f"if {stored} is not None:"):
-                self._array(field, stored)
+                if field.repeat:
+                    self._array(field, stored)
+                else:
+                    self.value(field, stored, "out")
             return
         with self.out.block(f"if {self._translator().text(field.condition)}:"):
             self.value(field, stored, "out")
@@ -103,6 +107,17 @@ class FieldWriter(Statements):
         handler = self.with_path(f"/{field.id}/{{index}}", needed=self.is_structure(field))
         with self.out.block(f"for index, item in enumerate({stored}):"), handler:
             self.value(field, "item", "out", guarded=False)
+            self._ascending(field, stored)
+
+    def _ascending(self, field: Field, stored: str) -> None:
+        """Check the order of the items; the handler around this adds the path of the item."""
+        if field.ascending is not None:
+            inner = self.model.inner(field).field_by_id[field.ascending]
+            test = f"index and not raw and item.{inner.id} <= {stored}[index - 1].{inner.id}"
+            with self.out.block(f"if {test}:"):
+                self.out.line(
+                    f'raise unencodable(item.{inner.id}, "/{inner.id}", "{inner.location}")'
+                )
 
     def value(self, field: Field, stored: str, out: str, *, guarded: bool = True) -> None:
         """Write one value; ``guarded`` adds the field before paths of errors."""
@@ -202,7 +217,7 @@ class FieldWriter(Statements):
         derive = field.derive
         if derive is None or not isinstance(field.type, IntegerType):
             return False
-        if derive.function is DeriveFunction.COUNT:
+        if derive.function in (DeriveFunction.COUNT, DeriveFunction.PRESENT):
             return False
         return derive.function.is_checksum or self._is_span(derive) or not self._is_bytes(derive)
 
@@ -358,6 +373,9 @@ class FieldWriter(Statements):
             raise ValueError(f"{field.location}: a writer can only patch a field of fixed width")
         target = self.type.field_by_id[derive.first]
         stored = self._stored(target)
+        null = null_mark(self.type, target)
+        if derive.function is DeriveFunction.PRESENT:
+            return f"{null} if {stored} is None else 1"
         length = f"len({stored})"
         if is_nullable(self.type, target):
             length = f"(-1 if {stored} is None else {length})"

@@ -11,11 +11,12 @@ from typing import Any
 
 from tools.specgen.evaluate import may_satisfy
 from tools.specgen.expression import Binary, literal, walk
-from tools.specgen.facts.fields import is_nullable, scalar_of, size_of
+from tools.specgen.facts.fields import is_nullable, null_mark, scalar_of, size_of
 from tools.specgen.facts.ranges import VARINTS, value_range
 from tools.specgen.model import (
     BitsType,
     BytesType,
+    DeriveFunction,
     Field,
     FloatType,
     IntegerType,
@@ -90,12 +91,17 @@ class Changes:
         if item.repeat is not None:
             for count in (0, 2):
                 yield self._change(item, f"{count}_items", f"An array of {count}.", Items(count))
+            if item.ascending is not None:
+                why = f"Items whose {item.ascending} does not ascend."
+                yield self._change(item, "twice", why, Items(2, {item.ascending: 1}))
             if is_nullable(self._type, item):
                 yield self._change(item, "null", "A count of -1 is null.", None)
                 yield from self._negative_counts(item)
             yield from self._items(item)
         elif isinstance(item.type, BytesType):
             yield from self._bytes(item)
+        elif item.derive is not None and item.derive.function is DeriveFunction.PRESENT:
+            yield from self._marks(item, item.derive.first)
         elif isinstance(item.type, IntegerType | BitsType) or (scalar and scalar.is_integer):
             yield from self._numbers(item)
             if scalar is not None:
@@ -106,6 +112,8 @@ class Changes:
         elif scalar is not None:
             yield from self._byte_scalar(item)
         elif isinstance(item.type, TypeReference):
+            if is_nullable(self._type, item):
+                yield self._change(item, "null", "The mark before it says null.", None)
             yield from self._nested(item)
 
     def _items(self, item: Field) -> Iterator[Change]:
@@ -132,6 +140,19 @@ class Changes:
                     overrides = {item.id: None, count.id: number}
                     name = f"{item.id}.null.{number}"
                     yield Change(name, why, overrides, item.id, canonical=False)
+
+    def _marks(self, item: Field, marked: str) -> Iterator[Change]:
+        """Yield numbers other than those that writers choose, for null and for a structure."""
+        bounds = value_range(self._model, item)
+        null = null_mark(self._type, self._type.field_by_id[marked])
+        assert bounds is not None
+        assert null is not None
+        for number in sorted({bounds[0], null - 1, null + 1, 2, bounds[1]} - {null, 1}):
+            if bounds[0] <= number <= bounds[1]:
+                overrides: dict[str, Any] = {item.id: number}
+                overrides |= {marked: None} if number < null else {}
+                why = f"{item.id} is {number}: {'null' if number < null else 'there'}."
+                yield Change(f"{item.id}.{number}", why, overrides, item.id, canonical=False)
 
     def _nested(self, item: Field) -> Iterator[Change]:
         """Yield a change for each bit of a structure of bit fields."""

@@ -34,6 +34,8 @@ from tools.specgen.vectors.verdict import OVERRUN, TRUNCATED, Undecided, Verdict
 
 _INTEGER_PARAMETER = 100
 _TOO_SHORT = (TRUNCATED, OVERRUN)
+_OF_A_MESSAGE, _OF_A_PART = 5, 1
+"""Vectors of each version of a message, and of each structure in it, beside that of its base."""
 _ALONE = "value"
 """Id of the field in the structure that wraps a scalar type."""
 
@@ -58,11 +60,17 @@ def _file(model: Model, spec: Spec) -> str:
 
 
 def vectors(model: Model, spec: Spec) -> list[dict[str, Any]]:
-    """Return all vectors of a specification, the same bytes only once."""
+    """Return the vectors of a specification, the same bytes only once.
+
+    Of a message there are some of all that its rules give: there are many messages of few kinds of
+    fields, and every kind has all its vectors elsewhere.
+    """
     made: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for type_ in spec.types:
+    for number, type_ in enumerate(spec.types):
         if type_.fields:
-            for vector in _Vectors(model, type_).all():
+            chosen = _Vectors(model, type_)
+            few = None if not spec.is_message else _OF_A_MESSAGE if number == 0 else _OF_A_PART
+            for vector in chosen.all(few):
                 given = (vector["type"], json.dumps(vector["parameters"]), vector["hex"])
                 made.setdefault(given, vector)
     return list(made.values())
@@ -78,12 +86,19 @@ class _Vectors:
         self._type = _around(type_) if type_.scalar else type_
         self._builder = Builder(model)
 
-    def all(self) -> Iterator[dict[str, Any]]:
+    def all(self, few: int | None = None) -> Iterator[dict[str, Any]]:
+        """Yield all vectors, or the first and ``few`` others of each case."""
         cases = list(self._cases())
-        for name, parameters, overrides in cases:
+        for place, (name, parameters, overrides) in enumerate(cases):
             base = self._build(parameters, overrides)
             changes = list(Changes(self._model, self._builder, self._type, base).all())
-            for change in [*changes, *inside(base)]:
+            changes += inside(base)
+            if few is not None:
+                # Other ones in each type, so that every kind of change is among them somewhere.
+                step = max(1, (len(changes) - 1) // few)
+                start = 1 + (len(self._key) + place) % step
+                changes = [changes[0], *changes[start::step][:few]]
+            for change in changes:
                 merged = {**overrides, **change.overrides}
                 structure = self._build(parameters, merged)
                 yield from self._vector(name + change.name, change, structure, parameters)

@@ -15,7 +15,7 @@ from typing import Any
 
 from tools.specgen.evaluate import UnknownNameError, evaluate
 from tools.specgen.expression import literal
-from tools.specgen.facts.fields import is_nullable, scalar_of, size_of
+from tools.specgen.facts.fields import is_nullable, null_mark, scalar_of, size_of
 from tools.specgen.facts.ranges import allowed_values, example
 from tools.specgen.model import (
     BitsType,
@@ -234,10 +234,14 @@ class Builder:
                 pass  # A derived count, which follows the items.
         single = replace(item, repeat=None)
         nested = dict(override.overrides or {}) if isinstance(override, Items) else {}
-        chosen = {item.id: nested} if nested else {}
-        items = [
-            self._value(single, index, scope, ..., f"{here}/{i}", chosen) for i in range(count + 1)
-        ]
+        items = []
+        for i in range(count + 1):
+            own = nested
+            if item.ascending is not None and item.ascending not in nested:
+                by = self._model.inner(item).field_by_id[item.ascending]
+                own = {by.id: self.base_integer(by, 0, {}) + i} | nested
+            chosen = {item.id: own} if own else {}
+            items.append(self._value(single, index, scope, ..., f"{here}/{i}", chosen))
         position = 0
         for node in items:
             node.move(position)
@@ -352,7 +356,10 @@ class Builder:
                 continue
             target = nodes.get(item.derive.first)
             value: Any = 0
-            if target is None and is_nullable(type_, type_.field_by_id[item.derive.first]):
+            if item.derive.function is DeriveFunction.PRESENT:
+                null = null_mark(type_, type_.field_by_id[item.derive.first])
+                value = null if target is None else 1
+            elif target is None and is_nullable(type_, type_.field_by_id[item.derive.first]):
                 value = -1 + item.derive.plus
             elif item.derive.function is DeriveFunction.LEN and target is not None:
                 value = len(target.data) + item.derive.plus

@@ -134,6 +134,7 @@ def _array(node: Node, limit: int, short: str) -> int:
     position = node.start
     if node.count is not None and node.count < 0:
         return position  # null
+    by, last = node.field.ascending, None
     for index, item in enumerate(node.items):
         if index == node.count or (node.count is None and position >= limit):
             return position
@@ -146,6 +147,10 @@ def _array(node: Node, limit: int, short: str) -> int:
             raise Undecided
         else:
             position = _structure(holder, limit, short)
+            if by is not None:
+                if last is not None and holder.scope[by] <= last:
+                    raise _RefusedError(INVALID, f"{item.path}/{by}", item.start)
+                last = holder.scope[by]
     raise Undecided
 
 

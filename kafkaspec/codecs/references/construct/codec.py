@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import Any, ClassVar
 
 from kafkaspec.codecs.references.codec import ReferenceCodec
-from kafkaspec.codecs.references.trees import Argument, Convert, Trees, same
+from kafkaspec.codecs.references.trees import Argument, Convert, DisorderError, Trees, same
 from kafkaspec.codecs.references.window import Window
 from kafkaspec.layout import FieldLayout, TypeLayout
 from kafkaspec.model import Buffer
@@ -23,7 +23,7 @@ class ConstructCodec(ReferenceCodec):
 
     def __init__(self, package: str = "kafkaspec._generated") -> None:
         super().__init__(package)
-        self._refusals = (import_module("construct").ConstructError,)
+        self._refusals = (import_module("construct").ConstructError, DisorderError)
         self._writer = import_module("kafkaspec.codecs.references.construct.writing").writer
         self._trees = _Containers(
             self.layouts, import_module(f"{package}.python.model").model_class

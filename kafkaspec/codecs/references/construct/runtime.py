@@ -326,6 +326,11 @@ def Count(name: str, plus: int = 0, null: int = 0) -> Callable[[Any], int]:  # n
     return count
 
 
+def Present(name: str, null: int) -> Callable[[Any], int]:  # noqa: N802
+    """Return 1 if there is a structure, ``null`` for None."""
+    return lambda context: null if context.get(name) is None else 1
+
+
 @dataclass(frozen=True)
 class Span:
     """A function of the bytes of the fields ``first`` to ``last``; ``...`` is the last of all."""

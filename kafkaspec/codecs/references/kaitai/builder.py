@@ -42,7 +42,7 @@ class TreeBuilder:
             self._fill(layout, tree, {last: value} if layout.form is Form.SCALAR else value)
         self._check(tree)
         if layout.form is not Form.SCALAR and not self._raw:
-            _refuse_unwanted(layout, tree)
+            _refuse_unwanted(layout, tree, value)
         check = layout.checksum
         if check is not None and not (self._raw and value[check.field] is not None):
             covered = written(tree)[check.start :]
@@ -56,11 +56,18 @@ class TreeBuilder:
             given = value.get(field.id)
             if field.kind is Kind.GUARD:
                 setattr(tree, field.id, b"")
-            elif field not in computed and not (given is None and field.optional):
+            elif field not in computed and not (
+                given is None and field.optional and not self._holds_null(field)
+            ):
                 setattr(tree, field.id, self._field(layout, field, tree, given))
         for field in computed:
             number = self._computed(layout, field, tree, value.get(field.id))
             setattr(tree, field.id, self._item(layout, field, tree, number))
+
+    def _holds_null(self, field: FieldLayout) -> bool:
+        """Return whether None is a value of the field, if it is there at all."""
+        kind = self._trees.layouts[field.type] if field.kind is Kind.SCALAR else None
+        return kind is not None and kind.scalar == "nullable_bytes" and not field.repeated
 
     def _field(self, owner: TypeLayout, field: FieldLayout, tree: Any, value: Any) -> Any:
         if field.repeated:
@@ -134,6 +141,8 @@ def _measure(field: FieldLayout, tree: Any) -> int:
     target = getattr(tree, field.derive_from, None)
     if target is None:
         return field.derive_plus - 1
+    if field.derive == "present":
+        return 1
     items = target if isinstance(target, bytes | list) else written(target)
     return len(items) + field.derive_plus
 
@@ -151,10 +160,12 @@ def _groups(scalar: str, value: Any) -> list[int]:
     return [*groups, number]
 
 
-def _refuse_unwanted(layout: TypeLayout, tree: Any) -> None:
+def _refuse_unwanted(layout: TypeLayout, tree: Any, value: Any) -> None:
     """Refuse optional fields that have a value where the specification has no such field."""
     for field in layout.fields:
-        if field.optional and field.id in vars(tree) and not _wanted(tree, field.id):
+        if not field.optional or value[field.id] is None:
+            continue
+        if field.id in vars(tree) and not _wanted(tree, field.id):
             raise ValueError(f"there is no {field.id} in this value")
 
 

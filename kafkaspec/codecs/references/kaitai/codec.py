@@ -14,6 +14,7 @@ from kafkaspec.codecs.references.kaitai.builder import TreeBuilder
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition, positions, with_error
 from kafkaspec.codecs.references.kaitai.trees import KaitaiTrees, MissingChoice
 from kafkaspec.codecs.references.kaitai.writer import write
+from kafkaspec.codecs.references.trees import DisorderError
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.model import Buffer
 
@@ -37,7 +38,7 @@ class KaitaiCodec(ReferenceCodec):
     @cached_property
     def refusals(self) -> tuple[type[Exception], ...]:
         """See ``ReferenceCodec``."""
-        return (import_module("kaitaistruct").KaitaiStructError, MissingChoice)
+        return (import_module("kaitaistruct").KaitaiStructError, MissingChoice, DisorderError)
 
     def read(
         self, type_key: str, buffer: Buffer, start: int, end: int, parameters: Sequence[Any] = ()

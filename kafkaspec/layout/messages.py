@@ -1,0 +1,70 @@
+"""Look up which message is in a record of one of Kafka's own topics.
+
+``MESSAGES`` is generated from the folders and first fields of ``spec/messages``. A type of record
+that had another layout in earlier releases is there several times, the newest layout first; only
+the release of the broker that wrote it says which one it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from kafkaspec._generated.layout.messages import MESSAGES
+from kafkaspec.layout import MessageLayout, Role
+
+TOPICS: Final = frozenset(message.topic for message in MESSAGES if message.topic)
+"""The topics whose records hold messages."""
+
+__all__ = ["MESSAGES", "TOPICS", "by_name", "in_topic", "written_by"]
+
+
+@cache
+def in_topic(topic: str, role: Role, number: int) -> tuple[MessageLayout, ...]:
+    """Return the layouts of a record type or api key in a topic, the newest first; none if unknown.
+
+    Args:
+        topic: its name, ``__consumer_offsets`` for instance.
+        role: KEY and VALUE of a record with a key, RECORD for one without.
+        number: the type at the begin of the key, or the api key in the frame.
+    """
+    wanted = (topic, role, number)
+    return tuple(
+        message for message in MESSAGES if (message.topic, message.role, message.number) == wanted
+    )
+
+
+@cache
+def by_name(name: str) -> tuple[MessageLayout, ...]:
+    """Return the layouts of a message by Kafka's name, ``OffsetCommitValue``, the newest first.
+
+    The name without ``Key`` or ``Value`` means the value.
+    """
+    return tuple(message for message in MESSAGES if message.name in (name, f"{name}Value"))
+
+
+def written_by(
+    layouts: Sequence[MessageLayout], release: str | None = None
+) -> tuple[MessageLayout, ...]:
+    """Return the layout that a release wrote, all of them without one.
+
+    Args:
+        layouts: those of one message, the newest first.
+        release: ``4.0`` or ``4.0.2``.
+    """
+    if release is None:
+        return tuple(layouts)
+    minor = _minor(release)
+    for layout in reversed(layouts):
+        if layout.releases is None or minor <= _minor(layout.releases[1]):
+            return (layout,)
+    return ()
+
+
+def _minor(release: str) -> tuple[int, int]:
+    parts = release.split(".")
+    try:
+        return int(parts[0]), int(parts[1])
+    except (IndexError, ValueError):
+        raise ValueError(f"{release!r} is no release; write 4.0 or 4.0.2") from None

@@ -1,0 +1,150 @@
+"""Decode what the records of Kafka's own topics hold, in the layout of the writer's release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kafkaspec.codecs import NOWHERE, Codec, Origin, get_codec
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.layout import MessageLayout, Role
+from kafkaspec.layout.messages import by_name, in_topic, written_by
+from kafkaspec.model import Buffer, Record
+
+_NUMBER: Final = "varint.unsigned_varint32"
+_SURPLUS: Final = "unused"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A decoded message.
+
+    Attributes:
+        layout: what it is; ``layout.name`` is Kafka's name of it.
+        value: the structure of the typed model.
+    """
+
+    layout: MessageLayout
+    value: Any
+
+
+def decode_messages(
+    topic: str,
+    record: Record,
+    *,
+    release: str | None = None,
+    codec: Codec | str | None = None,
+    origin: Origin = NOWHERE,
+) -> tuple[Message | None, Message | None]:
+    """Decode key and value of a record of one of ``kafkaspec.layout.messages.TOPICS``.
+
+    Args:
+        topic: the topic that has the record, which is no control record.
+        record: the record.
+        release: release of the broker that wrote it, ``4.0.2``. Without it the newest layout that
+            takes every byte is taken.
+        codec: which codec decodes.
+        origin: where the record is, for errors.
+
+    Returns:
+        Key and value, each None where the record has none.
+
+    Raises:
+        KafkaSpecError: one of them is of no known type, or does not decode.
+    """
+    reader = codec if isinstance(codec, Codec) else get_codec(codec)
+    inside = origin.under("/value")
+    if record.key is None:
+        if record.value is None:
+            return None, None
+        number = _api_key(reader, record.value, inside)
+        layouts = _known(topic, Role.RECORD, number, inside)
+        return None, _decode(reader, layouts, record.value, release, inside)
+    place = origin.under("/key")
+    number = _record_type(record.key, place)
+    key = _decode(reader, _known(topic, Role.KEY, number, place), record.key, release, place)
+    if record.value is None:
+        return key, None
+    layouts = _known(topic, Role.VALUE, number, inside)
+    return key, _decode(reader, layouts, record.value, release, inside)
+
+
+def decode_message(
+    name: str,
+    data: Buffer,
+    *,
+    release: str | None = None,
+    codec: Codec | str | None = None,
+    origin: Origin = NOWHERE,
+) -> Message:
+    """Decode one message by Kafka's name of it, ``ConsumerProtocolSubscription`` for instance.
+
+    Raises:
+        KeyError: there is no such message.
+        KafkaSpecError: it does not decode.
+    """
+    layouts = by_name(name)
+    if not layouts:
+        raise KeyError(f"the specification has no message {name}")
+    reader = codec if isinstance(codec, Codec) else get_codec(codec)
+    return _decode(reader, layouts, data, release, origin)
+
+
+def _known(topic: str, role: Role, number: int, origin: Origin) -> Sequence[MessageLayout]:
+    layouts = in_topic(topic, role, number)
+    if not layouts:
+        raise make_error(
+            Reason.UNSUPPORTED_VERSION,
+            f"{topic} has no {role} of type {number} that is described here",
+            file=origin.file,
+            offset=origin.position,
+            path=origin.path,
+        )
+    return layouts
+
+
+def _decode(
+    reader: Codec,
+    layouts: Sequence[MessageLayout],
+    data: Buffer,
+    release: str | None,
+    origin: Origin,
+) -> Message:
+    """Return the message in the first layout that takes every byte, else the newest that reads."""
+    candidates = written_by(layouts, release) or layouts[-1:]
+    found: Message | None = None
+    failure: KafkaSpecError | None = None
+    for layout in candidates:
+        try:
+            value, _ = reader.parse(layout.key, data, complete=True, origin=origin)
+        except KafkaSpecError as error:
+            failure = failure or error
+            continue
+        message = Message(layout, value)
+        if len(candidates) == 1 or not len(getattr(value, _SURPLUS, b"")):
+            return message
+        found = found or message
+    if found is not None:
+        return found
+    assert failure is not None
+    raise failure
+
+
+def _record_type(key: Buffer, origin: Origin) -> int:
+    if len(key) < 2:
+        raise make_error(
+            Reason.OVERRUN,
+            "a key begins with two bytes that say what it is",
+            file=origin.file,
+            offset=origin.position,
+            path=f"{origin.path}/record_type",
+        )
+    return int.from_bytes(bytes(key[:2]), "big", signed=True)
+
+
+def _api_key(reader: Codec, value: Buffer, origin: Origin) -> int:
+    _, end = reader.parse(_NUMBER, value, complete=True, origin=origin.under("/frame_version"))
+    number, _ = reader.parse(_NUMBER, value, end, complete=True, origin=origin.under("/api_key"))
+    found: int = number
+    return found

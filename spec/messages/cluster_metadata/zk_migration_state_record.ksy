@@ -1,0 +1,44 @@
+meta:
+  id: zk_migration_state_record
+  title: ZkMigrationStateRecord of Apache Kafka
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - ../../varint
+    - ../../flexible
+  endian: be
+-orig-id: ZkMigrationStateRecord
+doc: Says how far the migration from ZooKeeper is.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ZkMigrationRecord.json ZkMigrationRecord.json
+seq:
+  - id: frame_version
+    -default: '1'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value == 1
+    doc: Version of the frame around it.
+  - id: api_key
+    -default: '21'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value == 21
+    doc: Says what it is.
+  - id: schema_version
+    -default: '0'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value >= 0 and _.value <= 0
+    doc: Version of the message.
+  - id: zk_migration_state
+    -orig-id: ZkMigrationState
+    type: s1
+    doc: 0 none, 1 about to begin, 2 under way, 3 done.
+  - id: tagged_fields
+    type: flexible::tagged_fields
+  - id: end
+    size: 0
+    valid:
+      expr: _io.eof

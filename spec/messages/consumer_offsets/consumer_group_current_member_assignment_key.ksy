@@ -1,0 +1,31 @@
+meta:
+  id: consumer_group_current_member_assignment_key
+  title: ConsumerGroupCurrentMemberAssignmentKey of Apache Kafka
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - ../../primitive
+  endian: be
+-orig-id: ConsumerGroupCurrentMemberAssignmentKey
+doc: Key of what a member of a consumer group has now.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupCurrentMemberAssignmentKey.json ConsumerGroupCurrentMemberAssignmentKey.json
+seq:
+  - id: record_type
+    type: s2
+    valid: 8
+    doc: Says what key and value are.
+  - id: group_id
+    -orig-id: GroupId
+    type: primitive::string
+    doc: Group that the record belongs to.
+  - id: member_id
+    -orig-id: MemberId
+    type: primitive::string
+    doc: Id that the coordinator, or the client itself, gave to the member.
+  - id: unused
+    -default: '[]'
+    size-eos: true
+    doc: Bytes after it are ignored.

@@ -1,0 +1,27 @@
+meta:
+  id: consumer_group_metadata_key
+  title: ConsumerGroupMetadataKey of Apache Kafka
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - ../../primitive
+  endian: be
+-orig-id: ConsumerGroupMetadataKey
+doc: Key of a consumer group of the new protocol (KIP-848).
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupMetadataKey.json ConsumerGroupMetadataKey.json
+seq:
+  - id: record_type
+    type: s2
+    valid: 3
+    doc: Says what key and value are.
+  - id: group_id
+    -orig-id: GroupId
+    type: primitive::string
+    doc: Group that the record belongs to.
+  - id: unused
+    -default: '[]'
+    size-eos: true
+    doc: Bytes after it are ignored.

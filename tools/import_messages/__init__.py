@@ -1,0 +1,1 @@
+"""Bring Kafka's message schemas into the specification, and compare both."""

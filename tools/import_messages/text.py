@@ -1,0 +1,85 @@
+"""Write a file of the specification as text, and keep the sentences of the one before."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from tools.import_messages.structure import TODO, Node
+
+_WIDTH = 80
+_PLACES = ("params", "seq")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes lists inside of what they belong to, as the other files have them."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+class _Block(str):
+    """A text that gets lines of its own."""
+
+    __slots__ = ()
+
+
+_Dumper.add_representer(
+    _Block, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|")
+)
+
+
+def dump(node: Node) -> str:
+    """Return the text of a file."""
+    shown = _wrapped(node, 0)
+    text: str = yaml.dump(shown, Dumper=_Dumper, sort_keys=False, width=10_000, allow_unicode=True)
+    return text
+
+
+def _wrapped(node: Any, depth: int) -> Any:
+    """Return a node with each long ``doc`` as a block of lines."""
+    if isinstance(node, list):
+        return [_wrapped(item, depth + 2) for item in node]
+    if not isinstance(node, dict):
+        return node
+    found = {}
+    for key, value in node.items():
+        if key == "doc" and isinstance(value, str):
+            plain = " ".join(value.split())
+            room = _WIDTH - depth - 2
+            if len(f"doc: {plain}") > _WIDTH - depth:
+                lines = textwrap.wrap(plain, min(room, len(plain) - 1))
+                plain = _Block("\n".join(lines) + "\n")
+            found[key] = plain
+        else:
+            found[key] = _wrapped(value, depth + 2)
+    return found
+
+
+def keep_docs(made: Node, before: Node) -> None:
+    """Take over the sentences of an earlier file, wherever the new one has none."""
+    known = dict(_documented(before))
+    for place, node in _documented(made):
+        if node["doc"].startswith(TODO) and place in known:
+            node["doc"] = known[place]["doc"]
+        for key in ("-webide-representation",):
+            if place in known and key in known[place]:
+                node[key] = known[place][key]
+
+
+def _documented(file: Node) -> Iterator[tuple[str, Node]]:
+    """Yield everything with a sentence by its place, which does not count fields."""
+    yield "", file
+    for name, type_ in {"": file, **file.get("types", {})}.items():
+        if name:
+            yield name, type_
+        for place in _PLACES:
+            for node in type_.get(place, ()):
+                if "doc" in node:
+                    yield f"{name}/{place}/{node['id']}", node

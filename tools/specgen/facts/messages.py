@@ -1,0 +1,89 @@
+"""Find Kafka's messages in the model: which topic has them, as what, and in which versions.
+
+The folder of a file is the topic, and the first field says the rest: a key begins with its record
+type, a value with its version, and a record without a key with the version of its frame. A value
+belongs to the key whose name differs in the last word only. Nothing else says it a second time.
+"""
+
+from __future__ import annotations
+
+from kafkaspec.layout import MessageLayout, Role
+from tools.specgen.evaluate import may_satisfy
+from tools.specgen.facts.ranges import allowed_values, lower_bound, value_range
+from tools.specgen.model import Field, Model, Spec
+
+RECORD_TYPE, FRAME_VERSION, API_KEY, VERSION = (
+    "record_type", "frame_version", "api_key", "schema_version",
+)  # fmt: skip
+_KEY, _VALUE = "_key", "_value"
+
+
+def role(spec: Spec) -> Role | None:
+    """Return what a message is in its topic, None for a file that begins like none of them."""
+    first = spec.root.fields[0].id if spec.root.fields else ""
+    if first == VERSION:
+        return Role.VALUE
+    return {RECORD_TYPE: Role.KEY, FRAME_VERSION: Role.RECORD}.get(first)
+
+
+def messages(model: Model) -> list[MessageLayout]:
+    """Return all messages by topic, number, and role, the newest layout of each first."""
+    specs = [spec for spec in model.specs if spec.is_message and role(spec) is not None]
+    numbers = {
+        (spec.folder, spec.id.removesuffix(_KEY)): number(spec.root.field_by_id[RECORD_TYPE])
+        for spec in specs
+        if role(spec) is Role.KEY
+    }
+    topics = {spec.folder for spec in specs if role(spec) is not Role.VALUE}
+    found = []
+    for spec in specs:
+        kind, fields = role(spec), spec.root.field_by_id
+        assert kind is not None
+        kind = kind if spec.folder in topics else Role.EMBEDDED
+        if kind is Role.RECORD:
+            own = number(fields[API_KEY])
+        else:
+            own = numbers.get((spec.folder, stem(spec)))
+        found.append(
+            MessageLayout(
+                key=spec.root.key,
+                name=spec.root.original_id or spec.id,
+                topic="" if kind is Role.EMBEDDED else f"__{spec.folder}",
+                role=kind,
+                number=own,
+                versions=versions(model, fields[VERSION]) if VERSION in fields else (0, 0),
+                releases=spec.releases,
+            )
+        )
+    return sorted(found, key=_order)
+
+
+def stem(spec: Spec) -> str:
+    """Return what the names of a key and its value share; an old layout adds its releases."""
+    name = spec.id
+    if spec.releases is not None:
+        name = name.removesuffix("_" + spec.releases[1].replace(".", "_"))
+    return name.removesuffix(_VALUE).removesuffix(_KEY)
+
+
+def number(field: Field) -> int | None:
+    """Return the only number that a field may be."""
+    allowed = allowed_values(field.valid)
+    return next(iter(allowed)) if allowed is not None and len(allowed) == 1 else None
+
+
+def versions(model: Model, field: Field) -> tuple[int, int]:
+    """Return the first and the last version that a field accepts."""
+    allowed = allowed_values(field.valid)
+    bounds = value_range(model, field)
+    assert bounds is not None
+    if allowed is None:
+        return lower_bound(model, field) or 0, bounds[1]
+    found = [value for value in sorted(allowed) if may_satisfy(field.valid, value, {})]
+    return found[0], found[-1]
+
+
+def _order(message: MessageLayout) -> tuple[str, int, str, str, list[int]]:
+    first = [0] if message.releases is None else [-int(n) for n in message.releases[1].split(".")]
+    number = -1 if message.number is None else message.number
+    return message.topic, number, message.role, message.name, first
