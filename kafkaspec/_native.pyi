@@ -219,3 +219,17 @@ def compress(
 def crc32c(data: Buffer, /) -> int: ...
 def crc32(data: Buffer, /) -> int: ...
 def checksums(kernel: int, data: Buffer, /) -> tuple[int, int]: ...
+def messages_decode(
+    columns: Buffer,
+    lines: Buffer,
+    rows: int,
+    first: int,
+    validity: Buffer | None,
+    offsets: Buffer,
+    wide: bool,
+    data: Buffer,
+    /,
+) -> tuple[bytearray, tuple[Any, ...]]: ...
+def messages_encode(
+    columns: Buffer, lines: Buffer, values: tuple[Any, ...], /
+) -> tuple[bytearray, bytearray] | tuple[int, int]: ...

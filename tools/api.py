@@ -27,8 +27,9 @@ used, so that the import is cheap. `help(ks.open)` and the like describe every a
 examples, see [Read and write from Python](guide/write.md) and [Arrow](guide/arrow.md).
 
 Other public modules: `kafkaspec.spark` ([Spark](guide/spark.md)), `kafkaspec.conformance`
-([Test your own decoder](guide/conform.md)), and `kafkaspec.files.checkpoints`, which reads and
-writes the text files of a log directory. Names that begin with an underscore, and
+([Test your own decoder](guide/conform.md)), `kafkaspec.arrow.messages`
+([Internal topics](guide/arrow.md#internal-topics)), and `kafkaspec.files.checkpoints`, which
+reads and writes the text files of a log directory. Names that begin with an underscore, and
 `kafkaspec._generated`, may change without notice.
 
 """

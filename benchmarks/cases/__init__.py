@@ -20,6 +20,7 @@ _NAMES = (
     "java",
     "dump",
     "json_lines",
+    "messages",
     "export",
     "records",
     "verify",

@@ -16,7 +16,7 @@ def provider() -> ModuleType:
         ImportError: PyArrow is not installed.
     """
     try:
-        return import_module("kafkaspec.arrow.reading")
+        return import_module("kafkaspec.arrow.provided")
     except ModuleNotFoundError as error:
         if error.name != "pyarrow":
             raise

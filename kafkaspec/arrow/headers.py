@@ -19,6 +19,7 @@ from kafkaspec.arrow.schema import (
     UNTIMED,
     Place,
     integer_type,
+    whole_numbers,
 )
 from kafkaspec.codecs import HeaderTable
 from kafkaspec.columns.names import POSITION, SIZE
@@ -107,7 +108,7 @@ _CHECKSUMS: Final = {magic: checksum_of(kind.key).field for magic, kind in KINDS
 
 _SETS: Final = [magic for magic, kind in KINDS.items() if kind.has_record_sets]
 _WITHOUT: Final = {
-    name: pa.array(magics, pa.int64())
+    name: whole_numbers(magics)
     for name in SCHEMA.names
     if name not in ("position", "size", "crc")
     and (

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 
 from kafkaspec.arrow.columns import Arrays, allocate, sources_of
-from kafkaspec.arrow.encoding import encode_columns
 from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, with_place
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS, PLACE_COLUMNS, Place, Request, request_of
 from kafkaspec.columns.memory import Layout
@@ -26,8 +25,6 @@ from kafkaspec.log.lookup import start_position
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError, check_isolation, report
-
-__all__ = ["encode_columns", "read", "read_headers", "record_batches", "schema_of"]
 
 Log = Segment | Partition | LogDirectory
 

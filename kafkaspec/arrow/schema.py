@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -22,14 +23,16 @@ from kafkaspec.log.selection import LogStart, OnError
 TIMESTAMP_TYPES: Final = (*STORED_TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE)
 """Timestamp types: by what is stored in a batch, the last one for magic 0."""
 
-UNTIMED: Final = pa.array(
-    [kind.magic for kind in KINDS.values() if not kind.has_timestamps], pa.int64()
-)
+
+def whole_numbers(values: Sequence[int]) -> pa.Array:
+    """Return 64-bit integers as an array; ``pa.array`` would import pandas where that is there."""
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(array("q", values))])
+
+
+UNTIMED: Final = whole_numbers([kind.magic for kind in KINDS.values() if not kind.has_timestamps])
 """Magics whose records have no timestamps."""
 
-MESSAGES: Final = pa.array(
-    [kind.magic for kind in KINDS.values() if not kind.has_record_sets], pa.int64()
-)
+MESSAGES: Final = whole_numbers([kind.magic for kind in KINDS.values() if not kind.has_record_sets])
 """Magics whose entries are single messages or wrappers."""
 
 COMPRESSIONS: Final = value_names(names.COMPRESSION)

@@ -25,6 +25,10 @@ HeaderKeys = Literal["string", "strict", "binary"]
 """Header keys that are not UTF-8. ``string``: each malformed sequence becomes U+FFFD, as a
 Java consumer shows it. ``strict``: they are an error. ``binary``: keys are bytes, as stored."""
 
+OnMessage = Literal["fail", "keep"]
+"""What happens with a record of an internal topic that does not decode. ``fail``: the error is
+raised. ``keep``: its key or value is null, and a column ``error`` says why."""
+
 CHUNK_BYTES = 8 << 20
 """Default number of bytes of a record batch."""
 
@@ -113,6 +117,42 @@ class Columnar:
     def to_arrow(self, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:
         """Return the records as one table; takes what ``to_batches`` takes."""
         return provider().read(self, columns=columns, compact=True, **options).read_all()
+
+    def topic_messages(
+        self,
+        name: str,
+        *,
+        release: str | None = None,
+        on_message: OnMessage = "fail",
+        **options: Any,
+    ) -> pa.RecordBatchReader:
+        """Return the records of one type of an internal topic, decoded, as record batches.
+
+        The columns are ``partition`` (not of a single segment), ``offset``, ``timestamp``, ``key``
+        and ``value``; the last two are structs with the fields of Kafka's schemas. A null value is
+        a tombstone; records of ``__cluster_metadata`` and ``__remote_log_metadata`` have no key. A
+        field is null where its version lacks it, or where a tagged field is not there.
+
+        Of a log directory, the partitions of the type's topic are read.
+
+        Args:
+            name: ``OffsetCommit``, ``TransactionLog``, ``PartitionChange`` ...: the name of Kafka's
+                schema, without Key, Value or Record at its end.
+            release: release of the broker that wrote them, ``4.0.2``: some wrote other layouts of
+                the same version. The newest layout by default.
+            on_message: ``fail`` raises the error of a record that does not decode. ``keep`` adds a
+                column ``error``: such a record has null for its key or value, and the text there.
+            options: ``start_offset``, ``end_offset``, ``start_timestamp``, ``end_timestamp``,
+                ``max_bytes``, ``isolation``, ``log_start``, ``on_error`` of ``to_batches``.
+
+        Raises:
+            KafkaSpecError: while reading: as ``to_batches``, and with ``fail`` that of a record.
+            ValueError: no topic has records of that name.
+            ImportError: PyArrow is not installed.
+        """
+        return provider().read_messages(
+            self, name, release=release, on_message=on_message, **options
+        )
 
     def batch_table(self) -> pa.Table:
         """Return the headers of all batches as a table with one row each, for planning.

@@ -51,7 +51,17 @@ LAYERS = (
 SHARED = {"kafkaspec._generated", "kafkaspec._native"}
 """Private to the whole project, not to the package ``kafkaspec``: the generated code."""
 
-TARGETS = ("construct", "docs", "kaitai", "layout", "lint", "native", "python", "vectors")
+TARGETS = (
+    "construct",
+    "docs",
+    "kaitai",
+    "layout",
+    "lint",
+    "messages",
+    "native",
+    "python",
+    "vectors",
+)
 """Packages of the generator that each make one thing, and share what is in ``facts`` only."""
 
 _RICH = "rich takes 80 ms, which output as JSON does not need"

@@ -19,7 +19,7 @@ from tools.specgen.output import Output
 GENERATOR_VERSION = "1"
 """Version of the generator; raise it when a change of the generator changes its output."""
 
-TARGETS = ("layout", "python", "construct", "docs", "vectors", "native", "kaitai")
+TARGETS = ("layout", "messages", "python", "construct", "docs", "vectors", "native", "kaitai")
 """Emitters, each a package with a module ``emit``; ``kaitai`` needs Java and Maven."""
 
 _COMMENT = {".py": "# {}", ".c": "/* {} */", ".h": "/* {} */", ".md": "<!-- {} -->"}

@@ -133,5 +133,7 @@ PyObject *glue_headed(PyObject *module, PyObject *args);
 PyObject *glue_parts_of(PyObject *module, PyObject *args);
 PyObject *glue_joined(PyObject *module, PyObject *args);
 PyObject *glue_encode_groups(PyObject *module, PyObject *args);
+PyObject *glue_messages_decode(PyObject *module, PyObject *args);
+PyObject *glue_messages_encode(PyObject *module, PyObject *args);
 
 #endif

@@ -161,6 +161,8 @@ static PyMethodDef methods[] = {
     {"parts", glue_parts_of, METH_VARARGS, "Parts of batches of at most so many bytes."},
     {"joined", glue_joined, METH_VARARGS, "Parts of batches put together."},
     {"encode_groups", glue_encode_groups, METH_VARARGS, "Groups of rows as payloads."},
+    {"messages_decode", glue_messages_decode, METH_VARARGS, "Messages into columns."},
+    {"messages_encode", glue_messages_encode, METH_VARARGS, "Columns into messages."},
     {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},
     {"crc32", glue_crc32, METH_O, "CRC-32 of a buffer."},
     {"checksums", glue_checksums, METH_VARARGS, checksums_doc},

@@ -1,0 +1,203 @@
+"""Offset commits of `__consumer_offsets` as a table, and Kafka's dump tool with its decoder."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+
+import kafkaspec as ks
+from benchmarks.data import MIB, at_offset, encode_batch
+from benchmarks.java import MissingError, dump_command
+from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
+from benchmarks.timing import Candidate, measure
+from kafkaspec.arrow.messages import array_type, decode_array, encode_array
+from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.model import Record
+
+_SIZE = 64 * MIB
+_DISTINCT = 20_000
+_BATCH = 20
+"""Records of a batch: a consumer commits its partitions together."""
+_TOMBSTONES = 50
+"""One record in so many deletes an offset."""
+_RATE_GATE = 1.0
+_TOOL_GATE = 20.0
+_TABLE, _KEYS, _VALUES, _ENCODED = "topic_messages", "decode keys", "decode values", "encode values"
+_PYTHON = "decode values, without C"
+_OURS = "`topic_messages` into a table"
+_THEIRS = "Kafka's dump tool"
+_PROGRAM = """\
+import sys, kafkaspec
+table = kafkaspec.Segment(sys.argv[1]).topic_messages("OffsetCommit").read_all()
+print(table.num_rows)
+"""
+
+
+def commits(count: int) -> tuple[pa.Array, pa.Array]:
+    """Keys and values of offset commits as brokers of 4.1 and later write them."""
+    chance = random.Random(20240229)
+    groups = [f"{name}-{n}" for name in ("checkout", "billing", "search") for n in range(40)]
+    topics = [(f"{name}.events.v1", chance.randbytes(16)) for name in ("order", "user", "stock")]
+    keys: list[dict[str, Any]] = []
+    values: list[dict[str, Any] | None] = []
+    for number_ in range(count):
+        topic, identity = chance.choice(topics)
+        keys.append(
+            {"group": chance.choice(groups), "topic": topic, "partition": chance.randrange(48),
+             "unused": b""}
+        )  # fmt: skip
+        if chance.randrange(_TOMBSTONES) == 0:
+            values.append(None)
+            continue
+        values.append(
+            {"schema_version": 4, "offset": chance.randrange(1 << 40), "leader_epoch": 7,
+             "metadata": "", "commit_timestamp": 1_700_000_000_000 + number_,
+             "topic_id": identity, "tagged_fields": [], "unused": b""}
+        )  # fmt: skip
+    return tuple(
+        encode_array(name, pa.array(rows, array_type(name)))
+        for name, rows in (("OffsetCommitKey", keys), ("OffsetCommitValue", values))
+    )
+
+
+def write_log(path: Path, size: int) -> int:
+    """Write a segment with about so many bytes; return the number of its records."""
+    keys, values = (array.to_pylist() for array in commits(_DISTINCT))
+    codec = NativeCodec()
+    made = []
+    for first in range(0, _DISTINCT, _BATCH):
+        records = [
+            Record(row, 1_700_000_000_000 + row, keys[row], values[row])
+            for row in range(first, first + _BATCH)
+        ]
+        made.append(encode_batch(codec, records, "none")[0])
+    offset = written = 0
+    with path.open("wb") as out:
+        while written < size:
+            for entry in made:
+                written += out.write(at_offset(entry, offset))
+                offset += _BATCH
+    return offset
+
+
+def run(settings: Settings) -> Outcome:
+    """Rates in this process, then whole processes."""
+    outcome = Outcome()
+    folder = settings.work / "__consumer_offsets-0"
+    folder.mkdir()
+    path = folder / f"{0:020}.log"
+    records = write_log(path, settings.size(_SIZE))
+    _rates(path, records, settings, outcome)
+    _processes(path, records, settings, outcome)
+    path.unlink()
+    return outcome
+
+
+def _rates(path: Path, records: int, settings: Settings, outcome: Outcome) -> None:
+    keys, values = commits(_DISTINCT)
+    typed = decode_array("OffsetCommitValue", values)
+    few = values.slice(0, 2000)
+    candidates = [
+        Candidate(
+            _TABLE,
+            lambda: ks.Segment(path).topic_messages("OffsetCommit").read_all().num_rows,
+            records,
+        ),
+        Candidate(_KEYS, lambda: len(decode_array("OffsetCommitKey", keys)), len(keys)),
+        Candidate(_VALUES, lambda: len(decode_array("OffsetCommitValue", values)), len(keys)),
+        Candidate(_ENCODED, lambda: len(encode_array("OffsetCommitValue", typed)), len(keys)),
+        Candidate(
+            _PYTHON,
+            lambda: len(decode_array("OffsetCommitValue", few, codec="python")),
+            len(few),
+        ),
+    ]
+    found = measure(candidates, settings.rounds(7))
+    table = Table(
+        "Offset commits, one thread",
+        ("work", "ns a record", "million records a second"),
+        notes=[
+            "`topic_messages` reads the segment, chooses the records by their type, and decodes"
+            " keys and values, into structs of Arrow. Values have version 4, with a topic id."
+        ],
+    )
+    for candidate in candidates:
+        spent = found.median(candidate.name)
+        table.rows.append((candidate.name, number(spent), number(1e3 / spent)))
+    outcome.tables.append(table)
+    outcome.figures.append(
+        Figure(
+            "`topic_messages` of `__consumer_offsets` on one core",
+            1e3 / found.median(_TABLE), _RATE_GATE, unit="M records/s",
+        )
+    )  # fmt: skip
+
+
+def _spent(command: Sequence[str], output: Path) -> tuple[float, float]:
+    """Seconds of wall time, and of CPU time of the process with all its threads."""
+    with output.open("wb") as out:
+        before = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - before
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise AssertionError(f"{command[0]} ended with {process.returncode}")
+    return wall, usage.ru_utime + usage.ru_stime
+
+
+def _processes(path: Path, records: int, settings: Settings, outcome: Outcome) -> None:
+    what = "`topic_messages` of 64 MB against Kafka's dump tool, whole process, wall"
+    table = Table(
+        "Offset commits of 64 MB, whole process",
+        ("program", "wall, s", "CPU of all threads, s"),
+        notes=["Ours makes a table in memory; Kafka's tool, `--offsets-decoder`, writes a file."],
+    )
+    outcome.tables.append(table)
+    commands = {_OURS: [sys.executable, "-c", _PROGRAM, str(path)]}
+    why = ""
+    try:
+        commands[_THEIRS] = [*dump_command(path), "--offsets-decoder"]
+    except MissingError as error:
+        why = str(error)
+    walls: dict[str, list[float]] = {name: [] for name in commands}
+    cpus: dict[str, list[float]] = {name: [] for name in commands}
+    output = settings.work / "messages.out"
+    for turn in range(settings.rounds(5)):
+        for name, command in commands.items():
+            wall, cpu = _spent(command, output)
+            walls[name].append(wall)
+            cpus[name].append(cpu)
+            if not turn:
+                _check(name, output, records)
+    for name in commands:
+        row = (name, number(median(walls[name])), number(median(cpus[name])))
+        table.rows.append(row)
+    if why:
+        table.rows.append((_THEIRS, f"cannot run: {why}", ""))
+        outcome.figures.append(Figure(what, None, _TOOL_GATE, why=why))
+        return
+    ratio = median(b / a for a, b in zip(walls[_OURS], walls[_THEIRS], strict=True))
+    table.notes.append(f"Kafka's tool takes {times(ratio)} our time.")
+    outcome.figures.append(Figure(what, ratio, _TOOL_GATE))
+    output.unlink()
+
+
+def _check(name: str, output: Path, records: int) -> None:
+    """Check that a program saw every record."""
+    with output.open("rb") as file:
+        found = sum(b'"type":"1"' in line for line in file) if name == _THEIRS else int(file.read())
+    if found != records:
+        raise AssertionError(f"{name} saw {found} records of {records}")
+
+
+CASE = Case("messages", "Messages of internal topics", run)

@@ -1,0 +1,16 @@
+"""What logs ask of this package: it is registered for them."""
+
+from __future__ import annotations
+
+from kafkaspec.arrow.encoding import encode_columns
+from kafkaspec.arrow.reading import read, read_headers, record_batches, schema_of
+from kafkaspec.arrow.topic_messages import read_messages
+
+__all__ = [
+    "encode_columns",
+    "read",
+    "read_headers",
+    "read_messages",
+    "record_batches",
+    "schema_of",
+]

@@ -1,0 +1,244 @@
+/* Messages to columns and back: what Python hands to the interpreter of messages.h. */
+#include "glue.h"
+#include "messages.h"
+
+#include <string.h>
+
+enum { COLUMN_NUMBERS = 5, LINE_NUMBERS = 8 };
+
+/* The table that two arrays of 64-bit numbers are; 0 with an exception set. */
+static int pin_table(glue_pins *pins, PyObject *columns, PyObject *lines, km_table *table)
+{
+    int64_t columns_size = 0, lines_size = 0;
+    table->columns = glue_pin(pins, columns, 0, &columns_size);
+    table->lines = table->columns ? glue_pin(pins, lines, 0, &lines_size) : NULL;
+    if (!table->lines)
+        return 0;
+    table->columns_count = columns_size / (8 * COLUMN_NUMBERS);
+    table->lines_count = lines_size / (8 * LINE_NUMBERS);
+    const int whole = columns_size % (8 * COLUMN_NUMBERS) == 0 && lines_size % (8 * LINE_NUMBERS) == 0;
+    if (whole && (uintptr_t)table->columns % 8 == 0 && (uintptr_t)table->lines % 8 == 0 &&
+        km_valid(table))
+        return 1;
+    PyErr_SetString(PyExc_ValueError, "no table of a message");
+    return 0;
+}
+
+static PyObject *failure(int status)
+{
+    if (status == KM_NO_MEMORY)
+        return PyErr_NoMemory();
+    if (status == KM_TOO_LARGE)
+        return PyErr_Format(PyExc_OverflowError, "a column has more than 2 GiB; hand in a part");
+    return PyErr_Format(PyExc_ValueError, "the offsets of the rows are not in order");
+}
+
+/* The bytes that memory has, which is freed; None if it is not wanted. */
+static PyObject *taken(km_memory *memory, int wanted)
+{
+    PyObject *result;
+    if (wanted)
+        result = PyByteArray_FromStringAndSize((const char *)memory->bytes, (Py_ssize_t)memory->used);
+    else
+        result = Py_NewRef(Py_None);
+    km_free(memory);
+    return result;
+}
+
+static PyObject *column_of(const km_column *column, km_out *out)
+{
+    const int divided = column->kind == KM_BYTES || column->kind == KM_TEXT;
+    PyObject *validity = taken(&out->validity, out->nulls > 0);
+    PyObject *values = taken(&out->values, column->kind != KM_STRUCT);
+    PyObject *data = taken(&out->data, divided);
+    PyObject *result = NULL;
+    if (validity && values && data)
+        result = Py_BuildValue("LLOOO", (long long)out->length, (long long)out->nulls, validity,
+                               values, data);
+    Py_XDECREF(validity);
+    Py_XDECREF(values);
+    Py_XDECREF(data);
+    return result;
+}
+
+static PyObject *columns_of(const km_table *table, km_out *out)
+{
+    PyObject *columns = PyTuple_New((Py_ssize_t)table->columns_count);
+    for (int64_t c = 0; columns && c < table->columns_count; c++) {
+        PyObject *column = column_of(&table->columns[c], &out[c]);
+        if (!column || PyTuple_SetItem(columns, (Py_ssize_t)c, column) < 0)
+            Py_CLEAR(columns);
+    }
+    return columns;
+}
+
+static int pin_rows(glue_pins *pins, PyObject *validity, PyObject *offsets, PyObject *data,
+                    km_rows *rows)
+{
+    const int64_t last = rows->validity_offset + rows->rows;
+    if (rows->rows < 0 || rows->validity_offset < 0 || last > PY_SSIZE_T_MAX / 16) {
+        PyErr_SetString(PyExc_ValueError, "rows out of range");
+        return 0;
+    }
+    const int64_t width = rows->wide ? 8 : 4;
+    if (validity != Py_None &&
+        !(rows->validity = glue_pin_sized(pins, validity, 0, (last + 7) >> 3)))
+        return 0;
+    rows->offsets = glue_pin_sized(pins, offsets, 0, rows->rows ? width * (last + 1) : 0);
+    rows->data = rows->offsets ? glue_pin(pins, data, 0, &rows->data_size) : NULL;
+    if (!rows->data)
+        return 0;
+    rows->offsets += rows->rows ? width * rows->validity_offset : 0;
+    return 1;
+}
+
+/*
+ * messages_decode(columns, lines, rows, first, validity, offsets, wide, data) -> (refused, columns)
+ *
+ * Decode an array of bytes: `rows` of it from row `first` on, whose offsets have 32 or (`wide`) 64
+ * bits; validity may be None. refused: numbers of the rows, from 0 on, that the reference has to look at;
+ * they are null. columns: length, nulls, validity, values and data of each, None for what it has not.
+ */
+PyObject *glue_messages_decode(PyObject *module, PyObject *args)
+{
+    PyObject *columns, *lines, *validity, *offsets, *data, *result = NULL;
+    long long count, first;
+    km_rows rows = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOLLOOpO", &columns, &lines, &count, &first, &validity, &offsets,
+                          &rows.wide, &data))
+        return NULL;
+    glue_pins pins;
+    if (glue_pins_open(&pins, 5) < 0)
+        return NULL;
+    km_table table;
+    km_memory refused = {0};
+    km_out *out = NULL;
+    rows.rows = count;
+    rows.validity_offset = first;
+    if (pin_table(&pins, columns, lines, &table) && pin_rows(&pins, validity, offsets, data, &rows)) {
+        out = PyMem_Calloc((size_t)table.columns_count, sizeof *out);
+        if (!out)
+            PyErr_NoMemory();
+    }
+    if (out) {
+        int status;
+        Py_BEGIN_ALLOW_THREADS
+        status = km_decode(&table, &rows, out, &refused);
+        Py_END_ALLOW_THREADS
+        PyObject *numbers = status ? failure(status) : taken(&refused, 1);
+        PyObject *found = numbers ? columns_of(&table, out) : NULL;
+        if (found)
+            result = PyTuple_Pack(2, numbers, found);
+        Py_XDECREF(numbers);
+        Py_XDECREF(found);
+        for (int64_t c = 0; c < table.columns_count; c++) {
+            km_free(&out[c].validity);
+            km_free(&out[c].values);
+            km_free(&out[c].data);
+        }
+        PyMem_Free(out);
+    }
+    km_free(&refused);
+    glue_pins_close(&pins);
+    return result;
+}
+
+/* Pin what a column is read from; 0 with an exception set. */
+static int pin_column(glue_pins *pins, PyObject *item, const km_column *column, km_in *in)
+{
+    PyObject *validity, *values, *data;
+    long long length, offset;
+    if (!PyTuple_Check(item) ||
+        !PyArg_ParseTuple(item, "LLOOO", &length, &offset, &validity, &values, &data))
+        return 0;
+    if (length < 0 || offset < 0 || length > PY_SSIZE_T_MAX / (1 << 20) ||
+        offset > PY_SSIZE_T_MAX / (1 << 20)) {
+        PyErr_SetString(PyExc_ValueError, "a column out of range");
+        return 0;
+    }
+    const int64_t last = offset + length;
+    int64_t least = column->size * last;
+    if (column->kind == KM_LIST || column->kind == KM_BYTES || column->kind == KM_TEXT)
+        least = length ? 4 * (last + 1) : 0;
+    else if (column->kind == KM_BOOLEAN)
+        least = (last + 7) >> 3;
+    in->length = length;
+    in->offset = offset;
+    if (validity != Py_None &&
+        !(in->validity = glue_pin_sized(pins, validity, 0, (last + 7) >> 3)))
+        return 0;
+    if (column->kind != KM_STRUCT && !(in->values = glue_pin_sized(pins, values, 0, least)))
+        return 0;
+    return (column->kind != KM_BYTES && column->kind != KM_TEXT) ||
+           (in->data = glue_pin(pins, data, 0, &in->data_size)) != NULL;
+}
+
+static int pin_columns(glue_pins *pins, PyObject *columns, const km_table *table, km_in *in)
+{
+    if (!PyTuple_Check(columns) || PyTuple_Size(columns) != table->columns_count) {
+        PyErr_SetString(PyExc_ValueError, "other columns than those of the table");
+        return 0;
+    }
+    for (int64_t c = 0; c < table->columns_count; c++)
+        if (!pin_column(pins, PyTuple_GetItem(columns, (Py_ssize_t)c), &table->columns[c], &in[c]))
+            return 0;
+    for (int64_t c = 0; c < table->columns_count; c++)
+        for (int64_t child = c + 1; table->columns[c].kind == KM_STRUCT && child < table->columns[c].end;
+             child = table->columns[child].end)
+            if (in[child].length < in[c].length) {
+                PyErr_SetString(PyExc_ValueError, "a column is shorter than its structure");
+                return 0;
+            }
+    return 1;
+}
+
+/*
+ * messages_encode(columns, lines, values) -> (offsets, data) or (row, column)
+ *
+ * values: length, offset, validity, values and data of each column. Offsets have 32 bits; rows that
+ * are null have no bytes. Two numbers: the value that does not fit.
+ */
+PyObject *glue_messages_encode(PyObject *module, PyObject *args)
+{
+    PyObject *columns, *lines, *values, *result = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOO", &columns, &lines, &values))
+        return NULL;
+    glue_pins tables, pins;
+    if (glue_pins_open(&tables, 2) < 0)
+        return NULL;
+    km_table table;
+    if (!pin_table(&tables, columns, lines, &table) ||
+        glue_pins_open(&pins, (int)(3 * table.columns_count)) < 0) {
+        glue_pins_close(&tables);
+        return NULL;
+    }
+    km_in *in = PyMem_Calloc((size_t)table.columns_count, sizeof *in);
+    if (!in)
+        PyErr_NoMemory();
+    if (in && pin_columns(&pins, values, &table, in)) {
+        km_memory offsets = {0}, data = {0};
+        int64_t row = 0, column = 0;
+        int status;
+        Py_BEGIN_ALLOW_THREADS
+        status = km_encode(&table, in, in[0].length, &offsets, &data, &row, &column);
+        Py_END_ALLOW_THREADS
+        if (status == KM_REFUSED) {
+            result = Py_BuildValue("LL", (long long)row, (long long)column);
+        } else if (status) {
+            failure(status);
+        } else {
+            PyObject *ends = taken(&offsets, 1), *bytes = ends ? taken(&data, 1) : NULL;
+            result = bytes ? PyTuple_Pack(2, ends, bytes) : NULL;
+            Py_XDECREF(ends);
+            Py_XDECREF(bytes);
+        }
+        km_free(&offsets);
+        km_free(&data);
+    }
+    PyMem_Free(in);
+    glue_pins_close(&pins);
+    glue_pins_close(&tables);
+    return result;
+}
