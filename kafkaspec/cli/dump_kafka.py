@@ -13,27 +13,37 @@ import click
 
 from kafkaspec.cli.console import note, warn, write_lines
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
-from kafkaspec.dumplog.dump import Dump
+from kafkaspec.codecs import get_codec
 from kafkaspec.dumplog.families import NEWEST, OLDEST, OPTIONS_SINCE, Release, family_of
-from kafkaspec.dumplog.options import Options
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.model import Buffer
 
 if TYPE_CHECKING:
+    from kafkaspec.dumplog.options import Options
+
     _Release = click.ParamType[Release]
 else:
     _Release = click.ParamType
 
 KAFKA: Final = "kafka"
 
-_FLAGS: Final = {
+_FLAGS = {
     "deep-iteration": "A line for each record.",
     "print-data-log": "Keys and payloads as text; also asks for each record.",
     "skip-record-metadata": "Keys and payloads alone.",
     "index-sanity-check": "Only whether indexes pass the check of a broker that starts.",
     "verify-index-only": "Compare indexes with their logs, and do not print their entries.",
 }
+_DECODERS: Final = {
+    "offsets-decoder": "__consumer_offsets",
+    "transaction-log-decoder": "__transaction_state",
+    "cluster-metadata-decoder": "__cluster_metadata",
+    "remote-log-metadata-decoder": "__remote_log_metadata",
+    "share-group-state-decoder": "__share_group_state",
+}
+"""Options, each for a topic; of several the first one counts, as in the tool."""
+_FLAGS |= {option: f"Records as {topic} has them." for option, topic in _DECODERS.items()}
 _REFUSED: Final = ("key-decoder-class", "value-decoder-class")
 _SHARED: Final = frozenset(
     {"paths", "output", "force", "codec", "jobs", "no_mmap", "output_format"}
@@ -110,6 +120,8 @@ class Asked:
             if isinstance(path, RemotePath) or path.is_dir():
                 what = "a URL" if isinstance(path, RemotePath) else "a directory"
                 raise click.UsageError(f"{path} is {what}; --format kafka takes files")
+        from kafkaspec.dumplog.dump import Dump
+
         codes = [CLEAN]
 
         def found(text: str) -> None:
@@ -120,7 +132,9 @@ class Asked:
             codes.append(FINDINGS)
             note(line)
 
-        dump = Dump(self.release, self._options(), found=found, said=said, codec=codec, jobs=jobs)
+        dump = Dump(
+            self.release, self._options(codec), found=found, said=said, codec=codec, jobs=jobs
+        )
 
         def lines() -> Iterator[str | Buffer]:
             for path in paths:
@@ -135,12 +149,21 @@ class Asked:
             note(line)
         return max(codes)
 
-    def _options(self) -> Options:
-        content = "print-data-log" in self.flags
+    def _options(self, codec: str) -> Options:
+        from kafkaspec.dumplog.options import Options
+
+        topics = [topic for option, topic in _DECODERS.items() if option in self.flags]
+        parse = None
+        if topics:
+            from kafkaspec.dumplog.decoders import decoder_of
+
+            parse = decoder_of(topics[0], self.release, get_codec(codec))
+        content = "print-data-log" in self.flags or bool(topics)
         return Options(
             deep="deep-iteration" in self.flags
             or (content and family_of(self.release).implies_deep),
             content=content,
+            parse=parse,
             skip_metadata="skip-record-metadata" in self.flags,
             max_bytes=self.max_bytes,
             sanity_only="index-sanity-check" in self.flags,

@@ -1,0 +1,338 @@
+"""The decoders of the tool for internal topics: text of keys and values, as each release has it."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from base64 import b64decode
+from typing import Any, Final
+
+from kafkaspec.codecs import Codec
+from kafkaspec.dumplog.families import Release
+from kafkaspec.dumplog.java import java_text
+from kafkaspec.dumplog.message_json import json_text, message_fields
+from kafkaspec.dumplog.options import Parse
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.log.messages import Message, decode_message, decode_messages
+from kafkaspec.model import Record
+
+OFFSETS: Final = "__consumer_offsets"
+TRANSACTIONS: Final = "__transaction_state"
+METADATA: Final = "__cluster_metadata"
+REMOTE: Final = "__remote_log_metadata"
+SHARE: Final = "__share_group_state"
+
+_DELETE: Final = "<DELETE>"
+_CONSUMER: Final = "consumer"
+_EMBEDDED: Final = {
+    "subscription": "ConsumerProtocolSubscription",
+    "assignment": "ConsumerProtocolAssignment",
+}
+_UPPER: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+_METADATA_SINCE: Final[dict[int, Release]] = {
+    15: (3, 0), 17: (3, 0), 18: (3, 2), 19: (3, 2), 20: (3, 3), 21: (3, 4), 22: (3, 5), 23: (3, 6),
+    24: (3, 6), 25: (3, 6), 26: (3, 6), 27: (3, 7), 28: (4, 0), 29: (4, 4),
+}  # fmt: skip
+"""Types of records of the cluster's metadata that came after 2.8, with the first release."""
+
+_UNKNOWN_ID: Final = (
+    "org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id "
+)
+_RENAMED: Final[dict[tuple[str, str], tuple[Release, str]]] = {
+    ("ProducerIdsRecord", "nextProducerId"): ((3, 2), "producerIdsEnd"),
+    ("PartitionRecord", "lastKnownElr"): ((3, 8), "lastKnownELR"),
+    ("PartitionChangeRecord", "lastKnownElr"): ((3, 8), "lastKnownELR"),
+}
+"""Fields that have another name than in earlier releases, with the first release that has it."""
+
+Texts = tuple[str | None, str | None]
+
+
+class Decoder(ABC):
+    """Makes text of the records of an internal topic.
+
+    Args:
+        topic: the topic.
+        release: whose text.
+        codec: reads the messages.
+    """
+
+    def __init__(self, topic: str, release: Release, codec: Codec) -> None:
+        self._topic = topic
+        self._release = release
+        self._name = ".".join(map(str, release[:2]))
+        self._codec = codec
+
+    @abstractmethod
+    def parse(self, record: Record) -> Texts:
+        """Return the text of key and value, each None where nothing is printed.
+
+        Raises:
+            KafkaSpecError: the tool fails at the record.
+        """
+
+    def _decoded(self, record: Record) -> tuple[Message | None, Message | None]:
+        return decode_messages(self._topic, record, release=self._name, codec=self._codec)
+
+    def _embedded(self, name: str, data: Any) -> Any:
+        return decode_message(name, data, release=self._name, codec=self._codec)
+
+
+class Metadata(Decoder):
+    """Records of the cluster's metadata: JSON of the value."""
+
+    def parse(self, record: Record) -> Texts:
+        try:
+            _, message = self._decoded(record)
+            if message is None:
+                raise _without("value", record)
+        except KafkaSpecError as error:
+            return None, f"Error at {record.offset}, skipping. {error.detail}"
+        name, value = message.layout.name, message.value
+        if self._release < _METADATA_SINCE.get(value.api_key, ()):
+            return None, f"Error at {record.offset}, skipping. {_UNKNOWN_ID}{value.api_key}"
+        fields = message_fields(name, value)
+        for (renamed, new), (release, old) in _RENAMED.items():
+            if renamed == name and self._release < release:
+                fields = {old if key == new else key: item for key, item in fields.items()}
+        kind = _UPPER.sub("_", name).upper()
+        return None, json_text({"type": kind, "version": value.schema_version, "data": fields})
+
+
+class Coordinated(Decoder):
+    """Records of a coordinator as JSON: offsets from 3.8, transactions from 4.1, share groups."""
+
+    def parse(self, record: Record) -> Texts:
+        if record.key is None:
+            raise _without("key", record)
+        try:
+            key, value = self._decoded(record)
+        except KafkaSpecError as error:
+            if error.reason is Reason.UNSUPPORTED_VERSION and len(record.key) >= 2:
+                number = int.from_bytes(bytes(record.key[:2]), "big", signed=True)
+                return f"Unknown record type {number} at offset {record.offset}, skipping.", None
+            return f"Error at offset {record.offset}, skipping. {error.detail}", None
+        assert key is not None
+        number = int(key.value.record_type)
+        shown = {"type": str(number), "data": message_fields(key.layout.name, key.value)}
+        return json_text(shown), _DELETE if value is None else json_text(self._value(value, number))
+
+    def _value(self, message: Message, number: int) -> dict[str, Any]:
+        fields = message_fields(message.layout.name, message.value)
+        if message.layout.name == "GroupMetadataValue" and fields["protocolType"] == _CONSUMER:
+            members = zip(fields["members"], message.value.body.members, strict=True)
+            for shown, member in members:
+                for name, embedded in _EMBEDDED.items():
+                    self._expand(shown, name, embedded, getattr(member, name))
+        if self._topic == SHARE and self._release < (4, 1):
+            return {"type": str(number), "data": fields}
+        return {"version": str(int(message.value.schema_version)), "data": fields}
+
+    def _expand(self, shown: dict[str, Any], name: str, embedded: str, data: Any) -> None:
+        try:
+            shown[name] = message_fields(embedded, self._embedded(embedded, data).value)
+        except KafkaSpecError:
+            return  # the bytes stay as they are
+
+
+class Remote(Decoder):
+    """Segments in remote storage, as the classes of the broker show themselves."""
+
+    _SEGMENT_STATES: Final = (
+        "COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED",
+        "DELETE_SEGMENT_FINISHED",
+    )  # fmt: skip
+    _PARTITION_STATES: Final = (
+        "DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE_PARTITION_FINISHED",
+    )  # fmt: skip
+
+    def parse(self, record: Record) -> Texts:
+        try:
+            _, message = self._decoded(record)
+            if message is None:
+                raise _without("value", record)
+        except KafkaSpecError as error:
+            return None, f"Error at offset {record.offset}, skipping. {error.detail}"
+        name = message.layout.name.removesuffix("Record")
+        fields = message_fields(message.layout.name, message.value)
+        shown = ", ".join(f"{key}={item}" for key, item in self._fields(name, fields).items())
+        return None, f"{name}{{{shown}}}"
+
+    def _fields(self, name: str, fields: dict[str, Any]) -> dict[str, object]:
+        late = {"eventTimestampMs": fields["eventTimestampMs"], "brokerId": fields["brokerId"]}
+        if name == "RemotePartitionDeleteMetadata":
+            state = self._PARTITION_STATES[fields["remotePartitionDeleteState"]]
+            return {"topicPartition": _topic(fields["topicIdPartition"]), "state": state} | late
+        custom = fields.get("customMetadata")
+        size = len(b64decode(custom)) if custom is not None else 0
+        shared = {
+            "customMetadata": (
+                "Optional.empty" if custom is None else f"Optional[CustomMetadata{{{size} bytes}}]"
+            ),
+            "state": self._SEGMENT_STATES[fields["remoteLogSegmentState"]],
+        }
+        if name == "RemoteLogSegmentMetadataUpdate":
+            return {"remoteLogSegmentId": _segment(fields)} | shared | late
+        epochs = sorted((e["leaderEpoch"], e["offset"]) for e in fields["segmentLeaderEpochs"])
+        segment = {
+            "maxTimestampMs": fields["maxTimestampMs"],
+            "eventTimestampMs": fields["eventTimestampMs"],
+            "segmentLeaderEpochs": f"{{{', '.join(f'{epoch}={at}' for epoch, at in epochs)}}}",
+            "segmentSizeInBytes": fields["segmentSizeInBytes"],
+        } | shared
+        if self._release >= (4, 0):
+            segment["txnIdxEmpty"] = "true" if fields.get("txnIndexEmpty") else "false"
+        ends = {"startOffset": fields["startOffset"], "endOffset": fields["endOffset"]}
+        if name == "RemoteLogSegmentMetadataSnapshot":
+            del segment["eventTimestampMs"]
+            return {"segmentId": fields["segmentId"]} | ends | segment
+        broker = {"brokerId": fields["brokerId"]}
+        return {"remoteLogSegmentId": _segment(fields)} | ends | broker | segment
+
+
+def _segment(fields: dict[str, Any]) -> str:
+    found = fields["remoteLogSegmentId"]
+    place = _topic(found["topicIdPartition"])
+    return f"RemoteLogSegmentId{{topicIdPartition={place}, id={found['id']}}}"
+
+
+def _topic(place: dict[str, Any]) -> str:
+    return f"{place['id']}:{place['name']}-{place['partition']}"
+
+
+class Offsets(Decoder):
+    """Offsets and groups as text, up to 3.7."""
+
+    def parse(self, record: Record) -> Texts:
+        newer = self._release >= (2, 4)
+        if record.value is None and not newer:
+            return None, None
+        if record.key is None:
+            raise _without("key", record)
+        number = int.from_bytes(bytes(record.key[:2]), "big", signed=True)
+        if number > 2 and newer:
+            return f"unknown::version={number}", None
+        key, value = self._decoded(record)
+        assert key is not None
+        fields = message_fields(key.layout.name, key.value)
+        group = fields["group"]
+        if number < 2:
+            place = f"{fields['topic']}-{fields['partition']}"
+            text = f"offset_commit::group={group},partition={place}"
+            if not newer:
+                text = f"offset::{group}:{fields['topic']}:{fields['partition']}"
+            return text, _DELETE if value is None else self._offset(value, newer)
+        return self._group_key(group, newer), _DELETE if value is None else self._group(value)
+
+    def _offset(self, message: Message, newer: bool) -> str:
+        fields = message_fields(message.layout.name, message.value)
+        offset, metadata = fields["offset"], fields["metadata"]
+        if newer:
+            return f"offset={offset}" + (f",metadata={metadata}" if metadata else "")
+        return f"{offset}:{metadata}" if metadata else str(offset)
+
+    def _group_key(self, group: str, newer: bool) -> str:
+        if newer:
+            return f"group_metadata::group={group}"
+        return f"metadata::{group}" if self._release < (1, 0) else json_text({"metadata": group})
+
+    def _group(self, message: Message) -> str:
+        fields = message_fields(message.layout.name, message.value)
+        members = message.value.body.members
+        kind = fields["protocolType"]
+        if not members and (0, 10, 1) <= self._release < (1, 0):
+            kind = ""
+        texts = [
+            f"{java_text(member.member_id)}={self._assignment(kind, member.assignment)}"
+            for member in members
+        ]
+        assignment = f"{{{','.join(texts)}}}"
+        if self._release < (1, 0):
+            protocol = "null" if fields["protocol"] is None else fields["protocol"]
+            return f"{kind}:{protocol}:{fields['generation']}:{assignment}"
+        return json_text(
+            {
+                "protocolType": kind,
+                "protocol": fields["protocol"],
+                "generationId": fields["generation"],
+                "assignment": assignment,
+            }
+        )
+
+    def _assignment(self, kind: str, data: Any) -> str:
+        if kind != _CONSUMER:
+            return _hexadecimal(data)
+        message = self._embedded(_EMBEDDED["assignment"], data)
+        fields = message_fields(message.layout.name, message.value)
+        places = _places(fields["assignedPartitions"], "topic", "partitions")
+        user = getattr(message.value, "user_data", None)
+        shown = f"[{', '.join(places)}]"
+        return f"{shown}:{_hexadecimal(user)}" if user else shown
+
+
+class Transactions(Decoder):
+    """States of transactions as text, up to 4.0."""
+
+    _STATES: Final = (
+        "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort",
+        "Dead", "PrepareEpochFence",
+    )  # fmt: skip
+
+    def parse(self, record: Record) -> Texts:
+        if record.key is None:
+            raise _without("key", record)
+        number = int.from_bytes(bytes(record.key[:2]), "big", signed=True)
+        if number > 0 and self._release >= (3, 0):
+            return f"unknown::version={number}", None
+        key, value = self._decoded(record)
+        assert key is not None
+        text = f"transactionalId={java_text(key.value.transactional_id)}"
+        if self._release >= (2, 4):
+            text = f"transaction_metadata::{text}"
+        if value is None:
+            return text, _DELETE
+        fields = message_fields(value.layout.name, value.value)
+        places = _places(fields["transactionPartitions"] or [], "topic", "partitionIds")
+        return text, (
+            f"producerId:{fields['producerId']},producerEpoch:{fields['producerEpoch']},"
+            f"state={self._STATES[fields['transactionStatus']]},"
+            f"partitions={self._set(places)},"
+            f"txnLastUpdateTimestamp={fields['transactionLastUpdateTimestampMs']},"
+            f"txnTimeoutMs={fields['transactionTimeoutMs']}"
+        )
+
+    def _set(self, places: list[str]) -> str:
+        if self._release >= (2, 5):
+            return f"[{','.join(places)}]"
+        name = "HashSet" if self._release >= (2, 4) else "Set"
+        return f"{name}({', '.join(places)})"
+
+
+def _places(topics: list[dict[str, Any]], topic: str, numbers: str) -> list[str]:
+    return [f"{item[topic]}-{number}" for item in topics for number in item[numbers]]
+
+
+def _hexadecimal(data: Any) -> str:
+    return f"{int.from_bytes(bytes(data), 'big'):X}" if len(data) else ""
+
+
+def _without(what: str, record: Record) -> KafkaSpecError:
+    detail = f"the record with offset {record.offset} has no {what}, which the decoder takes"
+    return make_error(Reason.INVALID_VALUE, detail)
+
+
+_OF_VALUES: Final[dict[str, type[Decoder]]] = {METADATA: Metadata, REMOTE: Remote}
+_TEXT_ENDS: Final[dict[str, tuple[type[Decoder], Release]]] = {
+    OFFSETS: (Offsets, (3, 8)),
+    TRANSACTIONS: (Transactions, (4, 1)),
+}
+"""Decoders to text, and the first release that prints JSON instead."""
+
+
+def decoder_of(topic: str, release: Release, codec: Codec) -> Parse:
+    """Return the function that a decoder of the tool is."""
+    if topic in _OF_VALUES:
+        return _OF_VALUES[topic](topic, release, codec).parse
+    maker, end = _TEXT_ENDS.get(topic, (Coordinated, release))
+    return (maker if release < end else Coordinated)(topic, release, codec).parse
