@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
 from kafkaspec.cli.console import note, warn, write_lines
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.codecs import get_codec
-from kafkaspec.dumplog.families import NEWEST, OLDEST, OPTIONS_SINCE, Release, family_of
+from kafkaspec.dumplog.releases import NEWEST, OLDEST, OPTIONS_SINCE, Release
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.model import Buffer
@@ -69,8 +68,7 @@ class _ReleaseType(_Release):
         return release
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """What was asked of Kafka's tool.
 
     Attributes:
@@ -150,6 +148,7 @@ class Asked:
         return max(codes)
 
     def _options(self, codec: str) -> Options:
+        from kafkaspec.dumplog.families import family_of
         from kafkaspec.dumplog.options import Options
 
         topics = [topic for option, topic in _DECODERS.items() if option in self.flags]

@@ -8,10 +8,10 @@ from base64 import b64decode
 from typing import Any, Final
 
 from kafkaspec.codecs import Codec
-from kafkaspec.dumplog.families import Release
 from kafkaspec.dumplog.java import java_text
 from kafkaspec.dumplog.message_json import json_text, message_fields
 from kafkaspec.dumplog.options import Parse
+from kafkaspec.dumplog.releases import Release
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log.messages import Message, decode_message, decode_messages
 from kafkaspec.model import Record

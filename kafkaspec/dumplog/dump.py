@@ -7,11 +7,12 @@ from pathlib import Path
 
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.dumplog.columns import has_columns, read_lines
-from kafkaspec.dumplog.families import NEWEST, Release, family_of
+from kafkaspec.dumplog.families import family_of
 from kafkaspec.dumplog.indexes import IndexLines
 from kafkaspec.dumplog.logs import LogLines, head_of, tail_line
 from kafkaspec.dumplog.options import Found, Options
 from kafkaspec.dumplog.producers import aborted_lines, snapshot_lines
+from kafkaspec.dumplog.releases import NEWEST, Release
 from kafkaspec.dumplog.reports import Gaps, Reports
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
+from kafkaspec.dumplog.releases import Release
 from kafkaspec.files import names
-
-Release = tuple[int, ...]
 
 _CLASSES: Final = tuple(f"{name}CompressionCodec" for name in ("No", "GZIP", "Snappy", "LZ4"))
 _UPPER: Final = ("NONE", "GZIP", "SNAPPY", "LZ4", "ZSTD")
@@ -260,22 +259,6 @@ _CHANGES: Final[tuple[tuple[Release, dict[str, Any]], ...]] = (
     ),
 )
 """What each release changed, oldest first."""
-
-OPTIONS_SINCE: Final[dict[str, Release]] = {
-    "index-sanity-check": (0, 10),
-    "skip-record-metadata": (2, 8),
-    "max-bytes": (3, 3),
-    "offsets-decoder": (0, 9),
-    "transaction-log-decoder": (0, 11),
-    "cluster-metadata-decoder": (2, 8),
-    "remote-log-metadata-decoder": (3, 9),
-    "share-group-state-decoder": (4, 0),
-}
-"""Options that the tool did not always have, with the first release that has them."""
-
-OLDEST: Final = (0, 8)
-NEWEST: Final = _CHANGES[-1][0]
-"""The last release that changed the text; later ones print the same as far as is known."""
 
 
 @cache
