@@ -13,6 +13,8 @@ from kafkaspec.dumplog.message_json import json_text, message_fields
 from kafkaspec.dumplog.options import Parse
 from kafkaspec.dumplog.releases import Release
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.layout import Role
+from kafkaspec.layout.messages import in_topic
 from kafkaspec.log.messages import Message, decode_message, decode_messages
 from kafkaspec.model import Record
 
@@ -28,6 +30,8 @@ _EMBEDDED: Final = {
     "subscription": "ConsumerProtocolSubscription",
     "assignment": "ConsumerProtocolAssignment",
 }
+_KEYS_KEPT: Final = 1 << 14
+"""Texts of keys that are kept."""
 _UPPER: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 _METADATA_SINCE: Final[dict[int, Release]] = {
@@ -63,6 +67,7 @@ class Decoder(ABC):
         self._release = release
         self._name = ".".join(map(str, release[:2]))
         self._codec = codec
+        self._keys: dict[bytes, str] = {}
 
     @abstractmethod
     def parse(self, record: Record) -> Texts:
@@ -106,17 +111,32 @@ class Coordinated(Decoder):
     def parse(self, record: Record) -> Texts:
         if record.key is None:
             raise _without("key", record)
+        key = bytes(record.key)
+        number = int.from_bytes(key[:2], "big", signed=True)
         try:
-            key, value = self._decoded(record)
+            text = self._keys.get(key)
+            if text is None:
+                text = self._key(record, key, number)
+            if record.value is None:
+                return text, _DELETE
+            layouts = in_topic(self._topic, Role.VALUE, number)
+            value = self._embedded(layouts[0].name, record.value)
+            return text, json_text(self._value(value, number))
         except KafkaSpecError as error:
-            if error.reason is Reason.UNSUPPORTED_VERSION and len(record.key) >= 2:
-                number = int.from_bytes(bytes(record.key[:2]), "big", signed=True)
+            if error.reason is Reason.UNSUPPORTED_VERSION and len(key) >= 2:
                 return f"Unknown record type {number} at offset {record.offset}, skipping.", None
             return f"Error at offset {record.offset}, skipping. {error.detail}", None
-        assert key is not None
-        number = int(key.value.record_type)
-        shown = {"type": str(number), "data": message_fields(key.layout.name, key.value)}
-        return json_text(shown), _DELETE if value is None else json_text(self._value(value, number))
+
+    def _key(self, record: Record, key: bytes, number: int) -> str:
+        """Return the text of a key, of which many come again and again."""
+        found, _ = self._decoded(record._replace(value=None))
+        assert found is not None
+        fields = message_fields(found.layout.name, found.value)
+        text = json_text({"type": str(number), "data": fields})
+        if len(self._keys) == _KEYS_KEPT:
+            self._keys.clear()
+        self._keys[key] = text
+        return text
 
     def _value(self, message: Message, number: int) -> dict[str, Any]:
         fields = message_fields(message.layout.name, message.value)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, is_dataclass
 from decimal import Decimal
-from typing import Any, Final
+from functools import cache, partial
+from json import JSONEncoder
+from typing import Any, Final, NamedTuple
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.dumplog.java import java_text
@@ -38,10 +41,6 @@ _NULL_SINCE: Final = {
 }
 """Texts that may be null and that not every version has, with the first that does."""
 
-_ESCAPES: Final = {number: f"\\u{number:04X}" for number in range(32)} | {
-    ord(char): f"\\{letter}" for char, letter in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)
-}
-
 
 def message_fields(name: str, value: Any) -> dict[str, Any]:
     """Return the fields of a message as values of JSON.
@@ -71,44 +70,83 @@ def _inserted(
         yield key, value
 
 
-def _collect(value: Any, found: dict[str, Any], tagged: dict[str, Any]) -> None:
-    layout = LAYOUTS[type_key_of(value)]
+class _Part(NamedTuple):
+    """A field of a type.
+
+    Attributes:
+        id: its name in the model.
+        name: its name in JSON.
+        show: makes a value of JSON of it, or of an item; None for what is collected by itself.
+        may_miss: whether None says that a version has no such field.
+        null_since: first version in which None is null all the same.
+    """
+
+    id: str
+    name: str
+    show: Callable[[Any], Any] | None
+    may_miss: bool
+    null_since: int | None
+
+
+@cache
+def _parts(key: str) -> tuple[_Part, ...]:
+    layout = LAYOUTS[key]
     counted = {field.derive_from for field in layout.fields if field.derive}
-    for field in layout.fields:
-        if field.id in _HIDDEN or field.derive or field.kind is Kind.GUARD:
-            continue
-        item = getattr(value, field.id)
-        if field.id == _TAGS:
+    return tuple(
+        _Part(
+            field.id,
+            _name(field),
+            None if field.id in (_TAGS, _BODY) else _shower(field),
+            field.optional and field.id not in counted,
+            _NULL_SINCE.get(f"{key.partition('.')[0]}.{field.id}"),
+        )
+        for field in layout.fields
+        if not (field.id in _HIDDEN or field.derive or field.kind is Kind.GUARD)
+    )
+
+
+_keys: Final[dict[type[Any], str]] = {}
+
+
+def _key_of(value: Any) -> str:
+    """Return the key of the type of a value, which takes a while to find."""
+    kind = type(value)
+    if kind not in _keys:
+        _keys[kind] = type_key_of(value)
+    return _keys[kind]
+
+
+def _collect(value: Any, found: dict[str, Any], tagged: dict[str, Any]) -> None:
+    for part in _parts(_key_of(value)):
+        item = getattr(value, part.id)
+        if part.show is None:
+            if part.id == _BODY:
+                _collect(item, found, tagged)
+                continue
             for tag in item.fields:
                 _collect_tag(tag, tagged)
-        elif field.id == _BODY:
-            _collect(item, found, tagged)
-        elif item is None and field.optional and field.id not in counted:
-            since = _NULL_SINCE.get(f"{layout.key.partition('.')[0]}.{field.id}")
-            if since is not None and _version(value) >= since:
-                found[_name(field)] = None
-            continue  # otherwise this version has no such field
+        elif item is None:
+            if not part.may_miss or _has(value, part.null_since):
+                found[part.name] = None
+        elif isinstance(item, list):
+            found[part.name] = list(map(part.show, item))
         else:
-            found[_name(field)] = _shown(field, item)
+            found[part.name] = part.show(item)
 
 
-def _version(value: Any) -> int:
+def _has(value: Any, since: int | None) -> bool:
+    if since is None:
+        return False
     version = getattr(value, "version", None)
-    return int(getattr(value, "schema_version", 0) if version is None else version)
+    return int(getattr(value, "schema_version", 0) if version is None else version) >= since
 
 
 def _collect_tag(tag: Any, tagged: dict[str, Any]) -> None:
     content = getattr(tag, "content", None)
-    if content is None or not hasattr(type(content), "__dataclass_fields__"):
-        return
-    fields: dict[str, Any] = {}
-    _collect(content, fields, fields)
-    if _is_known(content):
-        tagged |= fields
-
-
-def _is_known(content: Any) -> bool:
-    return any(field.original_id for field in LAYOUTS[type_key_of(content)].fields)
+    if content is None or not is_dataclass(content):
+        return  # of a type that knows no tags
+    if any(field.original_id for field in LAYOUTS[_key_of(content)].fields):
+        _collect(content, tagged, tagged)
 
 
 def _name(field: FieldLayout) -> str:
@@ -121,31 +159,38 @@ def _camel(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-def _shown(field: FieldLayout, item: Any) -> Any:
-    if isinstance(item, list):
-        return [_item(field, part) for part in item]
-    return _item(field, item)
-
-
-def _item(field: FieldLayout, item: Any) -> Any:
-    if item is None:
-        return None
+def _shower(field: FieldLayout) -> Callable[[Any], Any]:
+    """Return the function that makes a value of JSON of a field, or of an item of it."""
     if field.enum.endswith(_TRUTH):
-        return bool(item)
-    if isinstance(item, bytes | bytearray | memoryview):
-        if field.kind is Kind.BYTES and field.size == _UUID_BYTES:
-            return _uuid(item)
-        if _STRINGS.fullmatch(field.type):
-            return java_text(item)
-        return b64encode(item).decode("ascii")
-    if isinstance(item, int | float):
-        return item if isinstance(item, float) else int(item)
-    layout = LAYOUTS[type_key_of(item)]
-    shown = [part for part in layout.fields if not part.derive and part.kind is not Kind.GUARD]
-    if len(shown) == 1:  # an identifier, or an array that not every version has
-        (part,) = shown
-        if part.id == "value" or part.original_id == field.original_id != "":
-            return _shown(part, getattr(item, part.id))
+        return bool
+    if field.kind is Kind.BYTES and field.size == _UUID_BYTES:
+        return _uuid
+    if _STRINGS.fullmatch(field.type):
+        return java_text
+    if field.kind is Kind.INTEGER:
+        return int
+    if field.kind is Kind.FLOAT:
+        return _Double
+    if field.kind is Kind.TYPE:
+        return partial(_structure, field.original_id)
+    return _number_or_bytes
+
+
+def _number_or_bytes(item: Any) -> Any:
+    return item if isinstance(item, int) else b64encode(item).decode("ascii")
+
+
+def _structure(original_id: str, item: Any) -> Any:
+    """Return what is in a structure; of an array or identifier that is one, this alone."""
+    key = _key_of(item)
+    parts = _parts(key)
+    if len(parts) == 1 and parts[0].show is not None:
+        (field,) = [field for field in LAYOUTS[key].fields if field.id == parts[0].id]
+        if field.id == "value" or field.original_id == original_id != "":
+            value = getattr(item, field.id)
+            if isinstance(value, list):
+                return list(map(parts[0].show, value))
+            return None if value is None else parts[0].show(value)
     fields: dict[str, Any] = {}
     _collect(item, fields, fields)
     return fields
@@ -155,19 +200,32 @@ def _uuid(data: bytes | bytearray | memoryview) -> str:
     return urlsafe_b64encode(data).decode("ascii").rstrip("=")
 
 
+@dataclass(frozen=True, slots=True)
+class _Double:
+    """A number with a point, which Java writes in its own way."""
+
+    value: float
+
+
+_encode: Final = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_LOWER: Final = re.compile(r"(?<!\\)((?:\\\\)*\\u)(00[01][a-f])")
+
+
 def json_text(value: Any) -> str:
     """Return JSON as Jackson writes it: without blanks, and with upper-case escapes."""
+    try:
+        text = _encode(value)
+    except TypeError:  # there is a _Double
+        return _slowly(value)
+    return _LOWER.sub(lambda found: found[1] + found[2].upper(), text) if "\\u" in text else text
+
+
+def _slowly(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json_text(k)}:{json_text(v)}" for k, v in value.items()) + "}"
+        return "{" + ",".join(f"{json_text(k)}:{_slowly(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(json_text, value)) + "]"
-    if isinstance(value, str):
-        return '"' + value.translate(_ESCAPES) + '"'
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return _double(value) if isinstance(value, float) else str(value)
+        return "[" + ",".join(map(_slowly, value)) + "]"
+    return _double(value.value) if isinstance(value, _Double) else json_text(value)
 
 
 def _double(value: float) -> str:
