@@ -224,12 +224,15 @@ def messages_decode(
     lines: Buffer,
     rows: int,
     first: int,
+    layout: int,
     validity: Buffer | None,
-    offsets: Buffer,
-    wide: bool,
-    data: Buffer,
+    places: Buffer,
+    data: tuple[Buffer, ...],
     /,
-) -> tuple[bytearray, tuple[Any, ...]]: ...
+) -> tuple[Memory, tuple[Any, ...]]: ...
 def messages_encode(
     columns: Buffer, lines: Buffer, values: tuple[Any, ...], /
-) -> tuple[bytearray, bytearray] | tuple[int, int]: ...
+) -> tuple[Memory, Memory] | tuple[int, int]: ...
+
+class Memory:
+    def __buffer__(self, flags: int, /) -> memoryview: ...

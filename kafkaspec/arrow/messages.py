@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,6 +25,10 @@ from kafkaspec.layout.messages import by_name, written_by
 OnRow = Literal["fail"] | Callable[[int, KafkaSpecError], None]
 """What happens with a message that cannot be read. ``fail``: the error is raised. A function: it is
 called with the number of the row and the error, and the row is null."""
+
+
+_LAYOUTS: Final = {pa.binary(): 0, pa.large_binary(): 1, pa.binary_view(): 2}
+"""Numbers of the layouts that the engine reads."""
 
 
 def array_type(name: str, *, release: str | None = None) -> pa.DataType:
@@ -74,7 +78,7 @@ def decode_with(
     codec: Codec, table: MessageTable, data: pa.Array, on_error: OnRow = "fail"
 ) -> pa.StructArray:
     """Return what ``decode_array`` returns, by a codec and a table that are given."""
-    if not (pa.types.is_binary(data.type) or pa.types.is_large_binary(data.type)):
+    if data.type not in _LAYOUTS:
         data = data.cast(pa.binary())
     if codec.core is None:
         rows = [None if item is None else item.as_py() for item in data]
@@ -109,17 +113,17 @@ def decode_by_engine(
     core: Core, table: MessageTable, data: pa.Array
 ) -> tuple[pa.StructArray, array[int]]:
     """Return the array, and the numbers of the rows that the engine refused, which are null."""
-    validity, offsets, content = data.buffers()
+    validity, places, *content = data.buffers()
     columns, lines = table.engine
     refused, found = core.module.messages_decode(
         columns,
         lines,
         len(data),
         data.offset,
+        _LAYOUTS[data.type],
         validity,
-        b"" if offsets is None else offsets,
-        pa.types.is_large_binary(data.type),
-        b"" if content is None else content,
+        b"" if places is None else places,
+        tuple(b"" if buffer is None else buffer for buffer in content),
     )
     rows = array("q")
     rows.frombytes(refused)

@@ -153,7 +153,7 @@ def read_messages(
     kind = kind_of_record(name, release)
     schema = schema_of_messages(log, kind, on_message)
     wanted = [field.name for field in schema if field.name != ERROR]
-    request = request_of((), wanted, layout="binary", **options)
+    request = request_of((), wanted, **options)
     return pa.RecordBatchReader.from_batches(schema, _batches(log, request, kind, schema))
 
 

@@ -174,7 +174,7 @@ def test_a_slice_and_large_offsets_are_read_alike() -> None:
     data = encode_messages(name, values)
     for start, size in ((0, 0), (1, 9), (3, 20), (31, 1)):
         part = data.slice(start, size)
-        for kind in (pa.binary(), pa.large_binary()):
+        for kind in (pa.binary(), pa.large_binary(), pa.binary_view()):
             assert decode_messages(name, part.cast(kind)).equals(values.slice(start, size))
         assert encode_messages(name, values.slice(start, size)).equals(part)
 
@@ -235,7 +235,7 @@ def test_the_engine_takes_no_table_that_is_none() -> None:
             part = rng.choice(numbers)
             part[rng.randrange(len(part))] = rng.choice((-2, -1, 0, 1, 2, 3, 4, 8, 12, 40, 1 << 40))
             try:
-                core.module.messages_decode(*numbers, len(data), 0, None, offsets, False, content)
+                core.module.messages_decode(*numbers, len(data), 0, 0, None, offsets, (content,))
                 accepted += 1
             except ValueError:
                 continue
@@ -249,11 +249,14 @@ def test_offsets_that_are_not_in_order_are_refused() -> None:
     data = b"\0\1\0\1g\0\1t\0\0\0\0"
     for ends in ((0, 13), (5, 3), (-1, 4)):
         with pytest.raises(ValueError, match="not in order"):
-            core.module.messages_decode(columns, lines, 1, 0, None, array("i", ends), False, data)
+            core.module.messages_decode(columns, lines, 1, 0, 0, None, array("i", ends), (data,))
+    for view in ((13, 0, 0, 1), (13, 0, 1, 0), (13, 0, -1, 0), (-1, 0, 0, 0), (13, 0, 0, -1)):
+        with pytest.raises(ValueError, match="not in order"):
+            core.module.messages_decode(columns, lines, 1, 0, 2, None, array("i", view), (data,))
     for rows, first in ((-1, 0), (1, -1), (1 << 62, 0), (1, 5)):
         with pytest.raises(ValueError, match=r"range|bytes and needs"):
             core.module.messages_decode(
-                columns, lines, rows, first, None, array("i", (0, 12)), False, data
+                columns, lines, rows, first, 0, None, array("i", (0, 12)), (data,)
             )
 
 

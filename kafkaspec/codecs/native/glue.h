@@ -135,5 +135,7 @@ PyObject *glue_joined(PyObject *module, PyObject *args);
 PyObject *glue_encode_groups(PyObject *module, PyObject *args);
 PyObject *glue_messages_decode(PyObject *module, PyObject *args);
 PyObject *glue_messages_encode(PyObject *module, PyObject *args);
+/* The type of the memory that they fill; a new reference. */
+PyObject *glue_memory_type(PyObject *module);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { COLUMN_NUMBERS = 5, LINE_NUMBERS = 8 };
+enum { COLUMN_NUMBERS = 5, LINE_NUMBERS = 8, MOST_BUFFERS = 1 << 20 };
 
 /* The table that two arrays of 64-bit numbers are; 0 with an exception set. */
 static int pin_table(glue_pins *pins, PyObject *columns, PyObject *lines, km_table *table)
@@ -33,24 +33,65 @@ static PyObject *failure(int status)
     return PyErr_Format(PyExc_ValueError, "the offsets of the rows are not in order");
 }
 
-/* The bytes that memory has, which is freed; None if it is not wanted. */
-static PyObject *taken(km_memory *memory, int wanted)
+/* Memory that Python reads as a buffer, and frees. */
+typedef struct {
+    PyObject_HEAD
+    km_memory memory;
+} block;
+
+static int block_buffer(PyObject *self, Py_buffer *view, int flags)
 {
-    PyObject *result;
-    if (wanted)
-        result = PyByteArray_FromStringAndSize((const char *)memory->bytes, (Py_ssize_t)memory->used);
-    else
-        result = Py_NewRef(Py_None);
-    km_free(memory);
-    return result;
+    static uint8_t nothing[1];
+    km_memory *memory = &((block *)self)->memory;
+    return PyBuffer_FillInfo(view, self, memory->bytes ? memory->bytes : nothing,
+                             (Py_ssize_t)memory->used, 1, flags);
 }
 
-static PyObject *column_of(const km_column *column, km_out *out)
+static void block_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    km_free(&((block *)self)->memory);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+PyObject *glue_memory_type(PyObject *module)
+{
+    static PyType_Slot slots[] = {
+        {Py_tp_doc, "Memory that the extension has filled; read it as a buffer."},
+        {Py_tp_dealloc, block_dealloc},
+        {Py_bf_getbuffer, block_buffer},
+        {0, NULL},
+    };
+    static PyType_Spec spec = {
+        "kafkaspec._native.Memory", sizeof(block), 0,
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots,
+    };
+    return PyType_FromModuleAndSpec(module, &spec, NULL);
+}
+
+/* Hand memory to Python, without what is not used of it; None if it is not wanted. */
+static PyObject *taken(PyTypeObject *type, km_memory *memory, int wanted)
+{
+    if (!wanted) {
+        km_free(memory);
+        return Py_NewRef(Py_None);
+    }
+    block *made = (block *)PyType_GenericAlloc(type, 0);
+    if (!made)
+        return NULL;
+    km_shrink(memory);
+    made->memory = *memory;
+    memset(memory, 0, sizeof *memory);
+    return (PyObject *)made;
+}
+
+static PyObject *column_of(PyTypeObject *type, const km_column *column, km_out *out)
 {
     const int divided = column->kind == KM_BYTES || column->kind == KM_TEXT;
-    PyObject *validity = taken(&out->validity, out->nulls > 0);
-    PyObject *values = taken(&out->values, column->kind != KM_STRUCT);
-    PyObject *data = taken(&out->data, divided);
+    PyObject *validity = taken(type, &out->validity, out->nulls > 0);
+    PyObject *values = taken(type, &out->values, column->kind != KM_STRUCT);
+    PyObject *data = taken(type, &out->data, divided);
     PyObject *result = NULL;
     if (validity && values && data)
         result = Py_BuildValue("LLOOO", (long long)out->length, (long long)out->nulls, validity,
@@ -61,86 +102,113 @@ static PyObject *column_of(const km_column *column, km_out *out)
     return result;
 }
 
-static PyObject *columns_of(const km_table *table, km_out *out)
+static PyObject *columns_of(PyTypeObject *type, const km_table *table, km_out *out)
 {
     PyObject *columns = PyTuple_New((Py_ssize_t)table->columns_count);
     for (int64_t c = 0; columns && c < table->columns_count; c++) {
-        PyObject *column = column_of(&table->columns[c], &out[c]);
+        PyObject *column = column_of(type, &table->columns[c], &out[c]);
         if (!column || PyTuple_SetItem(columns, (Py_ssize_t)c, column) < 0)
             Py_CLEAR(columns);
     }
     return columns;
 }
 
-static int pin_rows(glue_pins *pins, PyObject *validity, PyObject *offsets, PyObject *data,
-                    km_rows *rows)
+/* Pin byte strings: `buffers` has room for as many as `data` has. */
+static int pin_rows(glue_pins *pins, PyObject *validity, PyObject *places, PyObject *data,
+                    km_rows *rows, km_bytes *buffers)
 {
+    static const int widths[KM_LAYOUTS] = {4, 8, 16};
     const int64_t last = rows->validity_offset + rows->rows;
-    if (rows->rows < 0 || rows->validity_offset < 0 || last > PY_SSIZE_T_MAX / 16) {
+    if (rows->rows < 0 || rows->validity_offset < 0 || last > PY_SSIZE_T_MAX / 32 ||
+        rows->layout < 0 || rows->layout >= KM_LAYOUTS) {
         PyErr_SetString(PyExc_ValueError, "rows out of range");
         return 0;
     }
-    const int64_t width = rows->wide ? 8 : 4;
+    const int64_t width = widths[rows->layout];
+    const int64_t count = rows->rows ? last + (rows->layout != KM_VIEWS) : 0;
     if (validity != Py_None &&
         !(rows->validity = glue_pin_sized(pins, validity, 0, (last + 7) >> 3)))
         return 0;
-    rows->offsets = glue_pin_sized(pins, offsets, 0, rows->rows ? width * (last + 1) : 0);
-    rows->data = rows->offsets ? glue_pin(pins, data, 0, &rows->data_size) : NULL;
-    if (!rows->data)
+    rows->places = glue_pin_sized(pins, places, 0, width * count);
+    if (!rows->places)
         return 0;
-    rows->offsets += rows->rows ? width * rows->validity_offset : 0;
+    rows->places += rows->rows ? width * rows->validity_offset : 0;
+    rows->data = buffers;
+    rows->data_count = PyTuple_Size(data);
+    for (int64_t i = 0; i < rows->data_count; i++) {
+        buffers[i].bytes = glue_pin(pins, PyTuple_GetItem(data, (Py_ssize_t)i), 0, &buffers[i].size);
+        if (!buffers[i].bytes)
+            return 0;
+    }
     return 1;
 }
 
+/* Decode; the numbers of rows that were refused, and the columns. */
+static PyObject *decode(PyTypeObject *type, const km_table *table, const km_rows *rows)
+{
+    PyObject *result = NULL;
+    km_memory refused = {0};
+    km_out *out = PyMem_Calloc((size_t)table->columns_count, sizeof *out);
+    if (!out)
+        return PyErr_NoMemory();
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = km_decode(table, rows, out, &refused);
+    Py_END_ALLOW_THREADS
+    PyObject *numbers = status ? failure(status) : taken(type, &refused, 1);
+    PyObject *found = numbers ? columns_of(type, table, out) : NULL;
+    if (found)
+        result = PyTuple_Pack(2, numbers, found);
+    Py_XDECREF(numbers);
+    Py_XDECREF(found);
+    for (int64_t c = 0; c < table->columns_count; c++) {
+        km_free(&out[c].validity);
+        km_free(&out[c].values);
+        km_free(&out[c].data);
+    }
+    PyMem_Free(out);
+    km_free(&refused);
+    return result;
+}
+
 /*
- * messages_decode(columns, lines, rows, first, validity, offsets, wide, data) -> (refused, columns)
+ * messages_decode(columns, lines, rows, first, layout, validity, places, data) -> (refused, columns)
  *
- * Decode an array of bytes: `rows` of it from row `first` on, whose offsets have 32 or (`wide`) 64
- * bits; validity may be None. refused: numbers of the rows, from 0 on, that the reference has to look at;
- * they are null. columns: length, nulls, validity, values and data of each, None for what it has not.
+ * Decode an array of bytes: `rows` of it from row `first` on. layout: what `places` are, offsets of 32
+ * bits, of 64, or views; data: a tuple of the buffers that they point into. validity may be None.
+ * refused: numbers of the rows, from 0 on, that the reference has to look at; they are null. columns:
+ * length, nulls, validity, values and data of each, None for what it has not.
  */
 PyObject *glue_messages_decode(PyObject *module, PyObject *args)
 {
-    PyObject *columns, *lines, *validity, *offsets, *data, *result = NULL;
+    PyObject *columns, *lines, *validity, *places, *data, *result = NULL;
     long long count, first;
     km_rows rows = {0};
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OOLLOOpO", &columns, &lines, &count, &first, &validity, &offsets,
-                          &rows.wide, &data))
+    if (!PyArg_ParseTuple(args, "OOLLiOOO!", &columns, &lines, &count, &first, &rows.layout,
+                          &validity, &places, &PyTuple_Type, &data))
         return NULL;
-    glue_pins pins;
-    if (glue_pins_open(&pins, 5) < 0)
-        return NULL;
-    km_table table;
-    km_memory refused = {0};
-    km_out *out = NULL;
+    const Py_ssize_t buffers_count = PyTuple_Size(data);
+    if (buffers_count > MOST_BUFFERS)
+        return PyErr_Format(PyExc_ValueError, "rows out of range");
     rows.rows = count;
     rows.validity_offset = first;
-    if (pin_table(&pins, columns, lines, &table) && pin_rows(&pins, validity, offsets, data, &rows)) {
-        out = PyMem_Calloc((size_t)table.columns_count, sizeof *out);
-        if (!out)
+    PyObject *type = PyObject_GetAttrString(module, "Memory");
+    km_bytes *buffers = PyMem_Calloc((size_t)buffers_count + 1, sizeof *buffers);
+    glue_pins pins;
+    if (!type || !buffers || glue_pins_open(&pins, (int)buffers_count + 4) < 0) {
+        if (type && !buffers)
             PyErr_NoMemory();
+        PyMem_Free(buffers);
+        Py_XDECREF(type);
+        return NULL;
     }
-    if (out) {
-        int status;
-        Py_BEGIN_ALLOW_THREADS
-        status = km_decode(&table, &rows, out, &refused);
-        Py_END_ALLOW_THREADS
-        PyObject *numbers = status ? failure(status) : taken(&refused, 1);
-        PyObject *found = numbers ? columns_of(&table, out) : NULL;
-        if (found)
-            result = PyTuple_Pack(2, numbers, found);
-        Py_XDECREF(numbers);
-        Py_XDECREF(found);
-        for (int64_t c = 0; c < table.columns_count; c++) {
-            km_free(&out[c].validity);
-            km_free(&out[c].values);
-            km_free(&out[c].data);
-        }
-        PyMem_Free(out);
-    }
-    km_free(&refused);
+    km_table table;
+    if (pin_table(&pins, columns, lines, &table) &&
+        pin_rows(&pins, validity, places, data, &rows, buffers))
+        result = decode((PyTypeObject *)type, &table, &rows);
     glue_pins_close(&pins);
+    PyMem_Free(buffers);
+    Py_DECREF(type);
     return result;
 }
 
@@ -202,7 +270,6 @@ static int pin_columns(glue_pins *pins, PyObject *columns, const km_table *table
 PyObject *glue_messages_encode(PyObject *module, PyObject *args)
 {
     PyObject *columns, *lines, *values, *result = NULL;
-    (void)module;
     if (!PyArg_ParseTuple(args, "OOO", &columns, &lines, &values))
         return NULL;
     glue_pins tables, pins;
@@ -229,8 +296,11 @@ PyObject *glue_messages_encode(PyObject *module, PyObject *args)
         } else if (status) {
             failure(status);
         } else {
-            PyObject *ends = taken(&offsets, 1), *bytes = ends ? taken(&data, 1) : NULL;
+            PyObject *type = PyObject_GetAttrString(module, "Memory");
+            PyObject *ends = type ? taken((PyTypeObject *)type, &offsets, 1) : NULL;
+            PyObject *bytes = ends ? taken((PyTypeObject *)type, &data, 1) : NULL;
             result = bytes ? PyTuple_Pack(2, ends, bytes) : NULL;
+            Py_XDECREF(type);
             Py_XDECREF(ends);
             Py_XDECREF(bytes);
         }

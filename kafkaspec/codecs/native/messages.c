@@ -116,6 +116,18 @@ void km_free(km_memory *memory)
     memset(memory, 0, sizeof *memory);
 }
 
+void km_shrink(km_memory *memory)
+{
+    const int64_t used = memory->used > 64 ? memory->used : 64;
+    uint8_t *bytes = NULL;
+    if (memory->capacity / 8 * 7 > used)
+        bytes = realloc(memory->bytes, (size_t)used);
+    if (bytes) {
+        memory->bytes = bytes;
+        memory->capacity = used;
+    }
+}
+
 static int grow(km_memory *m, int64_t more)
 {
     int64_t capacity = m->capacity < 64 ? 64 : m->capacity;
@@ -126,7 +138,6 @@ static int grow(km_memory *m, int64_t more)
     uint8_t *bytes = realloc(m->bytes, (size_t)capacity);
     if (!bytes)
         return 0;
-    memset(bytes + m->capacity, 0, (size_t)(capacity - m->capacity));
     m->bytes = bytes;
     m->capacity = capacity;
     return 1;
@@ -182,6 +193,8 @@ KS_INLINE int put_number(decoder *d, int64_t c, int64_t value, int is_valid)
         out->values.used = i >> 3;
         if (!room(&out->values, 1))
             return fail(d, KM_NO_MEMORY);
+        if (!(i & 7))
+            out->values.bytes[i >> 3] = 0;
         uint8_t *byte = &out->values.bytes[i >> 3];
         *byte = (uint8_t)(value ? *byte | 1u << (i & 7) : *byte & ~(1u << (i & 7)));
         out->values.used = (i >> 3) + 1;
@@ -536,16 +549,38 @@ static const uint8_t *run(decoder *d, int64_t pc, int64_t stop, const uint8_t *p
 
 KS_INLINE int bit(const uint8_t *bits, int64_t i) { return !bits || (bits[i >> 3] >> (i & 7) & 1); }
 
-KS_INLINE int64_t offset_of(const km_rows *rows, int64_t i)
+/* The bytes of a row, and the end of the memory that they are in; 0 if they are not in it. */
+KS_INLINE int row_of(const km_rows *rows, int64_t i, const uint8_t **bytes, const uint8_t **end,
+                     const uint8_t **limit)
 {
-    int64_t wide;
-    int32_t narrow;
-    if (rows->wide) {
-        memcpy(&wide, rows->offsets + 8 * i, 8);
-        return wide;
+    int64_t wide[2];
+    int32_t narrow[4], number = 0;
+    if (rows->layout == KM_VIEWS) {
+        memcpy(narrow, rows->places + 16 * i, 16);
+        const int32_t size = narrow[0];
+        if (size >= 0 && size <= 12) {
+            *bytes = rows->places + 16 * i + 4;
+            *end = *bytes + size;
+            *limit = rows->places + 16 * rows->rows;
+            return 1;
+        }
+        number = narrow[2];
+        wide[0] = narrow[3];
+        wide[1] = size < 0 ? -1 : wide[0] + size;
+    } else if (rows->layout == KM_WIDE) {
+        memcpy(wide, rows->places + 8 * i, 16);
+    } else {
+        memcpy(narrow, rows->places + 4 * i, 8);
+        wide[0] = narrow[0];
+        wide[1] = narrow[1];
     }
-    memcpy(&narrow, rows->offsets + 4 * i, 4);
-    return narrow;
+    if (number < 0 || number >= rows->data_count || wide[0] < 0 || wide[1] < wide[0] ||
+        wide[1] > rows->data[number].size)
+        return 0;
+    *bytes = rows->data[number].bytes + wide[0];
+    *end = rows->data[number].bytes + wide[1];
+    *limit = rows->data[number].bytes + rows->data[number].size;
+    return 1;
 }
 
 static int open_columns(decoder *d, int64_t rows)
@@ -555,6 +590,7 @@ static int open_columns(decoder *d, int64_t rows)
         if (kind == KM_LIST || kind == KM_BYTES || kind == KM_TEXT) {
             if (!grow(&d->out[c].values, 4))
                 return 0;
+            memset(d->out[c].values.bytes, 0, 4);
             d->out[c].values.used = 4;
         }
     }
@@ -604,23 +640,18 @@ static void count_nulls(const km_table *t, km_out *out)
 int km_decode(const km_table *table, const km_rows *rows, km_out *out, km_memory *refused)
 {
     decoder d = {table, out, KM_OK};
-    const uint8_t *limit = rows->data + rows->data_size;
     if (!open_columns(&d, rows->rows))
         return KM_NO_MEMORY;
-    int64_t start = rows->rows ? offset_of(rows, 0) : 0;
     for (int64_t i = 0; i < rows->rows; i++) {
-        const int64_t stop = offset_of(rows, i + 1);
-        const int is_null = rows->validity && !bit(rows->validity, rows->validity_offset + i);
-        if (start < 0 || stop < start || stop > rows->data_size)
-            return KM_REFUSED;
-        if (!is_null) {
+        if (bit(rows->validity, rows->validity_offset + i)) {
+            const uint8_t *bytes, *end, *limit;
+            if (!row_of(rows, i, &bytes, &end, &limit))
+                return KM_REFUSED;
             if (!put_validity(&d, 0, 1))
                 return d.status;
             out[0].length++;
-            if (run(&d, 0, table->lines_count, rows->data + start, rows->data + stop, limit)) {
-                start = stop;
+            if (run(&d, 0, table->lines_count, bytes, end, limit))
                 continue;
-            }
             if (d.status)
                 return d.status;
             cut(&d, 0, i);
@@ -631,7 +662,6 @@ int km_decode(const km_table *table, const km_rows *rows, km_out *out, km_memory
         }
         if (!put_absent(&d, 0, 0))
             return d.status;
-        start = stop;
     }
     if (!even(table, out, 0))
         return KM_REFUSED;
@@ -943,7 +973,7 @@ int km_encode(const km_table *table, const km_in *in, int64_t rows, km_memory *o
 {
     encoder e = {table, in, data, 0, KM_OK};
     int32_t end = 0;
-    if (!grow(offsets, 4 * (rows + 1)))
+    if (rows > INT32_MAX || !grow(offsets, 4 * (rows + 1)))
         return KM_NO_MEMORY;
     memcpy(offsets->bytes, &end, 4);
     for (int64_t i = 0; i < rows; i++) {

@@ -61,15 +61,24 @@ typedef struct {
     int64_t data_size;
 } km_in;
 
-/* Byte strings, null where validity says so. */
+/* Bytes, and how many. */
+typedef struct {
+    const uint8_t *bytes;
+    int64_t size;
+} km_bytes;
+
+/* How Arrow lays out byte strings. */
+enum { KM_NARROW, KM_WIDE, KM_VIEWS, KM_LAYOUTS };
+
+/* Byte strings, null where validity says so; value i of `places` is that of row i. */
 typedef struct {
     int64_t rows;
     const uint8_t *validity;
     int64_t validity_offset;
-    const uint8_t *offsets; /* of 4 or 8 bytes; the first row's is the first */
-    int wide;
-    const uint8_t *data;
-    int64_t data_size;
+    int layout;
+    const uint8_t *places; /* offsets of 4 or 8 bytes, or views of 16 */
+    const km_bytes *data;  /* one, or those that views point into */
+    int64_t data_count;
 } km_rows;
 
 enum { KM_OK, KM_REFUSED, KM_NO_MEMORY, KM_TOO_LARGE };
@@ -83,6 +92,8 @@ int km_valid(const km_table *table);
  */
 int km_decode(const km_table *table, const km_rows *rows, km_out *out, km_memory *refused);
 void km_free(km_memory *memory);
+/* Give back what is not used of it, if that is much. */
+void km_shrink(km_memory *memory);
 
 /*
  * Encode rows; bytes go to `data`, 32-bit offsets to `offsets`. KM_REFUSED: the value in row `*row`

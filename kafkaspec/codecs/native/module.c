@@ -265,6 +265,8 @@ static int prepare(PyObject *module)
         return -1;
     if (add(module, "CODECS", glue_codecs()) < 0)
         return -1;
+    if (add(module, "Memory", glue_memory_type(module)) < 0)
+        return -1;
     if (add(module, "Records", glue_records_type(module)) < 0)
         return -1;
     if (PyModule_AddStringConstant(module, "SPECIFICATION", KS_SPECIFICATION) < 0 ||
