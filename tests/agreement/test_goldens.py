@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from kafkaspec.codecs import Codec
 from kafkaspec.conformance import dump_text
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.legacy import LegacyBatch
-from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
+from tests.agreement.conftest import Reading
 from tests.goldens import (
-    MATRIX,
     Golden,
     compacted,
     files,
@@ -34,18 +29,9 @@ def shows_tombstone_keys(version: str) -> bool:
     return not (0, 9) <= release(version) < (2, 4)
 
 
-def read(path: Path, codec: Codec) -> list[tuple[Batch, list[Record]]]:
-    """All batches of a file with their records; the log must end where the file does."""
-    segment = Segment(path, codec=codec)
-    batches = [(batch, list(batch.records())) for batch in segment.batches()]
-    assert segment.tail is None
-    return batches
-
-
-@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
-def test_records_are_those_that_the_broker_acknowledged(version: str, codec: Codec) -> None:
+def test_records_are_those_that_the_broker_acknowledged(reading: Reading) -> None:
     """All of them, in order; where the cleaner worked, those that it left."""
-    checked = 0
+    version, checked = reading.version, 0
     for directory in partitions(version):
         sent = produced(version).get(directory.name)
         if sent is None:  # an internal topic
@@ -63,7 +49,7 @@ def test_records_are_those_that_the_broker_acknowledged(version: str, codec: Cod
         found = [
             record
             for path in sorted(directory.glob("*.log"))
-            for batch, records in read(path, codec)
+            for batch, records in reading.read(path)
             for record in records
             if not batch.is_control
         ]
@@ -77,30 +63,29 @@ def test_records_are_those_that_the_broker_acknowledged(version: str, codec: Cod
     assert checked > 150
 
 
-@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
-def test_batches_are_compressed_as_the_broker_was_told(version: str, codec: Codec) -> None:
+def test_batches_are_compressed_as_the_broker_was_told(reading: Reading) -> None:
+    version = reading.version
     for directory in partitions(version):
         sent = produced(version).get(directory.name, ())
         expected = {item["offset"]: item["compression"] for item in sent}
         for path in directory.glob("*.log"):
-            for batch, records in read(path, codec):
+            for batch, records in reading.read(path):
                 for record in records:
                     if not batch.is_control and record.offset in expected:
                         assert batch.compression_name == expected[record.offset]
 
 
-@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
-def test_the_dump_tool_says_the_same(version: str, codec: Codec) -> None:
-    for golden in files(".log", ".checkpoint", version=version):
+def test_the_dump_tool_says_the_same(reading: Reading) -> None:
+    for golden in files(".log", ".checkpoint", version=reading.version):
         if golden.dumped:
-            compare_with_dump(golden, codec)
+            compare_with_dump(golden, reading)
 
 
-def compare_with_dump(golden: Golden, codec: Codec) -> None:
+def compare_with_dump(golden: Golden, reading: Reading) -> None:
     """Line by line."""
     bars = has_batch_lines(golden.version)
     lines = iter(dump_text.batch_lines(golden.dump))
-    for batch, records in read(golden.path, codec):
+    for batch, records in reading.read(golden.path):
         if bars:
             line = next(lines)
             assert line.batch

@@ -220,7 +220,7 @@ def test_counts_that_are_not_that_of_the_records(count: int) -> None:
 
 
 SMALL = [golden for golden in files(".log") if golden.path.stat().st_size < 4000]
-SOME = SMALL[:: max(1, len(SMALL) // 40)]
+SOME = SMALL[:: max(1, len(SMALL) // 25)]
 
 
 @pytest.mark.slow

@@ -2,67 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from kafkaspec import encode
 from kafkaspec._generated.python.model.recordbatch import Entry
-from kafkaspec.codecs import Codec
 from kafkaspec.layout.framing import ENTRY, RECORD_SET
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.legacy import LegacyBatch
-from kafkaspec.log.segment import Segment
-from tests.goldens import MATRIX, files
+from tests.agreement.conftest import Reading
 
 
-def batches(version: str, codec: Codec) -> Iterator[tuple[str, Batch]]:
-    """All batches of a version, with a name for each."""
-    for golden in files(".log", ".checkpoint", version=version):
-        for batch in Segment(golden.path, codec=codec).batches():
-            yield f"{golden} at {batch.position}", batch
-
-
-@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
-def test_entries(version: str, codec: Codec) -> None:
+def test_entries(reading: Reading) -> None:
     """Headers and messages; sizes and checksums are computed, not copied."""
-    for name, batch in batches(version, codec):
+    for name, batch in reading.batches():
         base = batch.last_offset if isinstance(batch, LegacyBatch) else batch.base_offset
         entry = Entry(base_offset=base, message=batch.message)
-        assert codec.serialize(ENTRY, entry) == bytes(batch.data), name
+        assert reading.codec.serialize(ENTRY, entry) == bytes(batch.data), name
 
 
-@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
-def test_record_sets(version: str, codec: Codec) -> None:
+def test_record_sets(reading: Reading) -> None:
     """Also what compressed batches hold."""
-    for name, batch in batches(version, codec):
+    for name, batch in reading.batches():
         if isinstance(batch, DefaultBatch) and batch.num_records:
-            written = codec.serialize(RECORD_SET, batch.record_set(), parameters=(batch.message,))
+            written = reading.codec.serialize(
+                RECORD_SET, batch.record_set(), parameters=(batch.message,)
+            )
             assert written == bytes(batch.decompressed()), name
 
 
-@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
-def test_inner_messages(version: str, codec: Codec) -> None:
-    for name, batch in batches(version, codec):
+def test_inner_messages(reading: Reading) -> None:
+    for name, batch in reading.batches():
         if isinstance(batch, LegacyBatch):
             for inner in batch.inner_messages():
                 entry = Entry(base_offset=inner.message.offset, message=inner.message)
-                assert codec.serialize(ENTRY, entry) == bytes(inner.data), name
+                assert reading.codec.serialize(ENTRY, entry) == bytes(inner.data), name
 
 
-@pytest.mark.parametrize(("version", "codec"), MATRIX, indirect=["codec"])
-def test_encode_of_the_records(version: str, codec: Codec) -> None:
+def test_encode_of_the_records(reading: Reading) -> None:
     """Through the public function, from the records that a user sees.
 
     Of LogAppendTime the timestamps of the producer are lost on the way, and with magic 0 and 1
     entries are made one by one; all else that is not compressed comes out as the broker wrote it.
     """
-    for name, batch in batches(version, codec):
+    for name, batch in reading.batches():
         if batch.is_compressed or (batch.timestamp_type == "LogAppendTime" and batch.magic == 2):
             continue
-        assert encode(batch.records(), codec=codec, **options(batch)) == bytes(batch.data), name
+        assert encode(batch.records(), codec=reading.codec, **options(batch)) == bytes(
+            batch.data
+        ), name
 
 
 def options(batch: Batch) -> dict[str, Any]:

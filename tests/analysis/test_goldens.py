@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from kafkaspec.analysis import FileKind, verify
+from kafkaspec.analysis import FileKind, Report, verify
 from kafkaspec.codecs import codec_names
 from kafkaspec.conformance import dump_text
 from tests.goldens import GOLDEN, VERSIONS, compacted, files, produced
@@ -22,11 +23,17 @@ def hashes(directory: Path) -> dict[str, str]:
     }
 
 
+@cache
+def verified(version: str) -> Report:
+    """The report of all logs of a version, by all codecs."""
+    return verify(GOLDEN / version / "logs", codec="all")
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_real_logs_give_no_finding_and_codecs_agree(version: str) -> None:
     logs = GOLDEN / version / "logs"
     before = hashes(logs)
-    report = verify(logs, codec="all")
+    report = verified(version)
     assert report.findings == []
     assert report.clean
     assert report.codecs == codec_names()
@@ -40,7 +47,7 @@ def test_real_logs_give_no_finding_and_codecs_agree(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_records_are_counted_as_the_broker_acknowledged_them(version: str) -> None:
-    report = verify(GOLDEN / version / "logs")
+    report = verified(version)
     counted: Counter[str] = Counter()
     for result in report.files:
         counted[Path(result.partition).name] += result.records - result.control_batches
@@ -67,9 +74,7 @@ def base_of(path: Path) -> int:
 
 @pytest.mark.slow
 def test_every_kind_of_file_was_among_them() -> None:
-    kinds = {
-        result.kind for version in VERSIONS for result in verify(GOLDEN / version / "logs").files
-    }
+    kinds = {result.kind for version in VERSIONS for result in verified(version).files}
     elsewhere = {FileKind.MESSAGE_SET}  # tests/message_set has those of Kafka 0.7
     assert kinds == set(FileKind) - {FileKind.LEFTOVER, FileKind.UNKNOWN, FileKind.LOCK} - elsewhere
 
@@ -78,7 +83,7 @@ def test_every_kind_of_file_was_among_them() -> None:
 def test_the_golden_logs_exercise_the_index_checks() -> None:
     entries: Counter[FileKind] = Counter()
     for version in VERSIONS:
-        for result in verify(GOLDEN / version / "logs").files:
+        for result in verified(version).files:
             entries[result.kind] += result.entries
     for kind in (
         FileKind.OFFSET_INDEX,

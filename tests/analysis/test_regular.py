@@ -153,7 +153,7 @@ def _copies(tmp_path: Path) -> list[Path]:
     for number, directory in enumerate(directories(".log")):
         source = directory.files[0].path.parent
         size = sum(path.stat().st_size for path in source.glob("*.log"))
-        if 0 < size < 6000 and number % 18 == 0:
+        if 0 < size < 6000 and number % 30 == 0:
             target = tmp_path / directory.version / source.name
             shutil.copytree(source, target, copy_function=shutil.copyfile)
             found.append(target)

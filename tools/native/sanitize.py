@@ -10,8 +10,9 @@ not built for it: it follows the locks of the GIL, and reports races in what the
 without it.
 
 The whole suite takes more than 25 minutes of a core under the sanitizers, most of it in tests of
-the other codecs, so CI runs what ``make quick`` has of them, and what is marked ``core``. Segments
-of all releases go through the core under the same sanitizers as seeds of ``make fuzz``.
+the other codecs, so CI runs what ``make quick`` has of them without those of the codec in Python,
+and what is marked ``core``. Segments of all releases go through the core under the same sanitizers
+as seeds of ``make fuzz``.
 
 The sanitized extension lies in a copy of the package in a temporary directory; nothing that is
 installed changes. Needs gcc with libasan and libtsan (Linux).
