@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from base64 import b64decode
+from collections.abc import Sequence
 from typing import Any, Final
 
 from kafkaspec.codecs import Codec
@@ -24,6 +25,8 @@ METADATA: Final = "__cluster_metadata"
 REMOTE: Final = "__remote_log_metadata"
 SHARE: Final = "__share_group_state"
 
+_GROUP: Final = 2
+"""Type of the record of a group, the last one before the groups of KIP-848."""
 _DELETE: Final = "<DELETE>"
 _CONSUMER: Final = "consumer"
 _EMBEDDED: Final = {
@@ -89,7 +92,7 @@ class Metadata(Decoder):
 
     def parse(self, record: Record) -> Texts:
         try:
-            _, message = self._decoded(record)
+            _, message = self._decoded(record._replace(key=None))
             if message is None:
                 raise _without("value", record)
         except KafkaSpecError as error:
@@ -169,7 +172,7 @@ class Remote(Decoder):
 
     def parse(self, record: Record) -> Texts:
         try:
-            _, message = self._decoded(record)
+            _, message = self._decoded(record._replace(key=None))
             if message is None:
                 raise _without("value", record)
         except KafkaSpecError as error:
@@ -182,7 +185,7 @@ class Remote(Decoder):
     def _fields(self, name: str, fields: dict[str, Any]) -> dict[str, object]:
         late = {"eventTimestampMs": fields["eventTimestampMs"], "brokerId": fields["brokerId"]}
         if name == "RemotePartitionDeleteMetadata":
-            state = self._PARTITION_STATES[fields["remotePartitionDeleteState"]]
+            state = _of(self._PARTITION_STATES, fields["remotePartitionDeleteState"])
             return {"topicPartition": _topic(fields["topicIdPartition"]), "state": state} | late
         custom = fields.get("customMetadata")
         size = len(b64decode(custom)) if custom is not None else 0
@@ -190,7 +193,7 @@ class Remote(Decoder):
             "customMetadata": (
                 "Optional.empty" if custom is None else f"Optional[CustomMetadata{{{size} bytes}}]"
             ),
-            "state": self._SEGMENT_STATES[fields["remoteLogSegmentState"]],
+            "state": _of(self._SEGMENT_STATES, fields["remoteLogSegmentState"]),
         }
         if name == "RemoteLogSegmentMetadataUpdate":
             return {"remoteLogSegmentId": _segment(fields)} | shared | late
@@ -209,6 +212,10 @@ class Remote(Decoder):
             return {"segmentId": fields["segmentId"]} | ends | segment
         broker = {"brokerId": fields["brokerId"]}
         return {"remoteLogSegmentId": _segment(fields)} | ends | broker | segment
+
+
+def _of(states: Sequence[str], number: int) -> str:
+    return states[number] if 0 <= number < len(states) else "null"
 
 
 def _segment(fields: dict[str, Any]) -> str:
@@ -231,13 +238,15 @@ class Offsets(Decoder):
         if record.key is None:
             raise _without("key", record)
         number = int.from_bytes(bytes(record.key[:2]), "big", signed=True)
-        if number > 2 and newer:
-            return f"unknown::version={number}", None
+        if not 0 <= number <= _GROUP:
+            if newer:
+                return f"unknown::version={number}", None
+            raise _wrong(record, f"has a key of type {number}, which the decoder does not know")
         key, value = self._decoded(record)
         assert key is not None
         fields = message_fields(key.layout.name, key.value)
         group = fields["group"]
-        if number < 2:
+        if number < _GROUP:
             place = f"{fields['topic']}-{fields['partition']}"
             text = f"offset_commit::group={group},partition={place}"
             if not newer:
@@ -314,9 +323,12 @@ class Transactions(Decoder):
             return text, _DELETE
         fields = message_fields(value.layout.name, value.value)
         places = _places(fields["transactionPartitions"] or [], "topic", "partitionIds")
+        status = fields["transactionStatus"]
+        if not 0 <= status < len(self._STATES):
+            raise _wrong(record, f"has transaction status {status}, which does not exist")
         return text, (
             f"producerId:{fields['producerId']},producerEpoch:{fields['producerEpoch']},"
-            f"state={self._STATES[fields['transactionStatus']]},"
+            f"state={self._STATES[status]},"
             f"partitions={self._set(places)},"
             f"txnLastUpdateTimestamp={fields['transactionLastUpdateTimestampMs']},"
             f"txnTimeoutMs={fields['transactionTimeoutMs']}"
@@ -338,7 +350,11 @@ def _hexadecimal(data: Any) -> str:
 
 
 def _without(what: str, record: Record) -> KafkaSpecError:
-    detail = f"the record with offset {record.offset} has no {what}, which the decoder takes"
+    return _wrong(record, f"has no {what}, which the decoder takes")
+
+
+def _wrong(record: Record, what: str) -> KafkaSpecError:
+    detail = f"the record with offset {record.offset} {what}"
     return make_error(Reason.INVALID_VALUE, detail)
 
 

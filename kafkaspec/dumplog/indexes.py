@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from kafkaspec.codecs import Codec
@@ -10,10 +12,10 @@ from kafkaspec.dumplog.families import Family
 from kafkaspec.dumplog.logs import base_offset_of, check_end
 from kafkaspec.dumplog.options import Found, Options
 from kafkaspec.dumplog.reports import Reports
-from kafkaspec.errors import Reason, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
-from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.segment import Segment
 
 
@@ -72,7 +74,7 @@ class IndexLines:
     def _offset_at(self, log: Segment, position: int) -> int:
         if not self._family.first_of_batch:
             return log.batch_at(position).last_offset
-        for batch in log.batches(position):
+        for batch in _batches(log, position):
             for record in batch.records():
                 return record.offset
         detail = "there is no record at or after the position that the index names"
@@ -88,6 +90,7 @@ class IndexLines:
             yield self._sane(index, shown)
             return
         offsets = self._beside(path, base)
+        ends = _Ends(log)
         before = NO_TIMESTAMP
         for number, (offset, timestamp) in enumerate(zip(*index.slot_columns(), strict=True)):
             ended = number > 0 and offset == base
@@ -97,7 +100,7 @@ class IndexLines:
                 check_end(log)
             entry = None if offsets is None else offsets.lookup(offset)
             position = 0 if entry is None else entry.position
-            batch = next((b for b in log.batches(position) if b.last_offset >= offset), None)
+            batch = ends.first(position, offset)
             if batch is None or batch.last_offset != offset:
                 there = -1 if batch is None else batch.last_offset
                 reports.not_found[name].append((offset, there))
@@ -139,3 +142,43 @@ class IndexLines:
             at = (index.slots - 1) * index.entry_size
             raise make_error(Reason.INVALID_VALUE, detail, file=str(index.path), offset=at)
         return f"{shown} passed sanity check.\n"
+
+
+class _Ends:
+    """The last offsets of all batches of a log, up to one that cannot be read."""
+
+    def __init__(self, log: Segment) -> None:
+        self._log = log
+        self._positions: list[int] = []
+        self._offsets: list[int] = []
+        for item in log.scan():
+            if isinstance(item, KafkaSpecError):
+                break
+            self._positions.append(item.position)
+            self._offsets.append(item.last_offset)
+        self._rising = all(one <= other for one, other in pairwise(self._offsets))
+
+    def first(self, position: int, offset: int) -> Batch | None:
+        """Return the first batch from a position on that ends at or after an offset.
+
+        Raises:
+            KafkaSpecError: one before it cannot be read, or the log does not reach so far.
+        """
+        start = bisect_left(self._positions, position)
+        if self._rising and self._positions[start : start + 1] == [position]:
+            found = bisect_left(self._offsets, offset, start)
+            if found < len(self._offsets):
+                return self._log.batch_at(self._positions[found])
+        return next((b for b in _batches(self._log, position) if b.last_offset >= offset), None)
+
+
+def _batches(log: Segment, position: int) -> Iterator[Batch]:
+    """Return the batches from a position of an index on.
+
+    Raises:
+        KafkaSpecError: the log does not reach so far.
+    """
+    if not 0 <= position <= log.size:
+        detail = f"an index names position {position}, and the log has {log.size} bytes"
+        raise make_error(Reason.INVALID_VALUE, detail, file=log.name, offset=log.size)
+    return log.batches(position)
