@@ -51,6 +51,9 @@ class Step(IntEnum):
     CASE = 12
 
 
+COLUMN_WIDTH = 5
+"""Numbers of a column: kind, size, number of the first column not below it, flags, default."""
+
 WIDTH = 8
 """Numbers of a line: step, column, next line, size, plus, flags, least and largest number."""
 

@@ -763,6 +763,11 @@ static int write_raw(encoder *e, int64_t c, const uint8_t *bytes, int64_t size)
     return 1;
 }
 
+static int write_data(encoder *e, int64_t c, int64_t first, int64_t last)
+{
+    return first == last || write_raw(e, c, e->in[c].data + first, last - first);
+}
+
 /* Whether value i of a column is the one that Kafka's classes begin with. */
 static int is_default(const encoder *e, int64_t c, int64_t i)
 {
@@ -819,7 +824,7 @@ static int write_bytes(encoder *e, const km_line *l, int64_t i)
     if (!span(e, c, i, e->in[c].data_size, &first, &last))
         return refuse(e, c, KM_TOO_LARGE);
     return write_number(e, l, last - first + l->plus) &&
-           write_raw(e, c, e->in[c].data + first, last - first);
+           write_data(e, c, first, last);
 }
 
 /* Whether the tagged field of a line is to be written. */
@@ -885,7 +890,7 @@ static int write_tags(encoder *e, int64_t pc, int64_t i)
         if (!span(e, list + 3, first, e->in[list + 3].data_size, &start, &end))
             return refuse(e, list, KM_TOO_LARGE);
         if (!write_number(e, &plain, tag) || !write_number(e, &plain, end - start) ||
-            !write_raw(e, list + 3, e->in[list + 3].data + start, end - start))
+            !write_data(e, list + 3, start, end))
             return 0;
         before = tag;
         first++;
@@ -951,7 +956,7 @@ static int emit(encoder *e, int64_t pc, int64_t stop, int64_t i)
                 return refuse(e, c, KM_REFUSED);
             if (!span(e, c, i, e->in[c].data_size, &first, &last))
                 return refuse(e, c, KM_TOO_LARGE);
-            if (!write_raw(e, c, e->in[c].data + first, last - first))
+            if (!write_data(e, c, first, last))
                 return 0;
             break;
         case KM_S_GUARD:

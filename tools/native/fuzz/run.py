@@ -1,19 +1,21 @@
 """Build the fuzz target and run it for a while: libFuzzer, address and undefined sanitizers.
 
-    python -m tools.native.fuzz.run [--seconds N] [--mode bytes|structure] [--keep DIRECTORY]
-                                    [--seeds-only]
+    python -m tools.native.fuzz.run [--seconds N] [--mode bytes|structure|messages]
+                                    [--keep DIRECTORY] [--seeds-only]
 
-Without ``--mode`` each of the two has half of the time: ``bytes`` changes any bytes, ``structure``
-changes fields of headers and of records, and mends lengths and checksums.
-Seeds are the golden segments, cut to batches, and their payloads after decompression; words of the
-dictionary come from the specification. Needs clang with libFuzzer (Debian: ``clang`` and
-``libclang-rt-14-dev``). Findings lie in the directory; the exit status is 1 if there are any.
+Without ``--mode`` each of the three has a third of the time: ``bytes`` changes any bytes,
+``structure`` changes fields of headers and of records, and mends lengths and checksums,
+``messages`` changes bytes of Kafka's messages, from their vectors. Other seeds are the golden
+segments, cut to batches, and their payloads after decompression; words of the dictionary come from
+the specification. Needs clang with libFuzzer (Debian: ``clang`` and ``libclang-rt-14-dev``).
+Findings lie in the directory; the exit status is 1 if there are any.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import subprocess
 import sys
 import tempfile
@@ -22,19 +24,21 @@ from itertools import islice
 from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.arrow.message_tables import message_table
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.compression import NAMES
 from kafkaspec.extension import GLUE
 from kafkaspec.layout import EntryKind, TypeLayout
 from kafkaspec.layout.framing import ENTRY, Framing, checksum_of, field_position
 from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.message_columns import COLUMN_WIDTH, LOWEST, WIDTH
 from kafkaspec.libraries import libraries
 from kafkaspec.log.segment import Segment
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
 SANITIZERS = "fuzzer,address,undefined"
-MODES = ["bytes", "structure"]
+MODES = ["bytes", "structure", "messages"]
 LONGEST = 4096
 
 
@@ -44,6 +48,9 @@ def compile_target(into: Path, mode: str) -> Path:
     target = into / mode
     files = [HERE / "fuzz_core.c", *core.glob("*.c"), GLUE / "crc.c", GLUE / "compression.c"]
     (into / "forms.h").write_text(forms_header(), encoding="ascii")
+    if mode == "messages":
+        (into / "tables.h").write_text(tables_header(), encoding="ascii")
+        files = [HERE / "fuzz_messages.c", GLUE / "messages.c"]
     if mode == "structure":
         (into / "layout.h").write_text(layout_header(), encoding="ascii")
         files.append(HERE / "structure.c")
@@ -68,6 +75,44 @@ def forms_header() -> str:
         rows.append(f'{{"{name}", {framing}}}')
     fields = "const char *name; ks_framing framing;"
     return f"static const struct {{ {fields} }} forms[] = {{{', '.join(rows)}}};\n"
+
+
+def message_names() -> list[str]:
+    """Return the ids of all messages, in the order of their numbers in inputs."""
+    return sorted(path.stem for path in (ROOT / "generated" / "messages").glob("*.json"))
+
+
+def tables_header() -> str:
+    """Return the tables of all messages as C."""
+    lines, tables = [], []
+    for number, name in enumerate(message_names()):
+        columns, program = message_table(name).engine
+        for kind, what, width, numbers in (
+            ("km_column", "columns", COLUMN_WIDTH, columns), ("km_line", "lines", WIDTH, program)
+        ):  # fmt: skip
+            rows = ", ".join(
+                f"{{{', '.join(map(_literal, numbers[at : at + width]))}}}"
+                for at in range(0, len(numbers), width)
+            )
+            lines.append(f"static const {kind} {what}_{number}[] = {{{rows}}};")
+        sizes = len(program) // WIDTH, len(columns) // COLUMN_WIDTH
+        tables.append(f"{{lines_{number}, {sizes[0]}, columns_{number}, {sizes[1]}}}")
+    lines.append(f"static const km_table tables[] = {{{', '.join(tables)}}};")
+    return "\n".join(lines) + "\n"
+
+
+def _literal(number: int) -> str:
+    return "INT64_MIN" if number == LOWEST else f"INT64_C({number})"
+
+
+def write_messages(into: Path) -> int:
+    """Write the vectors of all messages, each after its number; return the number of seeds."""
+    for number, name in enumerate(message_names()):
+        text = (ROOT / "generated" / "vectors" / f"{name}.json").read_text(encoding="utf-8")
+        for vector in json.loads(text)["vectors"]:
+            if vector["type"] == f"{name}.{name}":
+                _seed(into, (bytes([number]) + bytes.fromhex(vector["hex"]))[:LONGEST])
+    return len(list(into.iterdir()))
 
 
 def layout_header() -> str:
@@ -118,6 +163,8 @@ def write_seeds(into: Path, mode: str) -> int:
     The mode ``structure`` needs them one after another, ``bytes`` one by one, with their payloads
     after decompression and with indexes.
     """
+    if mode == "messages":
+        return write_messages(into)
     for path in sorted((ROOT / "tests/golden").glob("*/logs/*/*")):
         if path.suffix != ".log":
             if mode == "bytes" and path.suffix in (".index", ".timeindex", ".txnindex"):
