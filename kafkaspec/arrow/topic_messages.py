@@ -123,13 +123,9 @@ def _table(message: MessageLayout) -> MessageTable:
     return message_table(message.key.partition(".")[0])
 
 
-def schema_of_messages(log: Log, kind: Kind, on_message: OnMessage) -> pa.Schema:
+def schema_of_messages(kind: Kind, on_message: OnMessage, *, of_segment: bool) -> pa.Schema:
     """Return the schema of a table of records."""
-    names = (
-        ["offset", "timestamp"]
-        if isinstance(log, Segment)
-        else ["partition", "offset", "timestamp"]
-    )
+    names = ["offset", "timestamp"] if of_segment else ["partition", "offset", "timestamp"]
     fields = [pa.field(name, SIMPLE[name][0], nullable=SIMPLE[name][1]) for name in names]
     if kind.key is not None:
         fields.append(pa.field("key", kind.key.type))
@@ -151,7 +147,7 @@ def read_messages(
     if on_message not in ("fail", "keep"):
         raise ValueError(f"on_message is 'fail' or 'keep', not {on_message!r}")
     kind = kind_of_record(name, release)
-    schema = schema_of_messages(log, kind, on_message)
+    schema = schema_of_messages(kind, on_message, of_segment=isinstance(log, Segment))
     wanted = [field.name for field in schema if field.name != ERROR]
     request = request_of((), wanted, **options)
     return pa.RecordBatchReader.from_batches(schema, _batches(log, request, kind, schema))

@@ -18,6 +18,7 @@ _SUMMARIES = {
     "conformance": "Compare several codecs batch by batch and field by field.",
     "stats": "Count bytes, records, codecs, producers, gaps; with plots.",
     "export": "Write records to Parquet by topic and day, and back.",
+    "messages": "Write records and states of Kafka's own topics as tables.",
     "compact": "Compact logs as Kafka's cleaner does, into new segments.",
 }
 

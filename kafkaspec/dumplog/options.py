@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from kafkaspec.dumplog.java import java_text
 from kafkaspec.model import Record
 
-Texts = tuple[str | None, str | None]
-"""Of a key and of a payload, None where nothing is printed."""
-
-Parse = Callable[[Record], Texts]
+Parse = Callable[[Record], tuple[str | None, str | None]]
 """Function that returns the text of the key and of the payload of a record; None for no text."""
 
 Found = Callable[[str], None]
@@ -43,7 +40,7 @@ class Options:
     parse: Parse | None = None
 
 
-def utf8(record: Record) -> Texts:
+def utf8(record: Record) -> tuple[str | None, str | None]:
     """Return key and value as text, as ``StringDecoder`` of the tool does."""
     key, value = record.key, record.value
     return None if key is None else java_text(key), None if value is None else java_text(value)

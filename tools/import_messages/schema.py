@@ -19,6 +19,11 @@ NOT_STORED = ("request", "response", "header")
 """Types of schemas that never reach a disk."""
 _PASSED_ON = frozenset({"DefaultPrincipalData"})
 """Stored nowhere, though it is neither a request nor a response."""
+MODULES = (
+    "kafka-clients", "kafka-group-coordinator", "kafka-metadata", "kafka-raft",
+    "kafka-share-coordinator", "kafka-storage", "kafka-transaction-coordinator", "kafka_2.13",
+)  # fmt: skip
+"""The jars that have schemas of what is stored, in one release or another."""
 _FOLDERS = ("common/message/", "common/metadata/", "message/")
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*')
 _TRAILING = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
@@ -99,7 +104,7 @@ class Schema:
 def read_jars(jars: Iterable[Path]) -> dict[str, Schema]:
     """Return the stored schemas of the jars of one release, by name."""
     found: dict[str, Schema] = {}
-    for jar in sorted(jars):
+    for jar in sorted(jar for jar in jars if jar.stem.rpartition("-")[0] in MODULES):
         with ZipFile(jar) as archive:
             for name in archive.namelist():
                 if name.endswith(".json") and name.startswith(_FOLDERS):
@@ -128,17 +133,16 @@ def _schema(text: str, source: str) -> Schema | None:
         raise SchemaError(f"{source}: validVersions has no end")
     number = node.get("apiKey")
     kind = node["type"]
-    everywhere = None
-    if kind == "data" and node["name"].endswith("Key"):
+    if number is None and node["name"].endswith("Key") and versions.low == versions.high:
         # Until 4.0 the type of a record was written as the version of its key.
-        number, versions, everywhere = versions.high, Versions(0, 0), Versions(0, None)
+        number, versions = versions.low, Versions(0, 0)
     return Schema(
         name=node["name"],
         kind=kind,
         number=number,
         versions=versions,
         flexible=_versions(node.get("flexibleVersions")),
-        fields=tuple(_fields(node["fields"], everywhere)),
+        fields=tuple(_fields(node["fields"])),
         structs={
             item["name"]: tuple(_fields(item["fields"])) for item in node.get("commonStructs", ())
         },
@@ -154,16 +158,14 @@ def _place(source: str) -> str:
     return f"{module}/src/main/resources/{name}"
 
 
-def _fields(
-    nodes: list[dict[str, Any]], everywhere: Versions | None = None
-) -> Iterator[SchemaField]:
+def _fields(nodes: list[dict[str, Any]]) -> Iterator[SchemaField]:
     for node in nodes:
         tagged = _versions(node.get("taggedVersions"))
         default = node.get("default")
         yield SchemaField(
             name=node["name"],
             type=node["type"],
-            versions=everywhere or _versions(node.get("versions")) or tagged,
+            versions=_versions(node.get("versions")) or tagged,
             nullable=_versions(node.get("nullableVersions")),
             tagged=tagged,
             tag=None if tagged is None else int(node["tag"]),

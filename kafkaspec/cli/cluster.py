@@ -1,0 +1,202 @@
+"""``kafkaspec cluster``: the metadata of a cluster from a controller's disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kafkaspec.arrow import provider
+from kafkaspec.cli.console import (
+    count_text,
+    new_table,
+    note,
+    print_json,
+    say,
+    stdout_console,
+    warn,
+)
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.internal import release_option, report_left_out
+from kafkaspec.cli.options import epilog, format_option, wrong_usage
+from kafkaspec.errors import unreadable
+from kafkaspec.files.names import METADATA_TOPIC
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+
+if TYPE_CHECKING:
+    from kafkaspec.state.cluster import Cluster
+    from kafkaspec.state.image import Difference, Image, Kind
+
+_EPILOG = epilog(
+    """\
+Output of --format json, one object for each line. "type" is cluster (snapshot,
+end_offset, leader, voters), feature, voter, controller, broker, topic, partition, config,
+quota, acl, scram, delegation_token, producer_ids or zk_migration, with the fields
+that Kafka's records have; with --diff it is difference (kind, before, after), and
+with --compare mismatch (kind, topic, partition, detail).
+""",
+    """\
+--diff A B compares the states before two offsets. --compare LOGS compares with a
+log directory of a broker: partitions that the cluster does not know or has
+elsewhere, that are missing, or that are of an earlier topic of the same name.
+""",
+    """\
+Exit codes: 0 all was read, 1 LOGS does not fit, or something could not be decoded
+or is missing in the log, 2 wrong usage, or nothing of PATH can be read.
+""",
+)
+_SECRET = frozenset({"salt", "stored_key", "server_key"})
+"""Fields of SCRAM credentials that are not shown."""
+
+
+@click.command("cluster", epilog=_EPILOG)
+@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.option("--at", type=int, metavar="OFFSET", help="The state before this offset.")
+@click.option("--diff", nargs=2, type=int, metavar="A B", help="What changed between two offsets.")
+@click.option(
+    "--compare",
+    "logs",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="LOGS",
+    help="Compare with a log directory of a broker.",
+)
+@release_option
+@format_option
+@click.pass_context
+def cluster_command(
+    ctx: click.Context,
+    path: Path,
+    at: int | None,
+    diff: tuple[int, int] | None,
+    logs: Path | None,
+    release: str | None,
+    output_format: str,
+) -> None:
+    """Show a cluster's metadata: topics, partitions, brokers, settings, ACLs, quotas and the rest.
+
+    PATH is a log directory of a controller, its __cluster_metadata-0, or a snapshot (.checkpoint).
+    The newest snapshot comes first, then the log after it.
+    """
+    if diff is not None and (at is not None or logs is not None):
+        raise click.UsageError("--diff goes with neither --at nor --compare")
+    with wrong_usage(ImportError):
+        provider()
+        from kafkaspec.state.cluster import read_cluster
+        from kafkaspec.state.directory import compare_directory
+        from kafkaspec.state.image import differences
+    with open_log(path) as opened:
+        source = _source(path, opened)
+        bounds = (at,) if diff is None else diff
+        clusters = [read_cluster(source, at=bound, release=release) for bound in bounds]
+        code = CLEAN
+        for cluster in clusters:
+            for text in cluster.notes:
+                warn(f"{path}: {text}")
+                code = FINDINGS
+            code = max(code, report_left_out(source, cluster))
+        as_json = output_format == "json"
+        if diff is not None:
+            changes = differences(clusters[0].image, clusters[1].image)
+            for change in changes:
+                _show_change(change, as_json)
+            note(count_text(len(changes), "difference"))
+            ctx.exit(code)
+        (cluster,) = clusters
+        if logs is not None:
+            with LogDirectory(logs) as directory, wrong_usage(ValueError):
+                found = list(compare_directory(cluster.image, directory))
+            for each in found:
+                if as_json:
+                    print_json("mismatch", each._asdict())
+                else:
+                    say(f"{each.topic}-{each.partition}: {each.kind}: {each.detail}")
+            note(count_text(len(found), "mismatch", "mismatches"))
+            ctx.exit(max(code, FINDINGS if found else CLEAN))
+        _show(cluster, as_json)
+    ctx.exit(code)
+
+
+def _source(path: Path, opened: Segment | Partition | LogDirectory) -> Segment | Partition:
+    if not isinstance(opened, LogDirectory):
+        return opened
+    for partition in opened.current:
+        if partition.topic == METADATA_TOPIC:
+            return partition
+    raise unreadable(str(path), f"there is no {METADATA_TOPIC}-0")
+
+
+def _show_change(change: Difference, as_json: bool) -> None:
+    before, after = (
+        None if side is None else _shown(side) for side in (change.before, change.after)
+    )
+    if as_json:
+        print_json("difference", {"kind": change.kind, "before": before, "after": after})
+        return
+    sign = "+" if before is None else "-" if after is None else "~"
+    fields = after or before or {}
+    if before is not None and after is not None:
+        fields = {name: item for name, item in after.items() if before.get(name) == item}
+        fields = {name: fields[name] for name in change.names if name in fields} | {
+            name: f"{before.get(name)} -> {item}"
+            for name, item in after.items()
+            if before.get(name) != item
+        }
+    say(f"{sign} {change.kind} " + " ".join(f"{k}={v}" for k, v in fields.items()))
+
+
+def _show(cluster: Cluster, as_json: bool) -> None:
+    image = cluster.image
+    head = {
+        "snapshot": None if cluster.snapshot is None else cluster.snapshot.name,
+        "end_offset": cluster.end_offset,
+        "leader": image.leader,
+        "voters": image.voters,
+    }
+    if as_json:
+        print_json("cluster", head)
+    else:
+        say("  ".join(f"{name} {value}" for name, value in head.items()))
+    for kind, items in image.items.items():
+        rows = [_named(image, kind, fields) for _, fields in sorted(items.items(), key=_order)]
+        if as_json:
+            for row in rows:
+                print_json(kind, row)
+        elif rows:
+            _print(kind, rows)
+
+
+def _order(item: tuple[Any, Any]) -> str:
+    return repr(item[0])
+
+
+def _named(image: Image, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an item as it is shown: partitions with the name of their topic."""
+    if kind == "partition":
+        return {"topic": image.topic_name(fields["topic_id"]), **_shown(fields)}
+    return _shown(fields)
+
+
+def _shown(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in _SECRET}
+
+
+def _print(kind: str, rows: list[dict[str, Any]]) -> None:
+    names = [name for name in rows[0] if any(row[name] not in (None, []) for row in rows)]
+    table = new_table(*names, title=f"{kind} ({len(rows)})", title_justify="left")
+    for row in rows:
+        table.add_row(*(_cell(row[name]) for name in names))
+    console = stdout_console()
+    console.print(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(_cell(item) for item in value.values())
+    if isinstance(value, list):
+        return ", ".join(map(_cell, value))
+    return "-" if value is None else str(value)

@@ -1,0 +1,237 @@
+"""``kafkaspec groups``: members, assignments and committed offsets of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kafkaspec.arrow import provider
+from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console, warn
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.internal import (
+    at_option,
+    internal_logs,
+    neighbours,
+    release_option,
+    report_compacted,
+    report_left_out,
+    show_event,
+)
+from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+
+_EPILOG = epilog(
+    """\
+Output of --format json, one object for each line, by "type":
+  group   group, kind (classic, consumer, share, streams), state, protocol_type,
+          protocol, epoch (the generation of a classic group), leader, members,
+          offsets, log_offset and timestamp of the record that says so
+  member  group, member_id, instance_id, client_id, client_host, epoch,
+          subscription, subscription_regex, assignment
+  offset  group, topic, partition, offset, leader_epoch, metadata,
+          commit_timestamp, expire_timestamp, topic_id, pending (in a
+          transaction that is open), log_offset, log_end_offset, lag, lag_ms
+  delivery  of share groups: group, topic_id, partition, snapshot_epoch,
+          state_epoch, leader_epoch, start_offset, batches, log_offset
+  event   with --history: offset, timestamp, name, key, value, transactional
+""",
+    """\
+Lag is measured against the data partitions in the same log directory: in
+records, and as the time between the first record that was not consumed and the
+last one. With --at, both are those of that time; where a partition ended then is
+found by the timestamps of its records.
+""",
+    """\
+A log that was compacted has only the last commits before the offset up to which
+the cleaner came: --at before that time shows what is left of it, and says so.
+""",
+    """\
+Exit codes: 0 all was read, 1 something could not be read or decoded, or is not
+proven, 2 wrong usage, or nothing of a PATH can be read.
+""",
+)
+_TOPIC = "__consumer_offsets"
+
+
+@click.command("groups", epilog=_EPILOG)
+@paths_argument
+@at_option
+@click.option("--group", "wanted", multiple=True, metavar="GROUP", help="Show this group only.")
+@click.option("--history", metavar="GROUP", help="Show the records of this group in order.")
+@release_option
+@format_option
+@click.pass_context
+def groups_command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    at: int | None,
+    wanted: tuple[str, ...],
+    history: str | None,
+    release: str | None,
+    output_format: str,
+) -> None:
+    """Show groups: their members, assignments, committed offsets and lag.
+
+    A PATH is a log directory, the directory of a partition of __consumer_offsets, or a segment of
+    one. No broker is needed, and any release's files will do.
+    """
+    with wrong_usage(ImportError):
+        provider()
+        from kafkaspec.state.history import history as read_history
+        from kafkaspec.state.latest import Latest
+    code = CLEAN
+    for path in paths:
+        for log in internal_logs(path, _TOPIC):
+            code = max(code, report_compacted(log, at))
+            if history is None:
+                rows, found = _read(log, at, release)
+                code = max(code, found)
+                _show(rows, wanted, output_format)
+                continue
+            left_out = Latest(str(log.path))
+            options = {"at": at, "release": release}
+            for event in read_history(log, _TOPIC, history, left_out, **options):
+                show_event(event, output_format)
+            code = max(code, report_left_out(log, left_out))
+        if history is None:
+            code = max(code, _show_deliveries(path, at, release, wanted, output_format))
+    ctx.exit(code)
+
+
+_Rows = dict[str, list[dict[str, Any]]]
+
+
+def _read(log: Segment | Partition, at: int | None, release: str | None) -> tuple[_Rows, int]:
+    """Return rows by their type, and the exit code."""
+    from kafkaspec.state.groups import read_groups
+    from kafkaspec.state.lag import with_lag
+    from kafkaspec.state.plain import plain
+
+    beside = neighbours(log)
+    topics = {each.topic_id.bytes: each.topic or "" for each in beside if each.topic_id}
+    groups = read_groups(log, at=at, release=release, topics=topics)
+    code = report_left_out(log, groups)
+    offsets, errors = with_lag(groups.offsets, beside, at=at)
+    for error in errors:
+        warn(str(error))
+        code = FINDINGS
+    return {
+        "group": plain(groups.groups),
+        "member": plain(groups.members),
+        "offset": plain(offsets),
+    }, code
+
+
+def _show_deliveries(
+    path: Path, at: int | None, release: str | None, wanted: tuple[str, ...], output_format: str
+) -> int:
+    """Print what share groups had delivered in a log directory; return the exit code."""
+    from kafkaspec.state.plain import plain
+    from kafkaspec.state.share import TOPIC, read_deliveries
+
+    code = CLEAN
+    for log in internal_logs(path, TOPIC, required=False):
+        if isinstance(log, Segment) or log.topic != TOPIC:
+            continue
+        found = read_deliveries(log, at=at, release=release)
+        code = max(code, report_left_out(log, found))
+        for group, count in found.alone.items():
+            warn(
+                f"{log.path}: {count_text(count, 'update')} of {group} without a snapshot, left out"
+            )
+            code = FINDINGS
+        rows = [row for row in plain(found.partitions) if not wanted or row["group"] in wanted]
+        if output_format == "json":
+            for row in rows:
+                print_json("delivery", row)
+        elif rows:
+            table = new_table("share group", "topic id", ">partition", ">start", "batches")
+            for row in rows:
+                batches = (
+                    f"{each['first_offset']}-{each['last_offset']} {each['state'].lower()}"
+                    for each in row["batches"]
+                )
+                table.add_row(
+                    row["group"], row["topic_id"], str(row["partition"]), str(row["start_offset"]),
+                    ", ".join(batches),
+                )  # fmt: skip
+            console = stdout_console()
+            console.print(table)
+    return code
+
+
+def _show(rows: _Rows, wanted: tuple[str, ...], output_format: str) -> None:
+    if wanted:
+        rows = {
+            kind: [row for row in table if row["group"] in wanted] for kind, table in rows.items()
+        }
+    if output_format == "json":
+        for kind, table in rows.items():
+            for row in table:
+                print_json(kind, row)
+    else:
+        _print(rows)
+
+
+def _print(rows: Mapping[str, list[dict[str, Any]]]) -> None:
+    console = stdout_console()
+    for group in rows["group"]:
+        console.print("  ".join(_headline(group)))
+        members = [row for row in rows["member"] if row["group"] == group["group"]]
+        if members:
+            table = new_table("member", "client", "host", "assignment")
+            for row in members:
+                table.add_row(
+                    row["member_id"], row["client_id"], row["client_host"], _assignment(row)
+                )
+            console.print(table)
+        offsets = [row for row in rows["offset"] if row["group"] == group["group"]]
+        if offsets:
+            names = (
+                ">partition",
+                ">committed",
+                ">end",
+                ">lag",
+                ">lag time",
+                "committed at",
+                "metadata",
+            )
+            table = new_table("topic", *names)
+            for row in offsets:
+                table.add_row(*_cells(row))
+            console.print(table)
+    note(count_text(len(rows["group"]), "group"))
+
+
+def _headline(group: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{group['group']}: {group['kind']}, {group['state']}"
+    protocols = [group[name] for name in ("protocol_type", "protocol") if group[name]]
+    if protocols:
+        yield "/".join(protocols)
+    if group["epoch"] is not None:
+        yield f"{'generation' if group['kind'] == 'classic' else 'epoch'} {group['epoch']}"
+    yield count_text(group["members"], "member")
+    if group["timestamp"] is not None:
+        yield f"since {iso(group['timestamp'])}"
+
+
+def _assignment(row: Mapping[str, Any]) -> str:
+    return " ".join(
+        f"{item['topic'] or item['topic_id']}:{','.join(map(str, item['partitions']))}"
+        for item in row["assignment"] or ()
+    )
+
+
+def _cells(row: Mapping[str, Any]) -> Iterator[str]:
+    yield row["topic"]
+    yield str(row["partition"])
+    yield f"{row['offset']}{' (pending)' if row['pending'] else ''}"
+    for name in ("log_end_offset", "lag"):
+        yield "-" if row[name] is None else str(row[name])
+    yield "-" if row["lag_ms"] is None else f"{row['lag_ms'] / 1000:.3f} s"
+    yield iso(row["commit_timestamp"])
+    yield row["metadata"] or ""

@@ -1,0 +1,98 @@
+"""``kafkaspec remote``: segments in remote storage and what became of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kafkaspec.arrow import provider
+from kafkaspec.cli.console import (
+    count_text,
+    new_table,
+    note,
+    print_json,
+    size_text,
+    stdout_console,
+    warn,
+)
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.internal import at_option, internal_logs, release_option, report_left_out
+from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
+
+_EPILOG = epilog(
+    """\
+Output of --format json, one object for each segment: topic, topic_id, partition,
+segment_id, start_offset, end_offset (of the last record), state, size (bytes),
+max_timestamp, leader_epochs, broker_id, started and updated (times of the first
+and the last event).
+""",
+    """\
+COPY_SEGMENT_STARTED without an end is a copy that was never finished, and
+DELETE_SEGMENT_STARTED a deletion that was not: --unfinished shows these only.
+""",
+    """\
+Exit codes: 0 all was read, 1 something could not be decoded, or an update is
+about a segment that nothing announced, 2 wrong usage, or nothing can be read.
+""",
+)
+_TOPIC = "__remote_log_metadata"
+_FINISHED = ("COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_FINISHED")
+
+
+@click.command("remote", epilog=_EPILOG)
+@paths_argument
+@at_option
+@click.option("--unfinished", is_flag=True, help="Show copies and deletions that did not end.")
+@release_option
+@format_option
+@click.pass_context
+def remote_command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    at: int | None,
+    unfinished: bool,
+    release: str | None,
+    output_format: str,
+) -> None:
+    """Show the segments in remote storage that __remote_log_metadata names, in any state.
+
+    A PATH is a log directory, the directory of a partition of __remote_log_metadata, or a segment
+    of one.
+    """
+    with wrong_usage(ImportError):
+        provider()
+        from kafkaspec.state.plain import plain
+        from kafkaspec.state.remote import read_remote_segments
+    code, rows = CLEAN, []
+    for path in paths:
+        for log in internal_logs(path, _TOPIC):
+            found = read_remote_segments(log, at=at, release=release)
+            code = max(code, report_left_out(log, found))
+            for segment, count in found.orphans.items():
+                warn(f"{log.path}: {count_text(count, 'update')} of segment {segment}, left out")
+                code = FINDINGS
+            rows += plain(found.segments)
+    if unfinished:
+        rows = [row for row in rows if row["state"] not in _FINISHED]
+    if output_format == "json":
+        for row in rows:
+            print_json("remote_segment", row)
+    elif rows:
+        table = new_table(
+            "partition", ">first offset", ">last offset", "state", ">size", "updated", "segment"
+        )
+        for row in rows:
+            table.add_row(
+                f"{row['topic']}-{row['partition']}",
+                str(row["start_offset"]),
+                str(row["end_offset"]),
+                row["state"],
+                size_text(row["size"]),
+                iso(row["updated"]),
+                row["segment_id"],
+            )
+        console = stdout_console()
+        console.print(table)
+    note(count_text(len(rows), "segment"))
+    ctx.exit(code)

@@ -1,0 +1,190 @@
+"""Kafka's own topics over the log directories of many brokers: typed records, and states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from kafkaspec.arrow.topic_messages import ERROR, kind_of_record, schema_of_messages
+from kafkaspec.errors import unreadable
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.spark.jobs.units import rows_of
+from kafkaspec.spark.paths import local
+from kafkaspec.state import groups, remote, share, transactions
+
+__all__ = ["ERROR", "LOG", "STATES", "state", "topic_messages"]
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LOG: Final = "log"
+"""Name of the column with the path of the log that a row is of."""
+
+
+def _groups(name: str, log: Any, **options: Any) -> pa.Table:
+    found: pa.Table = getattr(groups.read_groups(log, **options), name)
+    return found
+
+
+_Reader = Callable[..., pa.Table]
+STATES: Final[dict[str, tuple[str, pa.Schema, _Reader]]] = {
+    "groups": (groups.TOPIC, groups.GROUPS, partial(_groups, "groups")),
+    "members": (groups.TOPIC, groups.MEMBERS, partial(_groups, "members")),
+    "offsets": (groups.TOPIC, groups.OFFSETS, partial(_groups, "offsets")),
+    "transactional_ids": (
+        transactions.TOPIC,
+        transactions.TRANSACTIONS,
+        lambda log, **options: transactions.read_transactions(log, **options).ids,
+    ),
+    "remote_segments": (
+        remote.TOPIC,
+        remote.SEGMENTS,
+        lambda log, **options: remote.read_remote_segments(log, **options).segments,
+    ),
+    "deliveries": (
+        share.TOPIC,
+        share.DELIVERIES,
+        lambda log, **options: share.read_deliveries(log, **options).partitions,
+    ),
+}
+"""Kinds of states: the topic, the columns, and what reads a partition of it."""
+
+
+def topic_messages(
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    name: str,
+    *,
+    release: str | None = None,
+    tasks: int | None = None,
+) -> DataFrame:
+    """Return the records of one type of an internal topic, decoded, one task for some segments.
+
+    The columns are ``log``, those of ``topic_messages`` of a segment, and ``error``: why the key or
+    value of a record is null although there are bytes.
+
+    Args:
+        spark: a session whose workers have kafkaspec and see the same files.
+        paths: log directories, partitions or segments; with ``file:`` or without.
+        name: ``OffsetCommit``, ``PartitionChange`` ...: see ``Columnar.topic_messages``.
+        release: of the brokers that wrote them, where their layout is an old one.
+        tasks: how many there are to be; three a slot by default.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, if a path does not exist or has nothing of Kafka's.
+        ValueError: no topic has records of that name.
+    """
+    kind = kind_of_record(name, release)
+    segments = [path for log in _logs(paths, kind.topic) for path in _segments(log)]
+    schema = _with_log(schema_of_messages(kind, "keep", of_segment=True))
+    sizes = [path.stat().st_size for path in segments]
+    return rows_of(spark, segments, sizes, partial(_messages, name, release, schema), schema, tasks)
+
+
+def _messages(
+    name: str, release: str | None, schema: pa.Schema, path: Path
+) -> Iterator[pa.RecordBatch]:
+    with Segment(path) as segment:
+        for batch in segment.topic_messages(name, release=release, on_message="keep"):
+            yield _placed(batch, path, schema)
+
+
+def state(
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    kind: str,
+    *,
+    at: int | None = None,
+    release: str | None = None,
+    tasks: int | None = None,
+) -> DataFrame:
+    """Return a table of states, one task for some partitions of the internal topic.
+
+    Args:
+        spark: a session whose workers have kafkaspec and see the same files.
+        paths: log directories of brokers, or partitions of the internal topic. A replica of a
+            partition on another broker gives the same rows again; ``log`` tells them apart.
+        kind: one of ``STATES``.
+        at: the state at this time, ms since the epoch.
+        release: of the brokers; None if it is not known.
+        tasks: how many there are to be; three a slot by default.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, if a path does not exist or has nothing of Kafka's.
+        KeyError: no such kind.
+    """
+    topic, columns, _ = STATES[kind]
+    partitions = [log.path for log in _logs(paths, topic) if isinstance(log, Partition)]
+    schema = _with_log(columns)
+    sizes = [sum(path.stat().st_size for path in place.glob("*.log")) for place in partitions]
+    read = partial(_state, kind, {"at": at, "release": release}, schema)
+    return rows_of(spark, partitions, sizes, read, schema, tasks)
+
+
+def _state(
+    kind: str, options: dict[str, Any], schema: pa.Schema, path: Path
+) -> Iterator[pa.RecordBatch]:
+    _, _, read = STATES[kind]
+    with Partition(path) as partition:
+        for batch in read(partition, **options).to_batches():
+            yield _placed(batch, path, schema)
+
+
+def _placed(batch: pa.RecordBatch, path: Path, schema: pa.Schema) -> pa.RecordBatch:
+    columns = [column.cast(schema[place].type) for place, column in enumerate(batch.columns, 1)]
+    return pa.RecordBatch.from_arrays(
+        [pa.repeat(str(path), batch.num_rows), *columns], schema=schema
+    )
+
+
+def _with_log(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([pa.field(LOG, pa.string(), nullable=False), *map(_field, schema)])
+
+
+def _field(field: pa.Field) -> pa.Field:
+    return field.with_type(_for_spark(field.type))
+
+
+def _for_spark(kind: pa.DataType) -> pa.DataType:
+    """Return a type of Spark: no unsigned integers, no fixed sizes, timestamps in µs."""
+    if pa.types.is_struct(kind):
+        return pa.struct(list(map(_field, kind)))
+    if pa.types.is_list(kind):
+        return pa.list_(_field(kind.value_field))
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    return _SIGNED.get(kind, kind)
+
+
+_SIGNED: Final = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+
+
+def _logs(paths: str | Sequence[str], topic: str) -> Iterator[Partition | Segment]:
+    for path in [paths] if isinstance(paths, str) else paths:
+        opened = open_log(_local(path))
+        if isinstance(opened, LogDirectory):
+            yield from (each for each in opened.current if each.topic == topic)
+        else:
+            yield opened
+
+
+def _local(path: str) -> str:
+    place = local(path)
+    if place is None:
+        raise unreadable(path, "not of a local file system; mount it, or copy the files")
+    return place
+
+
+def _segments(log: Partition | Segment) -> list[Path]:
+    if isinstance(log, Partition):
+        return [*log.segment_paths, *log.checkpoint_paths]
+    return [] if log.path is None else [log.path]

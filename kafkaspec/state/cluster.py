@@ -1,0 +1,131 @@
+"""Read the metadata of a cluster: a snapshot, and the records after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import pyarrow as pa
+
+from kafkaspec._generated.python.model.control_record import LeaderChangeMessage, VotersRecord
+from kafkaspec.errors import unreadable
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
+from kafkaspec.state.image import Image
+
+TOPIC: Final = names.METADATA_TOPIC
+
+
+@dataclass
+class Cluster(LeftOut):
+    """The metadata of a cluster.
+
+    Attributes:
+        image: the state.
+        snapshot: the snapshot that it began with, None for the begin of the log.
+        end_offset: the records before this offset count.
+        notes: what is not proven.
+    """
+
+    image: Image = field(default_factory=Image)
+    snapshot: Path | None = None
+    end_offset: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def read_cluster(
+    source: Partition | Segment, *, at: int | None = None, release: str | None = None
+) -> Cluster:
+    """Return the metadata of a cluster, as a controller that starts on these files has it.
+
+    The newest snapshot comes first, then the records of the log from its offset on. Kafka:
+    ``MetadataLoader``, ``MetadataDelta``; KIP-630.
+
+    Args:
+        source: the directory of ``__cluster_metadata-0``, or a snapshot or segment of it alone.
+        at: the state before the record at this offset; None for that at the end of the log.
+        release: of the controllers that wrote it, ``3.0``; None if it is not known.
+
+    Raises:
+        KafkaSpecError: a batch cannot be read, or the log begins after ``at``.
+    """
+    cluster = Cluster()
+    if isinstance(source, Segment):
+        _apply(cluster, source, None, at, release)
+        return cluster
+    start = 0
+    for path in reversed(source.checkpoint_paths):
+        name = names.parse_checkpoint(path.name)
+        if name is None or name.state or (at is not None and name.end_offset > at):
+            continue
+        cluster.snapshot, start = path, name.end_offset
+        _apply(cluster, source.open_segment(path), None, None, release)
+        break
+    first = source.first_base_offset
+    if first is not None and first > start:
+        detail = f"the log begins at offset {first}, after the newest snapshot, at offset {start}"
+        if at is not None and at < first:
+            raise unreadable(str(source.path), detail)
+        cluster.notes.append(f"{detail}: what was between them is missing")
+    cluster.image.offset = start - 1
+    cluster.end_offset = start
+    for segment in source.segments_from(start):
+        _apply(cluster, segment, start, at, release)
+    if cluster.image.pending is not None:
+        held = len(cluster.image.pending)
+        cluster.notes.append(f"a metadata transaction of {held} records has not ended: left out")
+    return cluster
+
+
+def _apply(
+    cluster: Cluster, segment: Segment, start: int | None, end: int | None, release: str | None
+) -> None:
+    changes = sorted(_changes(cluster, segment, start, end, release), key=lambda each: each.offset)
+    cluster.image.apply(changes)
+
+
+def _changes(
+    cluster: Cluster, segment: Segment, start: int | None, end: int | None, release: str | None
+) -> Iterator[Change]:
+    for batch in segment.batches():
+        after = batch.next_offset if end is None else min(batch.next_offset, end)
+        cluster.end_offset = max(cluster.end_offset, after)
+        if batch.is_control and (end is None or batch.base_offset < end):
+            for control in batch.control_records():
+                name, value = _control(control.body)
+                yield Change(control.record.offset, control.record.timestamp, name, value)
+    reader = segment.to_batches(COLUMNS, layout="binary", start_offset=start, end_offset=end)
+    for piece in reader:
+        yield from by_api_key(pa.Table.from_batches([piece]), TOPIC, segment.name, release, cluster)
+
+
+def _control(body: Any) -> tuple[str, dict[str, Any]]:
+    if isinstance(body, VotersRecord):
+        voters = [
+            {
+                "voter_id": voter.voter_id,
+                "voter_directory_id": kafka_uuid.to_text(UUID(bytes=voter.voter_directory_id)),
+                "endpoints": [
+                    {
+                        "name": bytes(each.name).decode(errors="replace"),
+                        "host": bytes(each.host).decode(errors="replace"),
+                        "port": each.port,
+                    }
+                    for each in voter.endpoints
+                ],
+            }
+            for voter in body.voters
+        ]
+        return "voters_record", {"voters": voters}
+    if isinstance(body, LeaderChangeMessage):
+        return "leader_change_message", {
+            "leader_id": body.leader_id,
+            "voters": [voter.voter_id for voter in body.voters],
+        }
+    return "control_record", {}

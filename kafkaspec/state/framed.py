@@ -1,0 +1,85 @@
+"""Records without a key, whose values say in a frame what they are: KIP-405, KIP-631."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import Role
+from kafkaspec.layout.messages import in_topic
+from kafkaspec.state.decoding import decode, located
+from kafkaspec.state.plain import plain
+
+Value = Mapping[str, Any]
+_OFFSET, _TIMESTAMP, _VALUE = COLUMNS = ("offset", "timestamp", "value")
+_FRAME: Final = slice(1, 2)
+"""Place of the api key: after the version of the frame, one byte as long as both are below 128."""
+
+
+@dataclass(kw_only=True)
+class LeftOut:
+    """What was not taken into account.
+
+    Attributes:
+        errors: why records that could not be decoded were left out.
+        unknown: numbers of records by type that is not known; None for one without a type.
+    """
+
+    errors: list[KafkaSpecError] = field(default_factory=list)
+    unknown: dict[int | None, int] = field(default_factory=dict)
+
+
+class Change(NamedTuple):
+    """A record of the metadata.
+
+    Attributes:
+        offset: of the record; -1 in a snapshot, whose offsets mean nothing.
+        timestamp: of the record, ms.
+        name: id of the message in the specification, ``topic_record``.
+        value: its fields.
+    """
+
+    offset: int
+    timestamp: int
+    name: str
+    value: Value
+
+
+def by_api_key(
+    table: pa.Table, topic: str, file: str | None, release: str | None, left_out: LeftOut
+) -> Iterator[Change]:
+    """Yield the records of a table, those of one type after the other.
+
+    Args:
+        table: with ``COLUMNS``.
+        topic: the topic that has them.
+        file: where they are, for errors.
+        release: that wrote them; None if it is not known.
+        left_out: notes what cannot be decoded.
+    """
+    values = table[_VALUE].combine_chunks()
+
+    frames = pc.binary_slice(values, _FRAME.start, _FRAME.stop)
+    for frame in frames.unique().to_pylist():
+        rows = table.filter(pc.equal(frames, frame))
+        number = frame[0] if frame else None
+        layouts = in_topic(topic, Role.RECORD, number)
+        if not layouts:
+            left_out.unknown[number] = left_out.unknown.get(number, 0) + rows.num_rows
+            continue
+        offsets = rows[_OFFSET].to_pylist()
+
+        def refuse(row: int, error: KafkaSpecError, offsets: list[int] = offsets) -> None:
+            left_out.errors.append(located(error, file, offsets[row], _VALUE))
+
+        decoded = decode(layouts, rows[_VALUE].combine_chunks(), release, refuse)
+        times = rows[_TIMESTAMP].cast(pa.int64()).to_pylist()
+        name = layouts[0].key.partition(".")[0]
+        for offset, time, value in zip(offsets, times, plain(decoded), strict=True):
+            if value is not None:
+                yield Change(offset, time, name, value)

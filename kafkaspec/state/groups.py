@@ -1,0 +1,313 @@
+"""Groups: their members, assignments and committed offsets, now or at a time in the past."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from kafkaspec.arrow.messages import decode_array
+from kafkaspec.state.framed import LeftOut
+from kafkaspec.state.latest import KEY, OFFSET, PENDING, TIMESTAMP, VALUE, Latest, Source, latest
+
+TOPIC: Final = "__consumer_offsets"
+
+_ASSIGNMENT = pa.list_(
+    pa.struct([
+        ("topic", pa.string()),
+        ("topic_id", pa.binary(16)),
+        ("partitions", pa.list_(pa.int32())),
+    ])
+)  # fmt: skip
+GROUPS: Final = pa.schema([
+    ("group", pa.string()),
+    ("kind", pa.string()),
+    ("state", pa.string()),
+    ("protocol_type", pa.string()),
+    ("protocol", pa.string()),
+    ("epoch", pa.int32()),
+    ("leader", pa.string()),
+    ("members", pa.int32()),
+    ("offsets", pa.int32()),
+    ("log_offset", pa.int64()),
+    ("timestamp", pa.int64()),
+])  # fmt: skip
+"""Columns of groups. ``kind`` is classic, consumer, share or streams. ``epoch`` is the generation
+of a classic group. ``log_offset`` and ``timestamp`` (ms) are those of the record that says it."""
+MEMBERS: Final = pa.schema([
+    ("group", pa.string()),
+    ("member_id", pa.string()),
+    ("instance_id", pa.string()),
+    ("client_id", pa.string()),
+    ("client_host", pa.string()),
+    ("epoch", pa.int32()),
+    ("subscription", pa.list_(pa.string())),
+    ("subscription_regex", pa.string()),
+    ("assignment", _ASSIGNMENT),
+])  # fmt: skip
+"""Columns of members. A partition of a streams group's assignment is a task; ``topic`` is its
+subtopology then. ``topic_id`` is null in classic groups, ``topic`` may be null in others."""
+OFFSETS: Final = pa.schema([
+    ("group", pa.string()),
+    ("topic", pa.string()),
+    ("partition", pa.int32()),
+    ("offset", pa.int64()),
+    ("leader_epoch", pa.int32()),
+    ("metadata", pa.string()),
+    ("commit_timestamp", pa.int64()),
+    ("expire_timestamp", pa.int64()),
+    ("topic_id", pa.binary(16)),
+    ("pending", pa.bool_()),
+    ("log_offset", pa.int64()),
+])  # fmt: skip
+"""Columns of committed offsets; timestamps in ms. ``pending``: of a transaction that is open."""
+
+
+@dataclass
+class Groups(LeftOut):
+    """The groups of a partition of ``__consumer_offsets``.
+
+    Attributes:
+        groups: see ``GROUPS``.
+        members: see ``MEMBERS``.
+        offsets: see ``OFFSETS``.
+    """
+
+    groups: pa.Table
+    members: pa.Table
+    offsets: pa.Table
+
+
+def read_groups(
+    log: Source,
+    *,
+    at: int | None = None,
+    release: str | None = None,
+    topics: Mapping[bytes, str] | None = None,
+    **options: Any,
+) -> Groups:
+    """Return the groups that a partition of ``__consumer_offsets`` keeps.
+
+    Kafka: ``GroupMetadataManager`` (classic, and from 3.5 the one of KIP-848),
+    ``OffsetMetadataManager``.
+
+    Args:
+        log: the partition, or a segment of it.
+        at: the state at this time, ms since the epoch. The log must still hold it: compaction
+            removes the commits that later ones have replaced.
+        release: of the brokers that wrote it, ``4.0``; None if it is not known.
+        topics: names of topics by id, for the members of groups that know ids only.
+        options: which records, as ``to_batches`` takes them.
+
+    Raises:
+        KafkaSpecError: a batch cannot be read.
+    """
+    found = latest(log, TOPIC, at=at, release=release, **options)
+    offsets = _offsets(found)
+    counted = Counter(offsets.column("group").to_pylist())
+    members = list(_members(found, topics or {}))
+    groups = list(_groups(found, counted, members))
+    return Groups(
+        pa.Table.from_pylist(sorted(groups, key=lambda row: row["group"]), GROUPS),
+        pa.Table.from_pylist(
+            sorted(members, key=lambda row: (row["group"], row["member_id"])), MEMBERS
+        ),
+        offsets,
+        errors=found.errors,
+        unknown=found.unknown,
+    )
+
+
+def _offsets(found: Latest) -> pa.Table:
+    tables = [OFFSETS.empty_table()]
+    for name in ("LegacyOffsetCommit", "OffsetCommit"):
+        if name in found.tables:
+            table = found.tables[name].combine_chunks()
+            key, value = (_fields(table, column) for column in (KEY, VALUE))
+            own = {"log_offset": table[OFFSET], "pending": table[PENDING]}
+            columns = own | {name: key[name] for name in ("group", "topic", "partition")}
+            tables.append(
+                pa.table([
+                    columns[field.name]
+                    if field.name in columns
+                    else value.get(field.name, pa.nulls(table.num_rows, field.type))
+                    for field in OFFSETS
+                ], schema=OFFSETS)
+            )  # fmt: skip
+    order = [(name, "ascending") for name in ("group", "topic", "partition", "log_offset")]
+    return pa.concat_tables(tables).sort_by(order)
+
+
+def _fields(table: pa.Table, name: str) -> dict[str, pa.Array]:
+    column = table[name].combine_chunks()
+    return {field.name: _child(column, index) for index, field in enumerate(column.type)}
+
+
+def _child(column: pa.StructArray, index: int) -> pa.Array:
+    return column.flatten()[index]
+
+
+@dataclass(frozen=True)
+class _Protocol:
+    """The record types of a kind of groups whose members the coordinator assigns."""
+
+    kind: str
+    group: str
+    assigned: str
+    member: str
+    current: str
+
+    @classmethod
+    def named(cls, kind: str) -> _Protocol:
+        """Return them by the names that they have in common."""
+        name = f"{kind.capitalize()}Group"
+        return cls(
+            kind, f"{name}Metadata", f"{name}TargetAssignmentMetadata", f"{name}MemberMetadata",
+            f"{name}CurrentMemberAssignment",
+        )  # fmt: skip
+
+
+_PROTOCOLS: Final = tuple(map(_Protocol.named, ("consumer", "share", "streams")))
+_ASSIGNED: Final = ("assigned_partitions", "active_tasks")
+"""Fields that hold what a member has."""
+_STABLE: Final = 0
+"""``MemberState.STABLE``, also of streams and share groups."""
+
+
+def _rows(found: Latest, name: str) -> Iterator[dict[str, Any]]:
+    if name in found.tables:
+        yield from found.tables[name].to_pylist()
+
+
+def _members(found: Latest, topics: Mapping[bytes, str]) -> Iterator[dict[str, Any]]:
+    for row in _rows(found, "GroupMetadata"):
+        yield from _classic_members(row)
+    for protocol in _PROTOCOLS:
+        current = {
+            (row[KEY]["group_id"], row[KEY]["member_id"]): row[VALUE]
+            for row in _rows(found, protocol.current)
+        }
+        for row in _rows(found, protocol.member):
+            group, member = row[KEY]["group_id"], row[KEY]["member_id"]
+            value, has = row[VALUE], current.get((group, member), {})
+            parts: list[Any] = next(filter(None, map(has.get, _ASSIGNED)), [])
+            yield {
+                "group": group,
+                "member_id": member,
+                "instance_id": value.get("instance_id"),
+                "client_id": value["client_id"],
+                "client_host": value["client_host"],
+                "epoch": has.get("member_epoch"),
+                "subscription": value.get("subscribed_topic_names"),
+                "subscription_regex": value.get("subscribed_topic_regex"),
+                "assignment": [_assigned(item, topics) for item in parts],
+            }
+
+
+def _assigned(item: Mapping[str, Any], topics: Mapping[bytes, str]) -> dict[str, Any]:
+    topic_id = item.get("topic_id")
+    return {
+        "topic": item.get("subtopology_id") if topic_id is None else topics.get(topic_id),
+        "topic_id": topic_id,
+        "partitions": item["partitions"],
+    }
+
+
+def _classic_members(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    group, value = row[KEY]["group"], row[VALUE]
+    for member in value["members"]:
+        subscription = assignment = None
+        if value["protocol_type"] == "consumer":
+            subscription = _embedded("ConsumerProtocolSubscription", member["subscription"])
+            assignment = _embedded("ConsumerProtocolAssignment", member["assignment"])
+        yield {
+            "group": group,
+            "member_id": member["member_id"],
+            "instance_id": member["group_instance_id"],
+            "client_id": member["client_id"],
+            "client_host": member["client_host"],
+            "epoch": value["generation"],
+            "subscription": subscription and subscription["topics"],
+            "subscription_regex": None,
+            "assignment": assignment and assignment["assigned_partitions"],
+        }
+
+
+def _embedded(name: str, data: bytes) -> dict[str, Any] | None:
+    """Return an embedded message, None where a client wrote something else or nothing."""
+    if not data:
+        return None
+    (value,) = decode_array(name, pa.array([data]), on_error=lambda *_: None).to_pylist()
+    return value  # type: ignore[no-any-return]
+
+
+def _groups(
+    found: Latest, offsets: Mapping[str, int], members: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    counted = Counter(member["group"] for member in members)
+    seen = set()
+    for row in _rows(found, "GroupMetadata"):
+        value, group = row[VALUE], row[KEY]["group"]
+        yield _group(row, "classic", group, offsets, counted) | {
+            "state": "Stable" if value["members"] else "Empty",
+            "protocol_type": value["protocol_type"],
+            "protocol": value["protocol"],
+            "epoch": value["generation"],
+            "leader": value["leader"],
+        }
+        seen.add(group)
+    for protocol in _PROTOCOLS:
+        assigned = {row[KEY]["group_id"]: row[VALUE] for row in _rows(found, protocol.assigned)}
+        current: dict[str, list[dict[str, Any]]] = {}
+        for row in _rows(found, protocol.current):
+            current.setdefault(row[KEY]["group_id"], []).append(row[VALUE])
+        for row in _rows(found, protocol.group):
+            group = row[KEY]["group_id"]
+            epoch = row[VALUE]["epoch"]
+            target = assigned.get(group, {}).get("assignment_epoch", 0)
+            yield _group(row, protocol.kind, group, offsets, counted) | {
+                "state": _state(protocol, epoch, target, current.get(group, ()), counted[group]),
+                "epoch": epoch,
+            }
+            seen.add(group)
+    # What is known of a group that only commits offsets are the offsets.
+    for group in offsets.keys() - seen:
+        yield {"group": group, "kind": "classic", "state": "Empty", "members": 0} | {
+            "offsets": offsets[group]
+        }
+
+
+def _group(
+    row: Mapping[str, Any],
+    kind: str,
+    group: str,
+    offsets: Mapping[str, int],
+    members: Mapping[str, int],
+) -> dict[str, Any]:
+    return {
+        "group": group,
+        "kind": kind,
+        "members": members.get(group, 0),
+        "offsets": offsets.get(group, 0),
+        "log_offset": row[OFFSET],
+        "timestamp": row[TIMESTAMP],
+    }
+
+
+def _state(
+    protocol: _Protocol, epoch: int, target: int, current: Sequence[Mapping[str, Any]], members: int
+) -> str:
+    """Return a group's state as ``ConsumerGroup.maybeUpdateGroupState`` and its like find it."""
+    if not members:
+        return "Empty"
+    if protocol.kind == "share":
+        return "Stable"
+    if epoch > target:
+        return "Assigning"
+    reconciled = all(
+        each["state"] == _STABLE and each["member_epoch"] == target for each in current
+    )
+    return "Stable" if reconciled and len(current) == members else "Reconciling"

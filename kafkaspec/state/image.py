@@ -1,0 +1,336 @@
+"""The metadata of a cluster: what controllers make of the records of ``__cluster_metadata``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from enum import StrEnum
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+from kafkaspec.files.names import METADATA_TOPIC
+from kafkaspec.state.framed import Change, Value
+
+Fields = dict[str, Any]
+Key = tuple[Any, ...]
+
+
+class Kind(StrEnum):
+    """What a cluster has, in the order in which it is shown."""
+
+    FEATURE = "feature"
+    VOTER = "voter"
+    CONTROLLER = "controller"
+    BROKER = "broker"
+    TOPIC = "topic"
+    PARTITION = "partition"
+    CONFIG = "config"
+    QUOTA = "quota"
+    ACL = "acl"
+    SCRAM = "scram"
+    DELEGATION_TOKEN = "delegation_token"
+    PRODUCER_IDS = "producer_ids"
+    ZK_MIGRATION = "zk_migration"
+
+
+KEYS: Final[dict[Kind, tuple[str, ...]]] = {
+    Kind.FEATURE: ("name",),
+    Kind.VOTER: ("voter_id",),
+    Kind.CONTROLLER: ("controller_id",),
+    Kind.BROKER: ("broker_id",),
+    Kind.TOPIC: ("topic_id",),
+    Kind.PARTITION: ("topic_id", "partition_id"),
+    Kind.CONFIG: ("resource_type", "resource_name", "name"),
+    Kind.QUOTA: ("entity", "key"),
+    Kind.ACL: ("id",),
+    Kind.SCRAM: ("name", "mechanism"),
+    Kind.DELEGATION_TOKEN: ("token_id",),
+    Kind.PRODUCER_IDS: (),
+    Kind.ZK_MIGRATION: (),
+}
+"""The fields that identify each."""
+
+
+class Image:
+    """The state after some records; Kafka's ``MetadataImage``.
+
+    Attributes:
+        items: by kind and key, the fields as the last record left them.
+        pending: names of the records that a metadata transaction has not applied yet.
+        unknown: numbers of records by type for which there is no rule here.
+        offset: of the last record, -1 before the first.
+        leader: the controller that was elected last, None if no record says so.
+        voters: ids of the voters of that election. Kind.VOTER is what KRAFT_VOTERS says (KIP-853).
+    """
+
+    def __init__(self) -> None:
+        self.items: dict[Kind, dict[Key, Fields]] = {kind: {} for kind in Kind}
+        self.offset = -1
+        self.leader: int | None = None
+        self.voters: list[int] = []
+        self.pending: list[Change] | None = None
+        self.unknown: dict[str, int] = {}
+
+    def copy(self) -> Image:
+        """Return a copy that does not change with this one."""
+        return deepcopy(self)
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """Apply records in the order of their offsets.
+
+        Those between the begin and the end of a metadata transaction count together, at its end,
+        or never if it is aborted (KIP-868, ``MetadataBatchLoader``).
+        """
+        for change in changes:
+            self.offset = max(self.offset, change.offset)
+            if change.name == "begin_transaction_record":
+                self.pending = []
+            elif change.name == "abort_transaction_record":
+                self.pending = None
+            elif change.name == "end_transaction_record":
+                for held in self.pending or ():
+                    self._apply(held)
+                self.pending = None
+            elif self.pending is not None:
+                self.pending.append(change)
+            else:
+                self._apply(change)
+
+    def _apply(self, change: Change) -> None:
+        rule = _RULES.get(change.name)
+        if rule is None:
+            self.unknown[change.name] = self.unknown.get(change.name, 0) + 1
+        else:
+            rule(self, change.value)
+
+    @staticmethod
+    def is_own(topic: str) -> bool:
+        """Return whether a topic is that of the metadata itself, which is not among its topics."""
+        return topic == METADATA_TOPIC
+
+    def topic_name(self, topic_id: Any) -> str | None:
+        """Return the name of a topic."""
+        topic = self.items[Kind.TOPIC].get((topic_id,))
+        return None if topic is None else topic["name"]
+
+
+Rule = Callable[[Image, Value], None]
+FRAME: Final = frozenset({"schema_version", "tagged_fields"})
+"""Fields that say nothing about what a record describes."""
+
+
+def _own(value: Value) -> Fields:
+    """Return the fields that are kept; Kafka keeps these lists as maps, in no order."""
+    return {
+        name: sorted(item, key=itemgetter("name")) if name in _BY_NAME else item
+        for name, item in value.items()
+        if name not in FRAME
+    }
+
+
+_BY_NAME: Final = frozenset({"end_points", "features"})
+
+
+def key_of(kind: Kind, value: Value) -> Key:
+    """Return what identifies an item among those of its kind."""
+    return tuple(_hashable(value[name]) for name in KEYS[kind])
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, list):
+        return frozenset(
+            tuple(field for name, field in item.items() if name not in FRAME) for item in value
+        )
+    return value
+
+
+def _put(kind: Kind) -> Rule:
+    def rule(image: Image, value: Value) -> None:
+        image.items[kind][key_of(kind, value)] = _own(value)
+
+    return rule
+
+
+def _drop(kind: Kind) -> Rule:
+    def rule(image: Image, value: Value) -> None:
+        image.items[kind].pop(key_of(kind, value), None)
+
+    return rule
+
+
+def _remove_topic(image: Image, value: Value) -> None:
+    topic_id = value["topic_id"]
+    topic = image.items[Kind.TOPIC].pop((topic_id,), None)
+    partitions = image.items[Kind.PARTITION]
+    for key in [key for key in partitions if key[0] == topic_id]:
+        del partitions[key]
+    if topic is not None:
+        configs = image.items[Kind.CONFIG]
+        wanted = (_TOPIC_CONFIG, topic["name"])
+        for key in [key for key in configs if key[:2] == wanted]:
+            del configs[key]
+
+
+_TOPIC_CONFIG = 2
+"""``ConfigResource.Type.TOPIC``."""
+
+
+def _change_partition(image: Image, value: Value) -> None:
+    """``PartitionRegistration.merge``: a tag that is not there changes nothing."""
+    partition = image.items[Kind.PARTITION].get(key_of(Kind.PARTITION, value))
+    if partition is None:
+        return
+    for name in _PATCHED:
+        if value.get(name) is not None:
+            partition[name] = value[name]
+    _settle(partition)
+    if value.get("replicas") is not None and value.get("directories") is None:
+        partition["directories"] = None
+    leader = value.get("leader")
+    if leader is not None and leader != _NO_LEADER_CHANGE:
+        partition["leader"] = leader
+        partition["leader_epoch"] += 1
+    recovery = value.get("leader_recovery_state")
+    if recovery is not None and recovery != _NO_CHANGE:
+        partition["leader_recovery_state"] = recovery
+    partition["partition_epoch"] += 1
+
+
+_NO_LEADER_CHANGE, _NO_CHANGE = -2, -1
+"""``LeaderAndIsr.NO_LEADER_CHANGE``, ``LeaderRecoveryState.NO_CHANGE``."""
+_PATCHED = (
+    "isr", "replicas", "removing_replicas", "adding_replicas", "directories",
+    "eligible_leader_replicas", "last_known_elr",
+)  # fmt: skip
+
+
+def _put_partition(image: Image, value: Value) -> None:
+    partition = image.items[Kind.PARTITION][key_of(Kind.PARTITION, value)] = _own(value)
+    partition["leader_recovery_state"] = partition.get("leader_recovery_state") or _RECOVERED
+    _settle(partition)
+
+
+def _settle(partition: Fields) -> None:
+    """An empty list of these and none are the same: ``Replicas.NONE``."""
+    for name in ("eligible_leader_replicas", "last_known_elr"):
+        partition[name] = partition.get(name) or None
+
+
+_RECOVERED = 0
+"""``LeaderRecoveryState.RECOVERED``."""
+
+
+def _clear_elr(image: Image, value: Value) -> None:
+    name = value["topic_name"]
+    for (topic_id, _), partition in image.items[Kind.PARTITION].items():
+        if not name or image.topic_name(topic_id) == name:
+            partition["eligible_leader_replicas"] = partition["last_known_elr"] = None
+
+
+def _configure(image: Image, value: Value) -> None:
+    (_drop if value["value"] is None else _put)(Kind.CONFIG)(image, value)
+
+
+def _set_quota(image: Image, value: Value) -> None:
+    (_drop if value["remove"] else _put)(Kind.QUOTA)(image, value)
+
+
+def _set_producer_ids(image: Image, value: Value) -> None:
+    """``ProducerIdsImage`` keeps no broker, and a snapshot has none."""
+    image.items[Kind.PRODUCER_IDS][()] = {"next_producer_id": value["next_producer_id"]}
+
+
+def _set_feature(image: Image, value: Value) -> None:
+    """A level of 0 is that of a feature that is not there."""
+    (_put if value["feature_level"] else _drop)(Kind.FEATURE)(image, value)
+
+
+def _fence(fenced: bool) -> Rule:
+    def rule(image: Image, value: Value) -> None:
+        broker = image.items[Kind.BROKER].get((value["id"],))
+        if broker is not None:
+            broker["fenced"] = fenced
+
+    return rule
+
+
+def _change_broker(image: Image, value: Value) -> None:
+    """``BrokerRegistrationFencingChange`` and its like: 0 changes nothing, -1 takes back."""
+    broker = image.items[Kind.BROKER].get((value["broker_id"],))
+    if broker is None:
+        return
+    for name in ("fenced", "in_controlled_shutdown"):
+        if value.get(name):
+            broker[name] = value[name] > 0
+    if value.get("log_dirs"):
+        broker["log_dirs"] = value["log_dirs"]
+    if value.get("cordoned_log_dirs") is not None:
+        broker["cordoned_log_dirs"] = value["cordoned_log_dirs"]
+
+
+def _set_voters(image: Image, value: Value) -> None:
+    image.items[Kind.VOTER] = {key_of(Kind.VOTER, voter): dict(voter) for voter in value["voters"]}
+
+
+def _change_leader(image: Image, value: Value) -> None:
+    image.leader, image.voters = value["leader_id"], value["voters"]
+
+
+def _nothing(_: Image, __: Value) -> None:
+    """Records that change no state."""
+
+
+_RULES: Final[dict[str, Rule]] = {
+    "register_broker_record": _put(Kind.BROKER),
+    "unregister_broker_record": _drop(Kind.BROKER),
+    "broker_registration_change_record": _change_broker,
+    "fence_broker_record": _fence(True),
+    "unfence_broker_record": _fence(False),
+    "topic_record": _put(Kind.TOPIC),
+    "remove_topic_record": _remove_topic,
+    "partition_record": _put_partition,
+    "partition_change_record": _change_partition,
+    "clear_elr_record": _clear_elr,
+    "config_record": _configure,
+    "client_quota_record": _set_quota,
+    "feature_level_record": _set_feature,
+    "producer_ids_record": _set_producer_ids,
+    "access_control_entry_record": _put(Kind.ACL),
+    "remove_access_control_entry_record": _drop(Kind.ACL),
+    "user_scram_credential_record": _put(Kind.SCRAM),
+    "remove_user_scram_credential_record": _drop(Kind.SCRAM),
+    "delegation_token_record": _put(Kind.DELEGATION_TOKEN),
+    "remove_delegation_token_record": _drop(Kind.DELEGATION_TOKEN),
+    "register_controller_record": _put(Kind.CONTROLLER),
+    "unregister_controller_record": _drop(Kind.CONTROLLER),
+    "zk_migration_state_record": _put(Kind.ZK_MIGRATION),
+    "no_op_record": _nothing,
+    "voters_record": _set_voters,
+    "leader_change_message": _change_leader,
+    "control_record": _nothing,
+}
+
+
+class Difference(NamedTuple):
+    """An item that two images do not have alike; a side without it has None."""
+
+    kind: Kind
+    key: Key
+    before: Fields | None
+    after: Fields | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields that identify it."""
+        return KEYS[self.kind]
+
+
+def differences(before: Image, after: Image) -> list[Difference]:
+    """Return what changed between two images, by kind and key."""
+    found = []
+    for kind in Kind:
+        old, new = before.items[kind], after.items[kind]
+        for key in sorted(old.keys() | new.keys(), key=repr):
+            if old.get(key) != new.get(key):
+                found.append(Difference(kind, key, old.get(key), new.get(key)))
+    return found

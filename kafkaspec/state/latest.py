@@ -1,0 +1,225 @@
+"""The last record of each key of a topic, as a coordinator loads it: by record type, in columns.
+
+A transactional record counts when its producer has committed, and an aborted one never. Of the
+records of a key that count, the one with the largest offset wins, and a null value deletes. Kafka:
+``OffsetMetadataManager.replay`` and ``replayEndTransactionMarker``, ``CoordinatorLoaderImpl``. Up
+to 3.9, ``GroupMetadataManager`` could take an offset back that a tombstone had deleted between it
+and the marker of its transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import MessageLayout, Role
+from kafkaspec.layout.messages import in_topic
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.state.decoding import decode, located
+from kafkaspec.state.framed import LeftOut
+
+Source = Segment | Partition
+"""What is read: a partition of an internal topic, or a segment of it."""
+
+OFFSET, TIMESTAMP, KEY, VALUE, PENDING = "offset", "timestamp", "key", "value", "pending"
+TRANSACTIONAL, _PRODUCER, _CONTROL, _MARKER = (
+    "transactional", "producer_id", "control_type", "marker",
+)  # fmt: skip
+_KEPT: Final = [OFFSET, TIMESTAMP, KEY, VALUE]
+_COLUMNS: Final = (OFFSET, TIMESTAMP, KEY, VALUE, TRANSACTIONAL, _PRODUCER, _CONTROL)
+_COMMIT: Final = "COMMIT"
+_TYPE_BYTES: Final = 2
+_SURPLUS: Final = "unused"
+"""Bytes after a key, which say nothing about which one it is."""
+_FOREVER: Final = 1 << 62
+_AT_ONCE: Final = 1 << 18
+"""Rows that are kept before it pays to look for the last ones of each key."""
+
+
+@dataclass
+class Latest(LeftOut):
+    """What is left of a topic, record type by record type.
+
+    Attributes:
+        file: path of the log, for errors.
+        tables: by the name of the type without ``Key`` and ``Value``, ``OffsetCommit``: ``offset``
+            and ``timestamp`` of the record, ``key`` and ``value`` as structs, and ``pending``:
+            whether its transaction has not ended.
+    """
+
+    file: str | None = None
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+
+
+def latest(
+    log: Source,
+    topic: str,
+    *,
+    at: int | None = None,
+    release: str | None = None,
+    **options: Any,
+) -> Latest:
+    """Return the last record of each key of a partition of an internal topic.
+
+    Args:
+        log: the partition, or a segment of it.
+        topic: name of the topic.
+        at: the state at this time, ms since the epoch: later records and markers do not count.
+        release: of the brokers that wrote it; None if it is not known.
+        options: which records, as ``to_batches`` takes them.
+
+    Raises:
+        KafkaSpecError: a batch cannot be read.
+    """
+    found = Latest(None if log.path is None else str(log.path))
+    kept: dict[str, _Kept] = {}
+    for tables, ends in pieces(log, topic, found, at=at, release=release, **options):
+        for name in tables:
+            kept.setdefault(name, _Kept())
+        for name, rows in kept.items():
+            rows.add(tables.get(name), ends)
+    found.tables = {name: rows.table() for name, rows in sorted(kept.items())}
+    return found
+
+
+def pieces(
+    log: Source,
+    topic: str,
+    found: Latest,
+    *,
+    at: int | None = None,
+    release: str | None = None,
+    **options: Any,
+) -> Iterator[tuple[dict[str, pa.Table], pa.Table]]:
+    """Yield the decoded records of a log by record type, and the markers among them, in pieces.
+
+    The tables of records have ``offset``, ``timestamp``, ``key``, ``value``, ``transactional`` and
+    ``producer_id``, that of markers ``marker``, ``producer_id``, ``control_type`` and ``offset``.
+    What is left out is noted in ``found``. For the other arguments see ``latest``.
+    """
+    reader = log.to_batches(_COLUMNS, include_control=True, layout="binary", **options)
+    for batch in reader:
+        table = pa.Table.from_batches([batch])
+        table = table.set_column(1, TIMESTAMP, table[TIMESTAMP].cast(pa.int64()))
+        if at is not None:
+            table = table.filter(pc.less_equal(table[TIMESTAMP], at))
+        control = table[_CONTROL].is_valid()
+        ends = table.filter(control).select([OFFSET, _PRODUCER, _CONTROL])
+        ends = ends.set_column(2, _CONTROL, ends[_CONTROL].cast(pa.string()))
+        ends = ends.rename_columns([_MARKER, _PRODUCER, _CONTROL])
+        ends = ends.append_column(OFFSET, ends[_MARKER])
+        yield _by_type(table.filter(pc.invert(control)), topic, release, found), ends
+
+
+def _by_type(
+    table: pa.Table, topic: str, release: str | None, found: Latest
+) -> dict[str, pa.Table]:
+    table = table.drop_columns([_CONTROL]).combine_chunks()
+    if not table.num_rows:
+        return {}
+    types = pc.fill_null(pc.binary_slice(table[KEY], 0, _TYPE_BYTES), b"")
+    tables = {}
+    for data in types.unique().to_pylist():
+        rows = table.filter(pc.equal(types, data))
+        number = int.from_bytes(data, "big", signed=True) if len(data) == _TYPE_BYTES else None
+        keys, values = (
+            () if number is None else in_topic(topic, role, number)
+            for role in (Role.KEY, Role.VALUE)
+        )
+        if keys and values:
+            name = values[0].name.removesuffix("Value")
+            tables[name] = _decoded(rows, {KEY: keys, VALUE: values}, release, found)
+        else:
+            found.unknown[number] = found.unknown.get(number, 0) + rows.num_rows
+    return tables
+
+
+def _decoded(
+    rows: pa.Table,
+    layouts: Mapping[str, Sequence[MessageLayout]],
+    release: str | None,
+    found: Latest,
+) -> pa.Table:
+    bad: set[int] = set()
+    offsets = rows[OFFSET]
+    for part, known in layouts.items():
+
+        def refuse(row: int, error: KafkaSpecError, part: str = part) -> None:
+            bad.add(row)
+            found.errors.append(located(error, found.file, offsets[row].as_py(), part))
+
+        made = decode(known, rows[part].combine_chunks(), release, refuse)
+        rows = rows.set_column(rows.schema.get_field_index(part), part, made)
+    if bad:
+        rows = rows.filter(pa.array([row not in bad for row in range(rows.num_rows)]))
+    return rows
+
+
+class _Kept:
+    """The rows of a record type that can be the last of their keys."""
+
+    def __init__(self) -> None:
+        self._counting: list[pa.Table] = []
+        self._rows = self._least = 0
+        self._open: pa.Table | None = None
+        """Rows of transactions that have not ended."""
+
+    def add(self, rows: pa.Table | None, ends: pa.Table) -> None:
+        """Take rows, and the markers up to the last of them."""
+        if rows is not None and not self._counting:
+            self._counting = [rows.select(_KEPT).slice(0, 0)]
+        both = [each for each in (self._open, rows) if each is not None and each.num_rows]
+        if not both:
+            return
+        rows = pa.concat_tables(both)
+        transactional = rows[TRANSACTIONAL]
+        self._count(rows.filter(pc.invert(transactional)))
+        rows = rows.filter(transactional)
+        if rows.num_rows and ends.num_rows:
+            places = rows.select([OFFSET, _PRODUCER])
+            kinds = places.join_asof(ends, OFFSET, _PRODUCER, _FOREVER)[_CONTROL]
+            self._count(rows.filter(pc.fill_null(pc.equal(kinds, _COMMIT), False)))
+            rows = rows.filter(pc.is_null(kinds))
+        self._open = rows
+
+    def _count(self, rows: pa.Table) -> None:
+        if not rows.num_rows:
+            return
+        self._counting.append(rows.select(_KEPT))
+        self._rows += rows.num_rows
+        if self._rows > max(2 * self._least, _AT_ONCE):
+            self._reduce()
+
+    def _reduce(self) -> None:
+        rows = _last(pa.concat_tables(self._counting))
+        self._counting, self._rows, self._least = [rows], rows.num_rows, rows.num_rows
+
+    def table(self) -> pa.Table:
+        """Return the last row of each key without those that delete it, then the open ones."""
+        self._reduce()
+        (rows,) = self._counting
+        rows = rows.filter(rows[VALUE].is_valid()).sort_by(OFFSET)
+        rows = rows.append_column(PENDING, pa.repeat(False, rows.num_rows))
+        if self._open is None:
+            return rows
+        held = self._open.select(_KEPT)
+        return pa.concat_tables([rows, held.append_column(PENDING, pa.repeat(True, held.num_rows))])
+
+
+def _last(rows: pa.Table) -> pa.Table:
+    """Return the row with the largest offset of each key."""
+    key = rows[KEY].combine_chunks()
+    fields = {
+        field.name: key.field(index)
+        for index, field in enumerate(key.type)
+        if field.name != _SURPLUS
+    }
+    largest = pa.table(fields | {_MARKER: rows[OFFSET]}).group_by(list(fields))
+    offsets = largest.aggregate([(_MARKER, "max")])[f"{_MARKER}_max"]
+    return rows.filter(pc.is_in(rows[OFFSET], offsets))

@@ -1,0 +1,40 @@
+"""Arrow values as Python's, with ids as Kafka writes them."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+
+from kafkaspec.files.checkpoints import kafka_uuid
+
+_UUID_BYTES = 16
+_SELDOM = frozenset({"tagged_fields", "unused"})
+
+
+def plain(values: pa.Array | pa.ChunkedArray | pa.Table) -> list[Any]:
+    """Return values, or rows of a table, as JSON has them.
+
+    Ids (``fixed_size_binary(16)``) have Kafka's form, URL-safe base64 without padding; other bytes
+    are base64. Unknown tagged fields and surplus bytes are left out where there are none.
+    """
+    kind = pa.struct(list(values.schema)) if isinstance(values, pa.Table) else values.type
+    return [_plain(kind, value) for value in values.to_pylist()]
+
+
+def _plain(kind: pa.DataType, value: Any) -> Any:
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        return {
+            field.name: _plain(field.type, value[field.name])
+            for field in kind
+            if field.name not in _SELDOM or value[field.name]
+        }
+    if pa.types.is_list(kind):
+        return [_plain(kind.value_type, item) for item in value]
+    if pa.types.is_fixed_size_binary(kind) and kind.byte_width == _UUID_BYTES:
+        return kafka_uuid.to_text(UUID(bytes=value))
+    return b64encode(value).decode() if isinstance(value, bytes) else value

@@ -1,0 +1,121 @@
+"""Segments in remote storage: what ``__remote_log_metadata`` says became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
+from kafkaspec.state.latest import Source
+
+TOPIC: Final = "__remote_log_metadata"
+
+STATES: Final = (
+    "COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED",
+    "DELETE_SEGMENT_FINISHED",
+)  # fmt: skip
+"""Names of ``remote_log_segment_state``; ``RemoteLogSegmentState`` in Kafka."""
+SEGMENTS: Final = pa.schema([
+    ("topic", pa.string()),
+    ("topic_id", pa.string()),
+    ("partition", pa.int32()),
+    ("segment_id", pa.string()),
+    ("start_offset", pa.int64()),
+    ("end_offset", pa.int64()),
+    ("state", pa.string()),
+    ("size", pa.int32()),
+    ("max_timestamp", pa.int64()),
+    ("leader_epochs", pa.list_(pa.struct([("leader_epoch", pa.int32()), ("offset", pa.int64())]))),
+    ("broker_id", pa.int32()),
+    ("started", pa.int64()),
+    ("updated", pa.int64()),
+])  # fmt: skip
+"""Columns of segments; sizes in bytes, times in ms. ``end_offset`` is that of the last record.
+``started`` and ``updated`` are the times of the first and the last event."""
+
+
+@dataclass
+class RemoteSegments(LeftOut):
+    """What a partition of ``__remote_log_metadata`` keeps.
+
+    Attributes:
+        segments: see ``SEGMENTS``.
+        orphans: numbers of updates by segment id for segments that were never announced here.
+    """
+
+    segments: pa.Table = field(default_factory=SEGMENTS.empty_table)
+    orphans: dict[str, int] = field(default_factory=dict)
+
+
+def read_remote_segments(
+    log: Source, *, at: int | None = None, release: str | None = None, **options: Any
+) -> RemoteSegments:
+    """Return the segments that a partition of ``__remote_log_metadata`` names, in any state.
+
+    An update changes the state of the segment with the same id. Kafka:
+    ``RemoteLogMetadataCache``, ``RemoteLogSegmentState``; KIP-405.
+
+    Args:
+        log: the partition, or a segment of it.
+        at: the state at this time, ms since the epoch.
+        release: of the brokers that wrote it, ``3.6``; None if it is not known.
+        options: which records, as ``to_batches`` takes them.
+
+    Raises:
+        KafkaSpecError: a batch cannot be read.
+    """
+    found = RemoteSegments()
+    segments: dict[str, dict[str, Any]] = {}
+    file = None if log.path is None else str(log.path)
+    for piece in log.to_batches(list(COLUMNS), layout="binary", **options):
+        table = pa.Table.from_batches([piece])
+        if at is not None:
+            table = table.filter(pc.less_equal(table["timestamp"].cast(pa.int64()), at))
+        changes = by_api_key(table, TOPIC, file, release, found)
+        for change in sorted(changes, key=lambda each: each.offset):
+            _apply(segments, change, found.orphans)
+    rows = sorted(
+        segments.values(), key=lambda row: (row["topic"], row["partition"], row["start_offset"])
+    )
+    found.segments = pa.Table.from_pylist(rows, SEGMENTS)
+    return found
+
+
+def _apply(segments: dict[str, dict[str, Any]], change: Change, orphans: dict[str, int]) -> None:
+    value = change.value
+    place = value.get("remote_log_segment_id")
+    if place is None:  # of a whole partition, or of a snapshot file
+        return
+    segment = place["id"]
+    state = {
+        "state": state_name(value["remote_log_segment_state"]),
+        "updated": value["event_timestamp_ms"],
+    }
+    if "start_offset" not in value:
+        if segment in segments:
+            segments[segment] |= state
+        else:
+            orphans[segment] = orphans.get(segment, 0) + 1
+        return
+    where = place["topic_id_partition"]
+    segments[segment] = state | {
+        "topic": where["name"],
+        "topic_id": where["id"],
+        "partition": where["partition"],
+        "segment_id": segment,
+        "start_offset": value["start_offset"],
+        "end_offset": value["end_offset"],
+        "size": value["segment_size_in_bytes"],
+        "max_timestamp": value["max_timestamp_ms"],
+        "leader_epochs": value["segment_leader_epochs"],
+        "broker_id": value["broker_id"],
+        "started": value["event_timestamp_ms"],
+    }
+
+
+def state_name(state: int) -> str:
+    """Return the name of a state, ``UNKNOWN(9)`` for one that Kafka does not have."""
+    return STATES[state] if 0 <= state < len(STATES) else f"UNKNOWN({state})"

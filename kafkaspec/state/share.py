@@ -1,0 +1,152 @@
+"""Share groups: what was delivered of each partition, from ``__share_group_state``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+
+from kafkaspec.state.framed import LeftOut
+from kafkaspec.state.latest import KEY, OFFSET, VALUE, Latest, Source, pieces
+from kafkaspec.state.plain import plain
+
+TOPIC: Final = "__share_group_state"
+
+DELIVERY_STATES: Final = ("AVAILABLE", "ACQUIRED", "ACKNOWLEDGED", "ARCHIVING", "ARCHIVED")
+"""Names of ``delivery_state``; ``RecordState`` in Kafka."""
+DELIVERIES: Final = pa.schema([
+    ("group", pa.string()),
+    ("topic_id", pa.string()),
+    ("partition", pa.int32()),
+    ("snapshot_epoch", pa.int32()),
+    ("state_epoch", pa.int32()),
+    ("leader_epoch", pa.int32()),
+    ("start_offset", pa.int64()),
+    ("batches", pa.list_(pa.struct([
+        ("first_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("state", pa.string()),
+        ("delivery_count", pa.int16()),
+    ]))),
+    ("log_offset", pa.int64()),
+])  # fmt: skip
+"""Columns of partitions of share groups. Offsets below ``start_offset`` are done; -1 stands for
+none yet. ``log_offset`` is that of the last record about it."""
+_UNCHANGED: Final = -1
+
+
+@dataclass
+class Deliveries(LeftOut):
+    """What a partition of ``__share_group_state`` keeps.
+
+    Attributes:
+        partitions: see ``DELIVERIES``.
+        alone: numbers of updates without the snapshot that they belong to, by group.
+    """
+
+    partitions: pa.Table = field(default_factory=DELIVERIES.empty_table)
+    alone: dict[str, int] = field(default_factory=dict)
+
+
+def read_deliveries(
+    log: Source, *, at: int | None = None, release: str | None = None, **options: Any
+) -> Deliveries:
+    """Return what share groups have had delivered, by partition.
+
+    An update patches the last snapshot of the same epoch. Kafka: ``ShareCoordinatorShard.replay``,
+    ``PersisterStateBatchCombiner``; KIP-932.
+
+    Args:
+        log: the partition of ``__share_group_state``, or a segment of it.
+        at: the state at this time, ms since the epoch.
+        release: of the brokers that wrote it, ``4.0``; None if it is not known.
+        options: which records, as ``to_batches`` takes them.
+
+    Raises:
+        KafkaSpecError: a batch cannot be read.
+    """
+    found = Latest(None if log.path is None else str(log.path))
+    result = Deliveries(errors=found.errors, unknown=found.unknown)
+    known: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for tables, _ in pieces(log, TOPIC, found, at=at, release=release, **options):
+        rows = [(row, name) for name, table in tables.items() for row in plain(table)]
+        for row, name in sorted(rows, key=lambda each: each[0][OFFSET]):
+            key = tuple(row[KEY][part] for part in ("group_id", "topic_id", "partition"))
+            value = row[VALUE]
+            if value is None:
+                known.pop(key, None)
+            elif name == "ShareSnapshot":
+                known[key] = {**value, OFFSET: row[OFFSET]}
+            elif key in known and known[key]["snapshot_epoch"] == value["snapshot_epoch"]:
+                _patch(known[key], value, row[OFFSET])
+            else:
+                result.alone[key[0]] = result.alone.get(key[0], 0) + 1
+    deliveries = [_row(key, value) for key, value in sorted(known.items())]
+    result.partitions = pa.Table.from_pylist(deliveries, DELIVERIES)
+    return result
+
+
+def _patch(known: dict[str, Any], update: Mapping[str, Any], offset: int) -> None:
+    known[OFFSET] = offset
+    known["leader_epoch"] = update["leader_epoch"]
+    if update["start_offset"] != _UNCHANGED:
+        known["start_offset"] = update["start_offset"]
+    batches = known["state_batches"]
+    for batch in update["state_batches"]:
+        batches = [part for old in batches for part in _outside(old, batch)] + [batch]
+    start = known["start_offset"]
+    known["state_batches"] = _joined([each for each in batches if each["last_offset"] >= start])
+
+
+def _outside(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts of a batch that another one does not cover."""
+    parts = []
+    if old["first_offset"] < new["first_offset"]:
+        parts.append({**old, "last_offset": min(old["last_offset"], new["first_offset"] - 1)})
+    if old["last_offset"] > new["last_offset"]:
+        parts.append({**old, "first_offset": max(old["first_offset"], new["last_offset"] + 1)})
+    return parts
+
+
+def _joined(batches: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return batches in order, neighbours with the same state as one."""
+    joined: list[dict[str, Any]] = []
+    for batch in sorted(batches, key=lambda each: each["first_offset"]):
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and last["last_offset"] + 1 == batch["first_offset"]
+            and all(last[name] == batch[name] for name in ("delivery_state", "delivery_count"))
+        ):
+            last["last_offset"] = batch["last_offset"]
+        else:
+            joined.append(dict(batch))
+    return joined
+
+
+def _row(key: Sequence[Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    group, topic_id, partition = key
+    names = ("snapshot_epoch", "state_epoch", "leader_epoch", "start_offset")
+    return {name: value.get(name) for name in names} | {
+        "group": group,
+        "topic_id": topic_id,
+        "partition": partition,
+        "log_offset": value[OFFSET],
+        "batches": [
+            {
+                "first_offset": batch["first_offset"],
+                "last_offset": batch["last_offset"],
+                "state": state_name(batch["delivery_state"]),
+                "delivery_count": batch["delivery_count"],
+            }
+            for batch in value["state_batches"]
+        ],
+    }
+
+
+def state_name(state: int) -> str:
+    """Return the name of a state, ``UNKNOWN(9)`` for one that Kafka does not have."""
+    known = 0 <= state < len(DELIVERY_STATES)
+    return DELIVERY_STATES[state] if known else f"UNKNOWN({state})"

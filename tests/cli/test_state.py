@@ -1,0 +1,157 @@
+"""The commands about Kafka's own topics: groups, transactions, cluster, remote."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkaspec.log.partition import Partition
+from tests.cli.helpers import golden, run
+from tests.goldens import GOLDEN
+
+LOGS = golden("4.3.1", "plain-0").parent
+ADMINISTERED = GOLDEN / "4.3.1" / "administered" / "logs"
+
+
+def _objects(output: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+
+
+def test_groups_are_those_that_the_scenarios_made() -> None:
+    result = run("groups", "--format", "json", LOGS)
+    assert result.exit_code == 0, result.output
+    rows = _objects(result.output)
+    kinds = {row["group"]: row["kind"] for row in rows if row["type"] == "group"}
+    assert kinds == {
+        "group-a": "classic", "group-b": "classic", "group-c": "consumer", "group-s": "share",
+        "group-t": "classic",
+    }  # fmt: skip
+    offsets = {row["group"]: row for row in rows if row["type"] == "offset"}
+    assert (offsets["group-b"]["offset"], offsets["group-b"]["lag"]) == (12, 0)
+    assert offsets["group-b"]["metadata"] == "metadata of the commit"
+    assert [row["group"] for row in rows if row["type"] == "delivery"] == ["group-s"]
+
+
+def test_a_past_state_is_that_of_the_log_up_to_then() -> None:
+    """The first commit of group-a is offset 9 of the record with offset 2."""
+    log = LOGS / "__consumer_offsets-0"
+    times = {record.offset: str(record.timestamp) for record in Partition(log).records()}
+    for last, expected in ((1, None), (2, 9), (4, 9), (5, 12)):
+        result = run("groups", "--format", "json", "--group", "group-a", "--at", times[last], log)
+        assert result.exit_code == 0, result.output
+        found = [row["offset"] for row in _objects(result.output) if row["type"] == "offset"]
+        assert found == ([] if expected is None else [expected]), last
+
+
+def test_a_past_that_compaction_has_removed_is_said(tmp_path: Path) -> None:
+    logs = Path(shutil.copytree(LOGS, tmp_path / "logs"))
+    (logs / "cleaner-offset-checkpoint").write_text("0\n1\n__consumer_offsets 0 6\n")
+    log = logs / "__consumer_offsets-0"
+    times = {record.offset: str(record.timestamp) for record in Partition(log).records()}
+    early = run("groups", "--at", times[2], log)
+    assert early.exit_code == 1
+    assert "compacted up to offset 6" in early.output
+    assert run("groups", "--at", times[max(times)], log).exit_code == 0
+
+
+def test_the_history_of_a_group_is_all_of_its_records() -> None:
+    log = LOGS / "__consumer_offsets-0"
+    result = run("groups", "--format", "json", "--history", "group-a", log)
+    assert result.exit_code == 0
+    events = _objects(result.output)
+    wanted = [
+        record.offset
+        for record in Partition(log).records()
+        if record.key is not None and b"group-a" in bytes(record.key)
+    ]
+    assert [event["offset"] for event in events] == wanted
+    assert {event["name"] for event in events} == {"GroupMetadata", "OffsetCommit"}
+    text = run("groups", "--history", "group-a", log).output
+    assert len(text.splitlines()) == len(events)
+
+
+def test_a_lost_marker_makes_a_transaction_hang(tmp_path: Path) -> None:
+    logs = Path(shutil.copytree(LOGS, tmp_path / "logs"))
+    place = logs / "transactions-0"
+    sound = run("transactions", "--all", logs)
+    assert sound.exit_code == 0, sound.output
+    log = Partition(place)
+    marker = [batch for batch in log.batches() if batch.is_control][-1]
+    path = Path(str(marker.file))
+    path.write_bytes(path.read_bytes()[: marker.position])
+    for snapshot in place.glob("*.snapshot"):
+        snapshot.unlink()
+    result = run("transactions", "--format", "json", "--all", logs)
+    assert result.exit_code == 1, result.output
+    (row,) = [row for row in _objects(result.output) if row["type"] == "open" and row["hanging"]]
+    assert (row["topic"], row["partition"]) == ("transactions", 0)
+    assert row["producer_id"] == marker.producer_id
+    assert row["state"].startswith("Complete")
+
+
+def test_the_cluster_has_what_its_snapshot_and_log_say() -> None:
+    result = run("cluster", "--format", "json", ADMINISTERED)
+    assert result.exit_code == 0, result.output
+    rows = _objects(result.output)
+    assert rows[0]["type"] == "cluster"
+    assert {row["name"] for row in rows if row["type"] == "feature"} >= {"metadata.version"}
+    (scram,) = [row for row in rows if row["type"] == "scram"]
+    assert scram["name"] == "user-a"
+    assert not {"salt", "stored_key", "server_key"} & scram.keys()
+    text = run("cluster", ADMINISTERED)
+    assert text.exit_code == 0
+    assert "administered-streams" in text.output
+
+
+def test_differences_and_mismatches_are_named() -> None:
+    same = run("cluster", ADMINISTERED, "--diff", "100", "100")
+    assert same.exit_code == 0
+    assert not same.stdout.strip()
+    other = run("cluster", "--format", "json", ADMINISTERED, "--diff", "60", "100")
+    assert other.exit_code == 0
+    rows = _objects(other.output)
+    assert any(row["kind"] == "topic" and row["before"] is None for row in rows)
+    assert run("cluster", ADMINISTERED, "--compare", ADMINISTERED).exit_code == 0
+    strange = run("cluster", ADMINISTERED, "--compare", LOGS)
+    assert strange.exit_code == 1
+    assert "stray" in strange.output
+
+
+def test_unfinished_copies_are_none_after_a_clean_stop() -> None:
+    logs = GOLDEN / "4.3.1" / "tiered" / "logs"
+    rows = _objects(run("remote", "--format", "json", logs).output)
+    assert {row["topic"] for row in rows} == {"tiered", "tiered-deleted"}
+    assert _objects(run("remote", "--format", "json", "--unfinished", logs).output) == []
+
+
+@pytest.mark.parametrize("command", ["groups", "transactions", "cluster", "remote"])
+def test_a_directory_without_the_topic_is_an_error(command: str, tmp_path: Path) -> None:
+    shutil.copytree(LOGS / "plain-0", tmp_path / "logs" / "plain-0")
+    result = run(command, tmp_path / "logs")
+    assert result.exit_code == 2
+    assert "there is no" in result.output
+
+
+def test_a_damaged_record_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    """Bytes of a value that are cut, in a batch whose checksum is right again."""
+    import kafkaspec as ks
+
+    records = list(Partition(LOGS / "__consumer_offsets-0").records())
+    broken = [
+        record._replace(value=bytes(record.value)[:-3])
+        if record.offset == 5 and record.value is not None
+        else record
+        for record in records
+    ]
+    place = tmp_path / "__consumer_offsets-0"
+    place.mkdir()
+    (place / "00000000000000000000.log").write_bytes(b"".join(ks.encode([r]) for r in broken))
+    result = run("groups", "--format", "json", "--group", "group-a", place)
+    assert result.exit_code == 1
+    assert "record 5" in result.output
+    offsets = [row["offset"] for row in _objects(result.output) if row["type"] == "offset"]
+    assert offsets == [9]  # of the record before it

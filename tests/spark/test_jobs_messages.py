@@ -1,0 +1,66 @@
+"""``messages``: what the library reads of Kafka's own topics, for several brokers at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from click.testing import CliRunner
+
+from kafkaspec.cli.main import main
+from kafkaspec.log.partition import Partition
+from kafkaspec.spark.jobs.messages import STATES, state, topic_messages
+from tests.goldens import GOLDEN
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+VERSION = GOLDEN / "4.3.1"
+PATHS = [str(VERSION / "logs"), str(VERSION / "administered" / "logs")]
+
+
+def _partitions(topic: str) -> list[Partition]:
+    return [Partition(path) for path in sorted(VERSION.glob(f"**/logs/{topic}-0"))]
+
+
+def test_records_are_those_of_the_library(spark: SparkSession) -> None:
+    paths = [*PATHS, str(VERSION / "tiered" / "logs")]
+    for name in ("OffsetCommit", "StreamsGroupTopology", "RegisterBroker"):
+        rows = topic_messages(spark, paths, name).collect()
+        assert not [row.error for row in rows if row.error]
+        topic = "__cluster_metadata" if name == "RegisterBroker" else "__consumer_offsets"
+        expected = 0
+        for log in _partitions(topic):
+            paths_ = [*log.segment_paths, *log.checkpoint_paths]
+            tables = [log.open_segment(each).topic_messages(name).read_all() for each in paths_]
+            expected += sum(table.num_rows for table in tables)
+        assert len(rows) == expected > 0, name
+    commits = topic_messages(spark, PATHS[:1], "OffsetCommit").select("key.group", "value.offset")
+    assert ("group-b", 12) in [tuple(row) for row in commits.collect()]
+
+
+def test_states_are_those_of_the_library(spark: SparkSession) -> None:
+    for kind, (topic, _, read) in STATES.items():
+        paths = [str(VERSION / "tiered" / "logs")] if kind == "remote_segments" else PATHS
+        found = state(spark, paths, kind).collect()
+        expected = sum(
+            read(log).num_rows for log in _partitions(topic) if str(log.path.parent) in paths
+        )
+        assert len(found) == expected, kind
+        if kind not in ("members",):  # all of them have left
+            assert expected, kind
+
+
+def test_the_command_writes_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = ["spark", "messages", "offsets", *PATHS, "-o", str(out)]
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 0, result.output
+    assert spark.read.parquet(str(out / "offsets")).filter("`group` = 'group-b'").count() == 1
+    wrong = CliRunner().invoke(main, ["spark", "messages", "Nothing", *PATHS, "-o", str(out)])
+    assert wrong.exit_code == 2
+    assert "no topic has records called" in wrong.output

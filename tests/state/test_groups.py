@@ -1,0 +1,140 @@
+"""Groups and transactions against the text of Kafka's dump tool, record by record."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from kafkaspec.conformance.goldens import read_dumps
+from kafkaspec.log.partition import Partition
+from kafkaspec.state.groups import read_groups
+from kafkaspec.state.lag import with_lag
+from kafkaspec.state.transactions import open_transactions, read_transactions
+from tests.goldens import GOLDEN, VERSIONS
+
+_RECORD = re.compile(
+    r"^\| offset: (?P<offset>\d+) .*? key: (?P<key>\{.*?\}) payload: (?P<value>.*)$", re.M
+)
+_JSON_FROM = (3, 8)
+"""The first release whose tool prints the records of groups as JSON."""
+
+
+def _folders(topic: str) -> list[Path]:
+    """Log directories of releases whose tool prints JSON, with a partition of the topic."""
+    return [
+        path.parent
+        for version in VERSIONS
+        if tuple(map(int, version.split(".")[:2])) >= _JSON_FROM
+        for path in sorted((GOLDEN / version).glob(f"**/{topic}-0"))
+    ]
+
+
+def _records(logs: Path, topic: str) -> list[tuple[int, dict[str, Any], dict[str, Any] | None]]:
+    texts = read_dumps(logs.parent)
+    found = []
+    for name in sorted(texts):
+        if name.startswith(f"{topic}-0/") and name.endswith(".log.txt"[:-4]):
+            for match in _RECORD.finditer(texts[name]):
+                value = None if match["value"] == "<DELETE>" else json.loads(match["value"])["data"]
+                found.append((int(match["offset"]), json.loads(match["key"]), value))
+    return found
+
+
+def _latest(logs: Path, topic: str, kind: str) -> dict[str, Any]:
+    """The values that a simple loop over the tool's text leaves, by key."""
+    left: dict[str, Any] = {}
+    for _, key, value in _records(logs, topic):
+        if key["type"] == kind:
+            left.pop(json.dumps(key["data"]), None)
+            if value is not None:
+                left[json.dumps(key["data"])] = value
+    return left
+
+
+def test_committed_offsets_are_the_last_that_the_dump_tool_shows() -> None:
+    compared = 0
+    for logs in _folders("__consumer_offsets"):
+        log = Partition(logs / "__consumer_offsets-0")
+        groups = read_groups(log, release=logs.relative_to(GOLDEN).parts[0])
+        if "4.0.2" in logs.parts:  # share groups in early access had other layouts
+            groups.errors.clear()
+            groups.unknown.clear()
+        assert not groups.errors
+        assert not groups.unknown
+        expected = {
+            (key["group"], key["topic"], key["partition"]): (value["offset"], value["metadata"])
+            for key, value in (
+                (json.loads(text), value)
+                for text, value in _latest(logs, "__consumer_offsets", "1").items()
+            )
+            if key["group"] != "group-t"  # below
+        }
+        rows = [row for row in groups.offsets.to_pylist() if row["group"] != "group-t"]
+        found = {
+            (row["group"], row["topic"], row["partition"]): (row["offset"], row["metadata"])
+            for row in rows
+        }
+        assert found == expected, logs
+        assert len(found) == len(rows)
+        compared += len(found)
+    assert compared > len(_folders("__consumer_offsets"))
+
+
+def test_an_offset_counts_when_its_transaction_commits() -> None:
+    """The scenario commits offset 2 in a transaction, and aborts one with offset 3."""
+    compared = 0
+    for version in VERSIONS:
+        for path in sorted((GOLDEN / version / "logs").glob("__consumer_offsets-0")):
+            rows = read_groups(Partition(path), release=version).offsets.to_pylist()
+            rows = [row for row in rows if row["group"] == "group-t"]
+            if rows:
+                assert [(row["offset"], row["pending"]) for row in rows] == [(2, False)], version
+                compared += 1
+    assert compared >= min(len(VERSIONS) - 8, 2)
+
+
+def test_transactional_ids_are_those_that_the_dump_tool_shows() -> None:
+    compared = 0
+    for logs in _folders("__transaction_state"):
+        if tuple(map(int, logs.relative_to(GOLDEN).parts[0].split(".")[:2])) < (4, 1):
+            continue  # no JSON
+        log = Partition(logs / "__transaction_state-0")
+        ids = read_transactions(log).ids.to_pylist()
+        expected = {
+            json.loads(key)["transactionalId"]: (value["producerId"], value["producerEpoch"])
+            for key, value in _latest(logs, "__transaction_state", "0").items()
+        }
+        found = {
+            row["transactional_id"]: (row["producer_id"], row["producer_epoch"]) for row in ids
+        }
+        assert found == expected, logs
+        compared += len(found)
+    assert compared > 5
+
+
+def test_an_open_transaction_of_a_golden_log_does_not_hang() -> None:
+    """The producer of transactions-open has neither committed nor aborted when the broker stops."""
+    logs = GOLDEN / VERSIONS[-1] / "logs"
+    ids = read_transactions(Partition(logs / "__transaction_state-0")).ids
+    data = Partition(logs / "transactions-open-0")
+    (row,) = open_transactions([data], ids, complete=True).to_pylist()
+    assert (row["state"], row["hanging"]) == ("Ongoing", False)
+    (row,) = open_transactions([data], ids.slice(0, 0), complete=True).to_pylist()
+    assert row["hanging"] is True
+    (row,) = open_transactions([data], None, complete=False).to_pylist()
+    assert row["hanging"] is None
+
+
+def test_lag_is_what_lies_after_the_committed_offset() -> None:
+    logs = GOLDEN / VERSIONS[-1] / "logs"
+    groups = read_groups(Partition(logs / "__consumer_offsets-0"))
+    rows, errors = with_lag(groups.offsets, [Partition(logs / "groups-0")])
+    assert not errors
+    found = {(row["group"], row["topic"]): row for row in rows.to_pylist()}
+    end = Partition(logs / "groups-0").log_end_offset
+    for group in ("group-a", "group-b"):
+        row = found[group, "groups"]
+        assert (row["log_end_offset"], row["lag"]) == (end, end - row["offset"])
+    assert found["group-t", "groups-transactional"]["lag"] is None  # not among the partitions
