@@ -125,8 +125,10 @@ def _tree(value: Any) -> Any:
         return encode_bytes(value)
     if isinstance(value, list | tuple):
         return [_tree(item) for item in value]
-    if value is None or isinstance(value, int):
-        return value if value is None else int(value)
+    if value is None or isinstance(value, float):
+        return value
+    if isinstance(value, int):
+        return int(value)
     layout = _layouts()[type(value).__module__.rsplit(".", 1)[-1], type(value).__name__]
     names = [item.id for item in layout.fields if item.kind is not FieldKind.GUARD]
     return {name: _tree(getattr(value, name, None)) for name in [*names, *layout.instances]}
