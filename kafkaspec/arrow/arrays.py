@@ -8,18 +8,28 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.schema import CONTROL_TYPES, Request, header_key_type, headers_type
+from kafkaspec.arrow.schema import (
+    CONTROL_TYPES,
+    Request,
+    header_key_type,
+    headers_type,
+    whole_numbers,
+)
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.control import decode_control
 from kafkaspec.model import Record, java_text
 
+# A scalar of an array: pa.scalar would import pandas where that is there, as pa.array would.
+_UNTIMED = whole_numbers((NO_TIMESTAMP,))[0]
+_TRUE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\1")])[0]
+
 
 def timestamps(integers: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return milliseconds as timestamps, -1 as null."""
     rows = len(integers)
-    present = pc.not_equal(integers, NO_TIMESTAMP)
+    present = pc.not_equal(integers, _UNTIMED)
     nulls = rows - present.true_count
     validity = present.buffers()[1] if nulls else None
     buffers = [validity, integers.buffers()[1]]
@@ -93,7 +103,7 @@ def choose(batch: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
     kept = pc.sum(mask).as_py() or 0
     if kept == len(mask):
         return batch
-    first = pc.index(mask, True).as_py()
+    first = pc.index(mask, _TRUE).as_py()
     if kept == 0:
         return batch.slice(0, 0)
     if pc.sum(mask.slice(first, kept)).as_py() == kept:  # one run: no copy

@@ -16,7 +16,7 @@ from kafkaspec.arrow.message_reference import read_integer
 from kafkaspec.arrow.message_tables import MessageTable, arrow_type, message_table
 from kafkaspec.arrow.messages import decode_by_engine, decode_with
 from kafkaspec.arrow.reading import Log, partitions_of, record_batches
-from kafkaspec.arrow.schema import SIMPLE, Request, request_of
+from kafkaspec.arrow.schema import SIMPLE, Request, request_of, whole_numbers
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
@@ -169,8 +169,8 @@ def _batches(log: Log, request: Request, kind: Kind, schema: pa.Schema) -> Itera
 def _chosen(codec: Codec, kind: Kind, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the records of a type."""
     heads = batch.column("value" if kind.key is None else "key")
-    mask = pc.fill_null(pc.equal(_numbers(codec, kind, heads), kind.number), False)
-    return choose(batch, mask)
+    wanted = whole_numbers((kind.number,))
+    return choose(batch, pc.is_in(_numbers(codec, kind, heads), wanted))
 
 
 def _numbers(codec: Codec, kind: Kind, heads: pa.Array) -> pa.Array:

@@ -192,19 +192,21 @@ class _Deriver:
         return None
 
     def _largest_number(self) -> int:
-        """Return the largest number that the file compares anything with."""
-        return max(
-            (
-                abs(part.value)
-                for type_ in self.model.spec(self.type.spec_id).types
-                for item in type_.fields
-                for key, expression in expressions(item)
-                if key == "if"
-                for part in walk(expression)
-                if isinstance(part, Int)
-            ),
-            default=0,
-        )
+        """Return the largest number that the file compares anything with, or switches on."""
+        fields = [
+            item for type_ in self.model.spec(self.type.spec_id).types for item in type_.fields
+        ]
+        found = [
+            part.value
+            for item in fields
+            for key, expression in expressions(item)
+            if key == "if"
+            for part in walk(expression)
+            if isinstance(part, Int)
+        ]
+        switches = [item.type for item in fields if isinstance(item.type, SwitchType)]
+        found += [case for switch in switches for case, _ in switch.cases if case is not None]
+        return max(found, default=0)
 
     def _versions(self, root: Node, split: int) -> list[Line]:
         version = self.type.fields[split]
@@ -213,7 +215,8 @@ class _Deriver:
             high = min(high, version.type.maximum)
         if any(item.condition is not None for item in self.type.fields[:split]):
             raise Unsupported(f"{version.location} comes after what depends on something")
-        last = min(high, low + self._largest_number() + 1)
+        # All versions after the last one that is compared with are read like it.
+        last = high if high - low < MOST_VERSIONS else max(low, self._largest_number() + 1)
         if low < 0 or last - low >= MOST_VERSIONS:
             raise Unsupported(f"{version.location} bounds no versions")
         head: list[Line] = []
