@@ -34,8 +34,9 @@ test-kafka:  ## Kafka itself as the judge: readers and brokers (Java, Maven; VER
 	@tools/setup/venv.sh $(VENV) construct,test
 	@KAFKA_VERSIONS="$(VERSIONS)" KAFKA_SAMPLE="$(SAMPLE)" RECORD="$(RECORD)" $(BIN)/python -m pytest -m kafka tests/kafka
 
-compatibility:  ## Make the pages about Kafka's versions and quirks again
+compatibility:  ## Make the pages about Kafka's versions and quirks again, compare messages with all releases
 	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.import_messages --check --all
 	@$(BIN)/python -m tools.kafka.pages
 
 check:  ## Formatting, lint, types, and generated code against the specification

@@ -9,12 +9,21 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import accumulate, pairwise
 from string import Formatter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec.codecs import HeaderTable
-from kafkaspec.columns.json_lines import Column, Form, Lines, Piece, column_of, numbers
-from kafkaspec.columns.memory import Columns, IntegerColumn
+from kafkaspec.columns.json_lines import (
+    Column,
+    Form,
+    Lines,
+    Piece,
+    column_of,
+    numbers,
+    strings,
+)
+from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout
 from kafkaspec.columns.names import (
     BATCH_BASE_OFFSET,
     BATCH_MAGIC,
@@ -27,7 +36,7 @@ from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import Wanted
 from kafkaspec.dumplog.families import Family
 from kafkaspec.dumplog.fields import FALSE, NO_HORIZON, TRUE
-from kafkaspec.dumplog.options import Options
+from kafkaspec.dumplog.options import Options, Parse, Texts
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.jobs import flows_in_order
 from kafkaspec.layout import names
@@ -36,6 +45,7 @@ from kafkaspec.log.batch import NONE, TIMESTAMP_TYPES, Batch
 from kafkaspec.log.headers import divided_around, readable_headers
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
+from kafkaspec.model import Record
 
 if TYPE_CHECKING:
     from kafkaspec.codecs.native.core import Core
@@ -117,7 +127,6 @@ def has_columns(family: Family, options: Options, log: Segment) -> bool:
         and log.format.has_columns
         and bool(family.record)
         and options.deep
-        and options.parse is None
         and not options.skip_metadata
         and not (options.content and family.drops_key)
         and options.max_bytes is None
@@ -144,7 +153,8 @@ def read_lines(
     core.module.memory(_KEPT)
     text = _Text(core, family, options)
     work = partial(_read, core, log, text)
-    yield from flows_in_order(work, _items(family, log), jobs if jobs > 1 else 0, _AHEAD)
+    threads = jobs if jobs > 1 and options.parse is None else 0  # decoders hold the GIL
+    yield from flows_in_order(work, _items(family, log), threads, _AHEAD)
 
 
 class _Text:
@@ -160,16 +170,21 @@ class _Text:
             self._add("\n", None)
             self._plan[0] = (b"", len(self._plan) - 1, (), Form.FIRST)
         self._line(family.record)
+        self._parse = options.parse
+        self._decoded: dict[int, int] = {}
+        """Places of what the decoder makes: its key and its payload."""
         if options.content:
-            self._add(" key: ", _Shown(names.KEY, Form.TEXT))
-            self._add(" payload: ", _Shown(names.VALUE, Form.TEXT))
+            for number, (before, name) in enumerate((("key", names.KEY), ("payload", names.VALUE))):
+                self._decoded[len(self._plan)] = number
+                self._add(f" {before}: ", _Shown(name, Form.TEXT))
         self._add("\n", None)
         self._lines = Lines(core, self._plan)
         known = [item for item in self._shown if item is not None]
         self.sources = tuple(
             dict.fromkeys(name for item in known for name in (item.source, item.where) if name)
-            | {BATCH_POSITION: None, names.OFFSET: None}
+            | {BATCH_POSITION: None, names.OFFSET: None, names.TIMESTAMP: None}
         )
+        self.layout = Layout.VIEW if self._parse is None else Layout.BINARY
 
     def _line(self, template: str) -> None:
         before = ""
@@ -192,9 +207,18 @@ class _Text:
         encoded = tuple(text.encode() for text in texts)
         self._plan.append((before.encode(), shown.lowest, encoded, shown.form))
 
-    def of(self, columns: Columns) -> Iterator[memoryview]:
-        """Yield the lines of all rows."""
-        return self._lines.of([_column(columns, item) for item in self._shown], columns.rows)
+    def of(self, columns: Columns) -> Iterator[memoryview | KafkaSpecError]:
+        """Yield the lines of all rows, or up to one that the decoder fails at, and its error."""
+        given = [_column(columns, item) for item in self._shown]
+        if self._parse is None:
+            yield from self._lines.of(given, columns.rows)
+            return
+        texts, error = _parsed(columns, self._parse)
+        for place, number in self._decoded.items():
+            given[place] = _texts([text[number] for text in texts])
+        yield from self._lines.of(given, len(texts))
+        if error is not None:
+            yield error
 
 
 def _items(family: Family, log: Segment) -> Iterator[_Item]:
@@ -242,6 +266,7 @@ def _read(core: Core, log: Segment, text: _Text, item: _Item) -> Iterator[_Read]
             end_position=item[1],
             apart=True,
         ),
+        layout=text.layout,
         allocate=core.module.memory,
     )
     for columns in reader:
@@ -274,6 +299,52 @@ def _runs(columns: Columns) -> list[Run]:
         else:
             runs.append((offset, offset))
     return runs
+
+
+def _parsed(columns: Columns, parse: Parse) -> tuple[list[Texts], KafkaSpecError | None]:
+    """Return what a decoder makes of the rows, up to one that it fails at, and that error."""
+    offset, timestamp = columns.columns[names.OFFSET], columns.columns[names.TIMESTAMP]
+    assert isinstance(offset, IntegerColumn)
+    assert isinstance(timestamp, IntegerColumn)
+    rows = zip(
+        offset.integers[: columns.rows],
+        timestamp.integers[: columns.rows],
+        _bytes(columns, names.KEY),
+        _bytes(columns, names.VALUE),
+        strict=True,
+    )
+    texts: list[Texts] = []
+    try:
+        for row in rows:
+            texts.append(parse(Record(*row)))
+    except KafkaSpecError as error:
+        return texts, error
+    return texts, None
+
+
+def _bytes(columns: Columns, name: str) -> Iterator[bytes | None]:
+    column = columns.columns[name]
+    assert isinstance(column, BytesColumn)
+    ends = memoryview(column.main).cast("B").cast("i")[: columns.rows + 1]
+    data = bytes(memoryview(column.data or b"").cast("B")[: ends[-1]])
+    valid = column.validity if column.nulls else None
+    if valid is None:
+        return (data[start:end] for start, end in pairwise(ends))
+    bits = memoryview(valid).cast("B")
+    return (
+        data[start:end] if bits[row >> 3] >> (row & 7) & 1 else None
+        for row, (start, end) in enumerate(pairwise(ends))
+    )
+
+
+def _texts(texts: Sequence[str | None]) -> Column:
+    parts = [b"" if text is None else text.encode() for text in texts]
+    ends = array("i", accumulate(map(len, parts), initial=0))
+    validity = bytearray(b"\xff") * ((len(parts) + 7) // 8)
+    for row, text in enumerate(texts):
+        if text is None:
+            validity[row >> 3] &= ~(1 << (row & 7))
+    return strings(Layout.BINARY, ends, (b"".join(parts),), validity=validity)
 
 
 def _column(columns: Columns, item: _Shown | None) -> Column | None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from kafkaspec.codecs import Codec
 from kafkaspec.dumplog.java import java_text
 from kafkaspec.dumplog.message_json import json_text, message_fields
-from kafkaspec.dumplog.options import Parse
+from kafkaspec.dumplog.options import Parse, Texts
 from kafkaspec.dumplog.releases import Release
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Role
@@ -52,8 +52,6 @@ _RENAMED: Final[dict[tuple[str, str], tuple[Release, str]]] = {
     ("PartitionChangeRecord", "lastKnownElr"): ((3, 8), "lastKnownELR"),
 }
 """Fields that have another name than in earlier releases, with the first release that has it."""
-
-Texts = tuple[str | None, str | None]
 
 
 class Decoder(ABC):
@@ -124,7 +122,7 @@ class Coordinated(Decoder):
                 return text, _DELETE
             layouts = in_topic(self._topic, Role.VALUE, number)
             value = self._embedded(layouts[0].name, record.value)
-            return text, json_text(self._value(value, number))
+            return text, json_text(self._value(value))
         except KafkaSpecError as error:
             if error.reason is Reason.UNSUPPORTED_VERSION and len(key) >= 2:
                 return f"Unknown record type {number} at offset {record.offset}, skipping.", None
@@ -141,16 +139,15 @@ class Coordinated(Decoder):
         self._keys[key] = text
         return text
 
-    def _value(self, message: Message, number: int) -> dict[str, Any]:
+    def _value(self, message: Message) -> dict[str, Any]:
         fields = message_fields(message.layout.name, message.value)
         if message.layout.name == "GroupMetadataValue" and fields["protocolType"] == _CONSUMER:
             members = zip(fields["members"], message.value.body.members, strict=True)
             for shown, member in members:
                 for name, embedded in _EMBEDDED.items():
                     self._expand(shown, name, embedded, getattr(member, name))
-        if self._topic == SHARE and self._release < (4, 1):
-            return {"type": str(number), "data": fields}
-        return {"version": str(int(message.value.schema_version)), "data": fields}
+        label = "type" if self._topic == SHARE and self._release < (4, 1) else "version"
+        return {label: str(int(message.value.schema_version)), "data": fields}
 
     def _expand(self, shown: dict[str, Any], name: str, embedded: str, data: Any) -> None:
         try:

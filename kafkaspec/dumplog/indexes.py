@@ -151,8 +151,10 @@ class _Ends:
         self._log = log
         self._positions: list[int] = []
         self._offsets: list[int] = []
+        self._whole = True
         for item in log.scan():
             if isinstance(item, KafkaSpecError):
+                self._whole = False
                 break
             self._positions.append(item.position)
             self._offsets.append(item.last_offset)
@@ -169,6 +171,8 @@ class _Ends:
             found = bisect_left(self._offsets, offset, start)
             if found < len(self._offsets):
                 return self._log.batch_at(self._positions[found])
+            if self._whole:
+                return None
         return next((b for b in _batches(self._log, position) if b.last_offset >= offset), None)
 
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from kafkaspec.dumplog.java import java_text
 from kafkaspec.model import Record
 
-Parse = Callable[[Record], tuple[str | None, str | None]]
+Texts = tuple[str | None, str | None]
+"""Of a key and of a payload, None where nothing is printed."""
+
+Parse = Callable[[Record], Texts]
 """Function that returns the text of the key and of the payload of a record; None for no text."""
 
 Found = Callable[[str], None]
@@ -40,7 +43,7 @@ class Options:
     parse: Parse | None = None
 
 
-def utf8(record: Record) -> tuple[str | None, str | None]:
+def utf8(record: Record) -> Texts:
     """Return key and value as text, as ``StringDecoder`` of the tool does."""
     key, value = record.key, record.value
     return None if key is None else java_text(key), None if value is None else java_text(value)

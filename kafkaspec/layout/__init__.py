@@ -298,9 +298,9 @@ class Layouts(dict[str, TypeLayout]):
         return self[key]
 
     def _load(self, spec: str) -> None:
-        self._pending.discard(spec)
         for layout in import_module(f"{self._package}.{spec}").LAYOUTS:
             self[layout.key] = layout
+        self._pending.discard(spec)  # last: another thread may ask meanwhile
 
     def _load_all(self) -> None:
         for spec in sorted(self._pending):

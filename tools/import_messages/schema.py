@@ -19,11 +19,6 @@ NOT_STORED = ("request", "response", "header")
 """Types of schemas that never reach a disk."""
 _PASSED_ON = frozenset({"DefaultPrincipalData"})
 """Stored nowhere, though it is neither a request nor a response."""
-MODULES = (
-    "kafka-clients", "kafka-group-coordinator", "kafka-metadata", "kafka-raft",
-    "kafka-share-coordinator", "kafka-storage", "kafka-transaction-coordinator", "kafka_2.13",
-)  # fmt: skip
-"""The jars that have schemas of what is stored, in one release or another."""
 _FOLDERS = ("common/message/", "common/metadata/", "message/")
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*')
 _TRAILING = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
@@ -104,7 +99,7 @@ class Schema:
 def read_jars(jars: Iterable[Path]) -> dict[str, Schema]:
     """Return the stored schemas of the jars of one release, by name."""
     found: dict[str, Schema] = {}
-    for jar in sorted(jar for jar in jars if jar.stem.rpartition("-")[0] in MODULES):
+    for jar in sorted(jars):
         with ZipFile(jar) as archive:
             for name in archive.namelist():
                 if name.endswith(".json") and name.startswith(_FOLDERS):
@@ -133,16 +128,17 @@ def _schema(text: str, source: str) -> Schema | None:
         raise SchemaError(f"{source}: validVersions has no end")
     number = node.get("apiKey")
     kind = node["type"]
-    if number is None and node["name"].endswith("Key") and versions.low == versions.high:
+    everywhere = None
+    if kind == "data" and node["name"].endswith("Key"):
         # Until 4.0 the type of a record was written as the version of its key.
-        number, versions = versions.low, Versions(0, 0)
+        number, versions, everywhere = versions.high, Versions(0, 0), Versions(0, None)
     return Schema(
         name=node["name"],
         kind=kind,
         number=number,
         versions=versions,
         flexible=_versions(node.get("flexibleVersions")),
-        fields=tuple(_fields(node["fields"])),
+        fields=tuple(_fields(node["fields"], everywhere)),
         structs={
             item["name"]: tuple(_fields(item["fields"])) for item in node.get("commonStructs", ())
         },
@@ -158,14 +154,16 @@ def _place(source: str) -> str:
     return f"{module}/src/main/resources/{name}"
 
 
-def _fields(nodes: list[dict[str, Any]]) -> Iterator[SchemaField]:
+def _fields(
+    nodes: list[dict[str, Any]], everywhere: Versions | None = None
+) -> Iterator[SchemaField]:
     for node in nodes:
         tagged = _versions(node.get("taggedVersions"))
         default = node.get("default")
         yield SchemaField(
             name=node["name"],
             type=node["type"],
-            versions=_versions(node.get("versions")) or tagged,
+            versions=everywhere or _versions(node.get("versions")) or tagged,
             nullable=_versions(node.get("nullableVersions")),
             tagged=tagged,
             tag=None if tagged is None else int(node["tag"]),

@@ -231,7 +231,7 @@ class _Part:
         name = field_id(item.name)
         base = {"id": name} | ({"-orig-id": item.name} if item.name != name else {})
         doc = {"doc": f"{TODO}: say what {item.name} is."}
-        default = default if default is not None else _default(item)
+        default = default if default is not None else given_default(item)
         given = {} if default is None else {"-default": default}
         when = {"if": condition} if condition else {}
         if item.is_array:
@@ -326,8 +326,8 @@ class _Part:
         for item in tagged:
             name = f"{field_id(item.name)}_tag"
             name = name if name not in types else f"{owner}_{name}"
-            default = _default(item)
-            seq = self._nodes(item, default=_implied(item) if default is None else default)
+            default = given_default(item)
+            seq = self._nodes(item, default=implied_default(item) if default is None else default)
             types[name] = described(f"Content of tag {item.tag}.") | {"seq": [*seq, _END]}
             cases[item.tag] = name
         types.setdefault(
@@ -370,7 +370,7 @@ def _tag(item: SchemaField) -> int:
     return item.tag
 
 
-def _default(item: SchemaField) -> str | None:
+def given_default(item: SchemaField) -> str | None:
     """Return the default that a schema names, as the specification has it."""
     if item.default is None:
         return None
@@ -383,7 +383,7 @@ def _default(item: SchemaField) -> str | None:
     return str(int(float(item.default)) if item.type == "float64" else int(item.default, 0))
 
 
-def _implied(item: SchemaField) -> str | None:
+def implied_default(item: SchemaField) -> str | None:
     """Return the default of a tagged field whose schema names none."""
     if item.is_array or item.type in ("string", "bytes"):
         return "[]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -62,9 +63,26 @@ def _wrapped(node: Any, depth: int) -> Any:
     return found
 
 
+def read(path: Path) -> Node:
+    """Return what is in a file, nothing if there is none."""
+    found: Node = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def write(path: Path, made: Node, before: Node) -> bool:
+    """Write a file with the sentences of the one before; return whether anything changes."""
+    keep_docs(made, before)
+    text = dump(made)
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return True
+
+
 def keep_docs(made: Node, before: Node) -> None:
     """Take over the sentences of an earlier file, wherever the new one has none."""
-    known = dict(_documented(before))
+    known = dict(_documented(before)) if before else {}
     for place, node in _documented(made):
         if node["doc"].startswith(TODO) and place in known:
             node["doc"] = known[place]["doc"]

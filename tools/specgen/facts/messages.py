@@ -16,6 +16,8 @@ RECORD_TYPE, FRAME_VERSION, API_KEY, VERSION = (
     "record_type", "frame_version", "api_key", "schema_version",
 )  # fmt: skip
 _KEY, _VALUE = "_key", "_value"
+_NEWEST = 1000
+"""In the order of layouts, the release of what the newest one writes."""
 
 
 def role(spec: Spec) -> Role | None:
@@ -30,7 +32,7 @@ def messages(model: Model) -> list[MessageLayout]:
     """Return all messages by topic, number, and role, the newest layout of each first."""
     specs = [spec for spec in model.specs if spec.is_message and role(spec) is not None]
     numbers = {
-        (spec.folder, spec.id.removesuffix(_KEY)): number(spec.root.field_by_id[RECORD_TYPE])
+        (spec.folder, stem(spec)): number(spec.root.field_by_id[RECORD_TYPE])
         for spec in specs
         if role(spec) is Role.KEY
     }
@@ -84,6 +86,8 @@ def versions(model: Model, field: Field) -> tuple[int, int]:
 
 
 def _order(message: MessageLayout) -> tuple[str, int, str, str, list[int]]:
-    first = [0] if message.releases is None else [-int(n) for n in message.releases[1].split(".")]
     number = -1 if message.number is None else message.number
-    return message.topic, number, message.role, message.name, first
+    newest = [-_NEWEST]
+    if message.releases is not None:
+        newest = [-int(part) for part in message.releases[1].split(".")]
+    return message.topic, number, message.role, message.name, newest

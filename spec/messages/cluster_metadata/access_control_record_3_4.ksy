@@ -1,0 +1,71 @@
+meta:
+  id: access_control_record_3_4
+  title: AccessControlRecord of Apache Kafka
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - ../../varint
+    - ../../flexible
+  endian: be
+-orig-id: AccessControlRecord
+-releases: 3.0..3.4
+doc: |
+  Adds an ACL; replaced by AccessControlEntryRecord in 3.2, as Kafka 3.0 to 3.4
+  wrote it.
+doc-ref: https://github.com/apache/kafka/blob/3.4.1/metadata/src/main/resources/common/metadata/AccessControlRecord.json AccessControlRecord.json
+seq:
+  - id: frame_version
+    -default: '1'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value == 1
+    doc: Version of the frame around it.
+  - id: api_key
+    -default: '6'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value == 6
+    doc: Says what it is.
+  - id: schema_version
+    -default: '0'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value >= 0 and _.value <= 0
+    doc: Version of the message.
+  - id: resource_type
+    -orig-id: ResourceType
+    type: s1
+    doc: Number of the kind of resource, as Kafka's enumeration has it.
+  - id: resource_name
+    -orig-id: ResourceName
+    type: flexible::compact_nullable_string
+    doc: Which one of its kind; empty for the default of all.
+  - id: pattern_type
+    -orig-id: PatternType
+    type: s1
+    doc: 3 literal, 4 prefixed.
+  - id: principal
+    -orig-id: Principal
+    type: flexible::compact_string
+    doc: Who it is about, as `User:name`.
+  - id: host
+    -orig-id: Host
+    type: flexible::compact_string
+    doc: Address that it is for; `*` for any.
+  - id: operation
+    -orig-id: Operation
+    type: s1
+    doc: Number of the operation, as Kafka's enumeration has it.
+  - id: permission_type
+    -orig-id: PermissionType
+    type: s1
+    doc: 2 deny, 3 allow.
+  - id: tagged_fields
+    type: flexible::tagged_fields
+  - id: end
+    size: 0
+    valid:
+      expr: _io.eof

@@ -1,0 +1,53 @@
+meta:
+  id: feature_level_record_2_8
+  title: FeatureLevelRecord of Apache Kafka
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - ../../varint
+    - ../../primitive
+  endian: be
+-orig-id: FeatureLevelRecord
+-releases: 2.8..2.8
+doc: |
+  Sets the level of a feature, `metadata.version` for instance, as Kafka 2.8
+  wrote it.
+doc-ref: https://github.com/apache/kafka/blob/2.8.2/metadata/src/main/resources/common/metadata/FeatureLevelRecord.json FeatureLevelRecord.json
+seq:
+  - id: frame_version
+    -default: '1'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value == 1
+    doc: Version of the frame around it.
+  - id: api_key
+    -default: '12'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value == 12
+    doc: Says what it is.
+  - id: schema_version
+    -default: '0'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value >= 0 and _.value <= 0
+    doc: Version of the message.
+  - id: name
+    -orig-id: Name
+    type: primitive::string
+    doc: Name of the feature.
+  - id: min_feature_level
+    -orig-id: MinFeatureLevel
+    type: s2
+    doc: Lowest level that is in force.
+  - id: max_feature_level
+    -orig-id: MaxFeatureLevel
+    type: s2
+    doc: Highest level that is in force; 0 turns the feature off.
+  - id: end
+    size: 0
+    valid:
+      expr: _io.eof

@@ -1,0 +1,90 @@
+meta:
+  id: remote_log_segment_metadata_update_record_3_5
+  title: RemoteLogSegmentMetadataUpdateRecord of Apache Kafka
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - ../../varint
+    - ../../flexible
+  endian: be
+-orig-id: RemoteLogSegmentMetadataUpdateRecord
+-releases: 3.0..3.5
+doc: Another state of a segment in remote storage, as Kafka 3.0 to 3.5 wrote it.
+doc-ref: https://github.com/apache/kafka/blob/3.5.2/storage/src/main/resources/message/RemoteLogSegmentMetadataUpdateRecord.json RemoteLogSegmentMetadataUpdateRecord.json
+seq:
+  - id: frame_version
+    -default: '1'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value == 1
+    doc: Version of the frame around it.
+  - id: api_key
+    -default: '1'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value == 1
+    doc: Says what it is.
+  - id: schema_version
+    -default: '0'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value >= 0 and _.value <= 0
+    doc: Version of the message.
+  - id: remote_log_segment_id
+    -orig-id: RemoteLogSegmentId
+    type: remote_log_segment_id_entry
+  - id: broker_id
+    -orig-id: BrokerId
+    type: s4
+    doc: Node id of the broker.
+  - id: event_timestamp_ms
+    -orig-id: EventTimestampMs
+    type: s8
+    doc: When it happened, in milliseconds since the Unix epoch.
+  - id: remote_log_segment_state
+    -orig-id: RemoteLogSegmentState
+    type: s1
+    doc: 0 copy started, 1 copied, 2 delete started, 3 deleted.
+  - id: tagged_fields
+    type: flexible::tagged_fields
+  - id: end
+    size: 0
+    valid:
+      expr: _io.eof
+types:
+  remote_log_segment_id_entry:
+    -orig-id: RemoteLogSegmentIdEntry
+    doc: A segment, by its partition and its own id.
+    doc-ref: https://github.com/apache/kafka/blob/3.5.2/storage/src/main/resources/message/RemoteLogSegmentMetadataUpdateRecord.json RemoteLogSegmentMetadataUpdateRecord.json
+    seq:
+      - id: topic_id_partition
+        -orig-id: TopicIdPartition
+        type: topic_id_partition_entry
+      - id: id
+        -orig-id: Id
+        size: 16
+        doc: UUID of the segment, high byte first.
+      - id: tagged_fields
+        type: flexible::tagged_fields
+  topic_id_partition_entry:
+    -orig-id: TopicIdPartitionEntry
+    doc: A partition, by id and name of its topic.
+    doc-ref: https://github.com/apache/kafka/blob/3.5.2/storage/src/main/resources/message/RemoteLogSegmentMetadataUpdateRecord.json RemoteLogSegmentMetadataUpdateRecord.json
+    seq:
+      - id: name
+        -orig-id: Name
+        type: flexible::compact_string
+        doc: Name of the topic.
+      - id: id
+        -orig-id: Id
+        size: 16
+        doc: UUID of the topic, high byte first.
+      - id: partition
+        -orig-id: Partition
+        type: s4
+        doc: Number of the partition in its topic.
+      - id: tagged_fields
+        type: flexible::tagged_fields
