@@ -59,22 +59,29 @@ class Golden:
         return f"{self.version}-{self.relative}"
 
 
+@cache
+def _everything(version: str) -> tuple[Golden, ...]:
+    paths = sorted((GOLDEN / version / "logs").rglob("*"))
+    return tuple(Golden(version, path) for path in paths)
+
+
 def files(*suffixes: str, version: str | None = None) -> list[Golden]:
     """All golden files whose names end so, in order; of one version or of all."""
     return [
-        Golden(version, path)
+        golden
         for version in ([version] if version else VERSIONS)
-        for path in sorted((GOLDEN / version / "logs").rglob("*"))
-        if path.suffix in suffixes
+        for golden in _everything(version)
+        if golden.path.suffix in suffixes
     ]
 
 
 def named(name: str) -> list[Golden]:
     """All golden files of exactly this name, in order."""
     return [
-        Golden(version, path)
+        golden
         for version in VERSIONS
-        for path in sorted((GOLDEN / version / "logs").rglob(name))
+        for golden in _everything(version)
+        if golden.path.name == name
     ]
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.codecs.compilers import unoptimised
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -84,18 +86,25 @@ def test_the_tests_of_the_sdist_start(source: Path) -> None:
     )
     for line in run(sys.executable, "-c", code, cwd=source).splitlines():
         assert Path(line).is_relative_to(source)
-    some = ("tests/structure", "tests/files/test_names.py", "tests/agreement/test_sidecars.py")
+    some = (
+        "tests/structure/test_generated.py",
+        "tests/files/test_names.py",
+        "tests/agreement/test_sidecars.py",
+    )
     said = run(
         sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--quick", *some, cwd=source
     )
     assert " passed" in said
 
 
-def test_the_wheel_works_in_an_environment_of_its_own(source: Path, tmp_path: Path) -> None:
+def test_the_wheel_works_in_an_environment_of_its_own(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the libraries that it is linked with, where ``auditwheel`` can put them in."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     pytest.importorskip("pip")
+    monkeypatch.setenv("CC", unoptimised(tmp_path))
     run(source / "tools" / "setup" / "wheel.sh", sys.executable, tmp_path / "dist", cwd=source)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     venv.create(tmp_path / "venv", with_pip=False)

@@ -17,7 +17,7 @@ from kafkaspec.codecs import codec_names
 from kafkaspec.conformance import dump_text
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import golden, lines, run
-from tests.goldens import GOLDEN, VERSIONS, compacted, files, produced
+from tests.goldens import FULL, GOLDEN, VERSIONS, compacted, files, produced
 from tests.log.forge import batch, legacy, record
 from tests.loops import each
 
@@ -47,8 +47,10 @@ def decoded(value: Any) -> bytes | None:
     return value.encode() if isinstance(value, str) else base64.b64decode(value["base64"])
 
 
-@pytest.mark.parametrize("form", ["text", "base64"])
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("version", "form"),
+    [*((version, "text") for version in VERSIONS), *((version, "base64") for version in FULL)],
+)
 def test_records_are_those_that_producers_sent(version: str, form: str) -> None:
     found: dict[str, list[tuple[object, ...]]] = {}
     deleted = ("--log-start", "ignore")  # also records that were deleted later

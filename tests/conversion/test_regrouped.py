@@ -86,10 +86,11 @@ def test_both_ways_leave_the_same(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("plan", [*PLANS[2:5], *PLANS[10:12], *PLANS[13:]], ids=str)
-@pytest.mark.parametrize("version", ["1.1.1", "4.3.1"])
 def test_goldens_become_the_same_both_ways(
-    version: str, plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """One of two releases for each plan: both hold the same scenarios, in batches of magic 2."""
+    version = ("1.1.1", "4.3.1")[PLANS.index(plan) % 2]
     check_goldens(version, tmp_path, monkeypatch, plan)
 
 

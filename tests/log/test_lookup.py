@@ -144,7 +144,7 @@ def most(directory: Path) -> int:
     """Return how many look-ups to try: the versions with few scenarios repeat those of others."""
     if extent.quick:
         return 5
-    return 25 if directory.parts[-3] in FULL else 6
+    return 15 if directory.parts[-3] in FULL else 4
 
 
 def times(seen: list[Seen], most: int = 60) -> list[int]:
