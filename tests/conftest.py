@@ -35,6 +35,7 @@ SLOW_FILE = re.compile(r"^pytestmark = pytest\.mark\.slow$", re.MULTILINE)
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 """Where tests write, if there is as much room: they make and remove tens of thousands of files and
 synchronise most, on a disk a fourth of the processor time and most of the waiting.
+Segments of two gigabytes, which only all tests have, need twice as much.
 ``PYTEST_DEBUG_TEMPROOT`` names another place."""
 SLOW_CODECS = {"kaitai", "construct"}
 """Those that ``--quick`` leaves to other runs."""
@@ -113,7 +114,8 @@ def pytest_configure(config: pytest.Config) -> None:
     extent.quick, extent.core = config.getoption("quick"), config.getoption("core")
     if extent.quick:
         settings.load_profile("quick")
-    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM <= memory() / 2:
+    room = ROOM if extent.quick else 2 * ROOM
+    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= room <= memory() / 2:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
