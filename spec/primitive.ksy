@@ -12,7 +12,7 @@ doc: |
   are not flexible: sizes are integers of two or four bytes.
 doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/org/apache/kafka/common/protocol/Readable.java Readable
 types:
-  string:
+  plain_string:
     -scalar: bytes
     -webide-representation: '{value}'
     doc: UTF-8 text that may not be null.

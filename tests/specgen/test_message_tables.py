@@ -46,8 +46,8 @@ def test_versions_after_the_last_that_is_known_are_read_like_it(tmp_path: Path) 
                 "seq": [{"id": "body", "type": {"switch-on": "version", "cases": cases}}],
             },
             "first": {"seq": [_INTEGER]},
-            "second": {"seq": [_INTEGER, {"id": "text", "type": "primitive::string"}]},
-            "third": {"seq": [{"id": "text", "type": "primitive::string"}]},
+            "second": {"seq": [_INTEGER, {"id": "text", "type": "primitive::plain_string"}]},
+            "third": {"seq": [{"id": "text", "type": "primitive::plain_string"}]},
         },
     )
     assert steps(made).count(Step.CASE) == 5

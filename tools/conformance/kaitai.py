@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.layout import Form
+from kafkaspec.layout.messages import MESSAGES
 from tools.brokers.maven import cache_root, find_tool, java_tool, resolve_artifacts, run
 from tools.specgen.kaitai.emit import compile_specs
 
@@ -19,20 +21,23 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "conformance"
 _HERE = Path(__file__).parent
 _SPEC = ROOT / "spec"
+_MESSAGES = {message.key.partition(".")[0] for message in MESSAGES}
 _RUNTIME = "0.11"
 _GSON = "com.google.code.gson:gson:2.11.0"
 
 
 def java() -> list[str]:
     """Build the Java testee and return its command. Needs a JDK and Maven."""
-    build, source = _folder("kaitai_java"), _HERE / "kaitai_java" / "Testee.java"
+    # Java chooses by int only; what says a tag or version is a long there.
+    files = {key.partition(".")[0] for key in LAYOUTS} - _MESSAGES
+    build, source = _folder("kaitai_java", files), _HERE / "kaitai_java" / "Testee.java"
     compile_specs(_SPEC, build, ("-t", "java", "--java-package", "spec"))
     runtime = f"io.kaitai:kaitai-struct-runtime:{_RUNTIME}"
     jars = resolve_artifacts(cache_root() / "kaitai-struct-java", [runtime, _GSON])
     classes, path = build / "classes", f"{jars}/*"
     run(
         java_tool("javac"), "-nowarn", "-cp", path, "-d", str(classes),
-        str(source), *map(str, (build / "spec").glob("*.java")),
+        str(source), *(str(build / "spec" / f"{_camel(name)}.java") for name in sorted(files)),
     )  # fmt: skip
     # A testee runs for a short time: the second compiler of the JVM would only cost time.
     return [
@@ -68,8 +73,12 @@ def ruby() -> list[str]:
 # -- what all of them need -------------------------------------------------------------------------
 
 
-def _folder(name: str) -> Path:
-    """Return an empty folder to build in, with a table of the types for the testees."""
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _folder(name: str, files: Collection[str] | None = None) -> Path:
+    """Return an empty folder to build in, with a table of the types of these files for testees."""
     folder = BUILD / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -79,6 +88,7 @@ def _folder(name: str) -> Path:
             "parameters": [name for name, _ in layout.parameters],
         }
         for key, layout in LAYOUTS.items()
+        if files is None or key.partition(".")[0] in files
     }
     (folder / "types.json").write_text(json.dumps(types), encoding="utf-8")
     return folder

@@ -31,7 +31,8 @@ from tools.specgen.model import (
 _HEAD = (RECORD_TYPE, FRAME_VERSION, API_KEY, VERSION, "unused")
 _LETTERS = {letter: kind for kind, letter in INTEGERS.items()}
 _TEXTS = {
-    "string": ("string", False), "nullable_string": ("string", True),
+    "plain_string": ("string", False), "string": ("string", False),
+    "nullable_string": ("string", True),
     "byte_array": ("bytes", False), "nullable_byte_array": ("bytes", True),
 }  # fmt: skip
 

@@ -40,7 +40,7 @@ _FRAMED = ("cluster_metadata", "remote_log_metadata")
 _CAMEL = (re.compile(r"(?<=[a-z0-9])(?=[A-Z])"), re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])"))
 _OTHER_IDS = {"num_partitions": "partition_count"}
 """Ids of names that would look like the count of an array."""
-_VERSION = {"id": "version", "type": "u4", "doc": "Version of the message."}
+_VERSION = {"id": "version", "type": "s4", "doc": "Version of the message."}
 _END = {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}}
 _LEFT = "_io.size - _io.pos"
 _TRUTH = {
@@ -258,6 +258,8 @@ class _Part:
 
     def _text(self, kind: str, nullable: Versions | None) -> str:
         prefix = "flexible::compact_" if self.flexible else "primitive::"
+        if kind == "string" and not (self.flexible or nullable):
+            return f"{prefix}plain_string"  # a class String would hide Java's own
         return prefix + ("nullable_" if nullable else "") + kind.replace("bytes", "byte_array")
 
     def _array(self, item: SchemaField, base: Node, doc: Node, condition: str) -> list[Node]:
@@ -359,7 +361,7 @@ class _Part:
             ],
         }  # fmt: skip
         types[f"{owner}_tag_content"] = described("What a tag has, by its number.") | {
-            "params": [{"id": "tag", "type": "u4", "doc": number}],
+            "params": [{"id": "tag", "type": "s4", "doc": number}],
             "seq": [{"id": "content", "type": {"switch-on": "tag", "cases": cases}}],
         }
         return f"{owner}_tags"

@@ -164,7 +164,7 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BrokerRegistrationChangeRecord.json BrokerRegistrationChangeRecord.json
     params:
       - id: tag
-        type: u4
+        type: s4
         doc: Number of the field in Kafka's schema.
     seq:
       - id: content

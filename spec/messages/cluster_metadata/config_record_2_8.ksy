@@ -39,15 +39,15 @@ seq:
     doc: Number of the kind of resource, as Kafka's enumeration has it.
   - id: resource_name
     -orig-id: ResourceName
-    type: primitive::string
+    type: primitive::plain_string
     doc: Which one of its kind; empty for the default of all.
   - id: name
     -orig-id: Name
-    type: primitive::string
+    type: primitive::plain_string
     doc: Name of the setting.
   - id: value
     -orig-id: Value
-    type: primitive::string
+    type: primitive::plain_string
     doc: What it is set to; null takes the setting away.
   - id: end
     size: 0

@@ -35,7 +35,7 @@ seq:
     doc: Version of the message.
   - id: owner
     -orig-id: Owner
-    type: primitive::string
+    type: primitive::plain_string
     doc: To whom the token belongs.
   - id: num_renewers
     -orig-id: Renewers
@@ -46,7 +46,7 @@ seq:
     doc: Number of items.
   - id: renewers
     -orig-id: Renewers
-    type: primitive::string
+    type: primitive::plain_string
     repeat: expr
     repeat-expr: num_renewers
     doc: Who may renew the token.
@@ -66,7 +66,7 @@ seq:
     doc: Until when the token is good, in milliseconds since the Unix epoch.
   - id: token_id
     -orig-id: TokenId
-    type: primitive::string
+    type: primitive::plain_string
     doc: By which the token is known.
   - id: end
     size: 0

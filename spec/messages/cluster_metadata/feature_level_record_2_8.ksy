@@ -37,7 +37,7 @@ seq:
     doc: Version of the message.
   - id: name
     -orig-id: Name
-    type: primitive::string
+    type: primitive::plain_string
     doc: Name of the feature.
   - id: min_feature_level
     -orig-id: MinFeatureLevel

@@ -48,7 +48,7 @@ seq:
     doc: Whom the quota is for.
   - id: key
     -orig-id: Key
-    type: primitive::string
+    type: primitive::plain_string
     doc: Which quota, `producer_byte_rate` for instance.
   - id: value
     -orig-id: Value
@@ -71,7 +71,7 @@ types:
     seq:
       - id: entity_type
         -orig-id: EntityType
-        type: primitive::string
+        type: primitive::plain_string
         doc: '`user`, `client-id` or `ip`.'
       - id: entity_name
         -orig-id: EntityName

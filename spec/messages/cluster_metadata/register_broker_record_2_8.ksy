@@ -87,11 +87,11 @@ types:
     seq:
       - id: name
         -orig-id: Name
-        type: primitive::string
+        type: primitive::plain_string
         doc: Name of the listener.
       - id: host
         -orig-id: Host
-        type: primitive::string
+        type: primitive::plain_string
         doc: Host name.
       - id: port
         -orig-id: Port
@@ -108,7 +108,7 @@ types:
     seq:
       - id: name
         -orig-id: Name
-        type: primitive::string
+        type: primitive::plain_string
         doc: Name of the feature.
       - id: min_supported_version
         -orig-id: MinSupportedVersion

@@ -35,7 +35,7 @@ seq:
     doc: Version of the message.
   - id: name
     -orig-id: Name
-    type: primitive::string
+    type: primitive::plain_string
     doc: Name of the topic.
   - id: topic_id
     -orig-id: TopicId

@@ -19,11 +19,11 @@ seq:
     doc: Says what key and value are.
   - id: group_id
     -orig-id: GroupId
-    type: primitive::string
+    type: primitive::plain_string
     doc: Group that the record belongs to.
   - id: regular_expression
     -orig-id: RegularExpression
-    type: primitive::string
+    type: primitive::plain_string
     doc: The pattern, in the syntax of RE2.
   - id: unused
     -default: '[]'

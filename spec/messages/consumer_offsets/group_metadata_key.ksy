@@ -18,7 +18,7 @@ seq:
     valid: 2
     doc: Says what key and value are.
   - id: group
-    type: primitive::string
+    type: primitive::plain_string
     doc: Group that committed the offset.
   - id: unused
     -default: '[]'

@@ -34,12 +34,12 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/GroupMetadataValue.json GroupMetadataValue.json
     params:
       - id: version
-        type: u4
+        type: s4
         doc: Version of the message.
     seq:
       - id: member_id
         -orig-id: memberId
-        type: primitive::string
+        type: primitive::plain_string
         doc: Id that the coordinator, or the client itself, gave to the member.
       - id: group_instance_id
         -orig-id: groupInstanceId
@@ -49,11 +49,11 @@ types:
         doc: Static name of the member, or null.
       - id: client_id
         -orig-id: clientId
-        type: primitive::string
+        type: primitive::plain_string
         doc: '`client.id` of the member.'
       - id: client_host
         -orig-id: clientHost
-        type: primitive::string
+        type: primitive::plain_string
         doc: Address from which the member came.
       - id: rebalance_timeout
         -orig-id: rebalanceTimeout
@@ -82,12 +82,12 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/GroupMetadataValue.json GroupMetadataValue.json
     params:
       - id: version
-        type: u4
+        type: s4
         doc: Version of the message.
     seq:
       - id: protocol_type
         -orig-id: protocolType
-        type: primitive::string
+        type: primitive::plain_string
         doc: 'Kind of the group: `consumer`, `connect` or another one.'
       - id: generation
         type: s4
@@ -206,7 +206,7 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/GroupMetadataValue.json GroupMetadataValue.json
     params:
       - id: version
-        type: u4
+        type: s4
         doc: Version of the message.
     seq:
       - id: body

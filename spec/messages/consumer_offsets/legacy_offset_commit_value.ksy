@@ -21,7 +21,7 @@ seq:
     type: s8
     doc: Next offset that the group reads.
   - id: metadata
-    type: primitive::string
+    type: primitive::plain_string
     doc: Text that the client gave with its commit, often empty.
   - id: commit_timestamp
     -orig-id: commitTimestamp

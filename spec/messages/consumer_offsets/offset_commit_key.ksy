@@ -18,10 +18,10 @@ seq:
     valid: 1
     doc: Says what key and value are.
   - id: group
-    type: primitive::string
+    type: primitive::plain_string
     doc: Group that committed the offset.
   - id: topic
-    type: primitive::string
+    type: primitive::plain_string
     doc: Topic by its name.
   - id: partition
     type: s4

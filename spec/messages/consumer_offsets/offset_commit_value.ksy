@@ -33,7 +33,7 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json OffsetCommitValue.json
     params:
       - id: version
-        type: u4
+        type: s4
         doc: Version of the message.
     seq:
       - id: offset
@@ -46,7 +46,7 @@ types:
         if: version >= 3
         doc: Epoch of the leader of the partition; -1 where it is not known.
       - id: metadata
-        type: primitive::string
+        type: primitive::plain_string
         doc: Text that the client gave with its commit, often empty.
       - id: commit_timestamp
         -orig-id: commitTimestamp
@@ -119,7 +119,7 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json OffsetCommitValue.json
     params:
       - id: tag
-        type: u4
+        type: s4
         doc: Number of the field in Kafka's schema.
     seq:
       - id: content
@@ -156,7 +156,7 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json OffsetCommitValue.json
     params:
       - id: version
-        type: u4
+        type: s4
         doc: Version of the message.
     seq:
       - id: body

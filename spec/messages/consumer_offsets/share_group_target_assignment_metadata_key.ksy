@@ -19,7 +19,7 @@ seq:
     doc: Says what key and value are.
   - id: group_id
     -orig-id: GroupId
-    type: primitive::string
+    type: primitive::plain_string
     doc: Group that the record belongs to.
   - id: unused
     -default: '[]'

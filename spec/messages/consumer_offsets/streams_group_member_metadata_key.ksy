@@ -19,11 +19,11 @@ seq:
     doc: Says what key and value are.
   - id: group_id
     -orig-id: GroupId
-    type: primitive::string
+    type: primitive::plain_string
     doc: Group that the record belongs to.
   - id: member_id
     -orig-id: MemberId
-    type: primitive::string
+    type: primitive::plain_string
     doc: Id that the coordinator, or the client itself, gave to the member.
   - id: unused
     -default: '[]'

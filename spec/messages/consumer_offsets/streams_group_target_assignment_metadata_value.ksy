@@ -87,7 +87,7 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTargetAssignmentMetadataValue.json StreamsGroupTargetAssignmentMetadataValue.json
     params:
       - id: tag
-        type: u4
+        type: s4
         doc: Number of the field in Kafka's schema.
     seq:
       - id: content

@@ -48,7 +48,7 @@ types:
     seq:
       - id: topic
         -orig-id: Topic
-        type: primitive::string
+        type: primitive::plain_string
         doc: Topic by its name.
       - id: num_partitions
         -orig-id: Partitions

@@ -27,7 +27,7 @@ seq:
     doc: Number of items.
   - id: topics
     -orig-id: Topics
-    type: primitive::string
+    type: primitive::plain_string
     repeat: expr
     repeat-expr: num_topics
     doc: Topics that the member wants to read.
@@ -64,7 +64,7 @@ types:
     seq:
       - id: topic
         -orig-id: Topic
-        type: primitive::string
+        type: primitive::plain_string
         doc: Topic by its name.
       - id: num_partitions
         -orig-id: Partitions

@@ -194,7 +194,7 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/storage/src/main/resources/message/RemoteLogSegmentMetadataRecord.json RemoteLogSegmentMetadataRecord.json
     params:
       - id: tag
-        type: u4
+        type: s4
         doc: Number of the field in Kafka's schema.
     seq:
       - id: content

@@ -150,7 +150,7 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareSnapshotValue.json ShareSnapshotValue.json
     params:
       - id: tag
-        type: u4
+        type: s4
         doc: Number of the field in Kafka's schema.
     seq:
       - id: content

@@ -19,7 +19,7 @@ seq:
     doc: Says what key and value are.
   - id: transactional_id
     -orig-id: TransactionalId
-    type: primitive::string
+    type: primitive::plain_string
     doc: '`transactional.id` of the producer.'
   - id: unused
     -default: '[]'

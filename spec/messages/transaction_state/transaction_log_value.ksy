@@ -35,7 +35,7 @@ types:
     seq:
       - id: topic
         -orig-id: Topic
-        type: primitive::string
+        type: primitive::plain_string
         doc: Topic by its name.
       - id: num_partition_ids
         -orig-id: PartitionIds
@@ -218,7 +218,7 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/transaction-coordinator/src/main/resources/common/message/TransactionLogValue.json TransactionLogValue.json
     params:
       - id: tag
-        type: u4
+        type: s4
         doc: Number of the field in Kafka's schema.
     seq:
       - id: content
@@ -285,7 +285,7 @@ types:
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/transaction-coordinator/src/main/resources/common/message/TransactionLogValue.json TransactionLogValue.json
     params:
       - id: version
-        type: u4
+        type: s4
         doc: Version of the message.
     seq:
       - id: body
