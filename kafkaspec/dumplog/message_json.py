@@ -21,7 +21,7 @@ _TAGS: Final = "tagged_fields"
 _BODY: Final = "body"
 _UUID_BYTES: Final = 16
 _TRUTH: Final = ".truth"
-_STRINGS: Final = re.compile(r"\w+\.(compact_)?(nullable_)?string")
+_STRINGS: Final = re.compile(r"\w+\.(plain_|compact_)?(nullable_)?string")
 
 _BEFORE: Final[dict[str, tuple[str, ...]]] = {
     "PartitionRecord.leaderRecoveryState": ("leaderEpoch",),
