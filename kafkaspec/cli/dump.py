@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, compress, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -49,11 +49,16 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.conversion.fields import RecordValues, values_of_records
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
+from kafkaspec.layout.messages import TOPICS
 from kafkaspec.log.batch import Batch, CrcPolicy
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.pieces import runs_of
-from kafkaspec.log.selection import Selection, report
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import Selection, report, selected_batches
 from kafkaspec.model import Buffer, Record
+
+if TYPE_CHECKING:
+    from kafkaspec.cli.dump_messages import Messages
 
 _WIDTH = 14
 """Of a name before its meaning in the help text."""
@@ -90,6 +95,39 @@ _FEW = 1 << 13
 _Content = tuple[Sequence[Record], list[ControlRecord] | None, Sequence[RecordValues] | None]
 
 
+def _topic_of(file: str) -> str | None:
+    """Return the internal topic that a segment or KRaft snapshot is of, None for other files."""
+    path = Path(file)
+    if names.is_log(path.name) and path.suffix == names.CHECKPOINT:
+        return names.METADATA_TOPIC
+    parsed = names.parse_partition(path.absolute().parent.name)
+    return parsed.topic if parsed is not None and parsed.topic in TOPICS else None
+
+
+class _Decoding:
+    """Which files are of internal topics, and what decodes their records.
+
+    Args:
+        codec: name of the codec that reads.
+        wanted: whether messages are to be shown; otherwise no file is of such a topic.
+    """
+
+    def __init__(self, codec: str, *, wanted: bool) -> None:
+        self._codec, self._wanted = codec, wanted
+        self._known: dict[str, Messages] = {}
+
+    def of(self, file: str | None) -> Messages | None:
+        """Return what decodes the records of a file, None where they are the user's."""
+        topic = _topic_of(file) if self._wanted and file is not None else None
+        if topic is None:
+            return None
+        if topic not in self._known:
+            from kafkaspec.cli.dump_messages import Messages
+
+            self._known[topic] = Messages(topic, self._codec)
+        return self._known[topic]
+
+
 @click.command("dump", epilog=_EPILOG)
 @paths_or_urls_argument
 @click.option("--batches", is_flag=True, help="Print the headers of batches instead of records.")
@@ -100,6 +138,14 @@ _Content = tuple[Sequence[Record], list[ControlRecord] | None, Sequence[RecordVa
     default="text",
     show_default=True,
     help="Bytes in JSON: text where they are UTF-8, or always base64.",
+)
+@click.option(
+    "--no-decode",
+    "decode",
+    is_flag=True,
+    default=True,
+    flag_value=False,
+    help="Show the bytes of records of Kafka's own topics, not the messages in them.",
 )
 @selection_options(on_error="skip")
 @click.option(
@@ -126,6 +172,7 @@ def dump_command(
     paths: tuple[Path, ...],
     batches: bool,
     bytes_form: str,
+    decode: bool,
     limit: int | None,
     output: Path | None,
     force: bool,
@@ -141,7 +188,7 @@ def dump_command(
     A PATH is a segment (.log, or .kafka of Kafka 0.7), a KRaft snapshot (.checkpoint), a
     partition directory or a whole log directory, or the URL of one (s3://..., with fsspec). JSON
     has one line for each record and loses nothing. Text is for people, and shortens long keys and
-    values.
+    values. Keys and values of Kafka's own topics are shown as the messages that they are.
 
     A PATH can also be a text file (leader-epoch-checkpoint, meta.properties ...), an index or a
     producer snapshot. These come first: one line for each entry, one for any other text file.
@@ -160,19 +207,20 @@ def dump_command(
     text = TextDump()
     lines: Iterator[str | Buffer]
     as_json = output_format == "json"
+    decoding = _Decoding(codec, wanted=decode)
     if batches:
         show = batch_line if as_json else text.batch_line
         lines = (show(batch, file) for batch, file, _ in inputs.batches())
     elif as_json and (limit is None or (limit > _FEW and not text_paths and not table_paths)):
-        lines = _json_lines(inputs, codec, bytes_form, jobs)
+        lines = _json_lines(inputs, codec, bytes_form, jobs, decoding)
     elif as_json:
         lines = chain.from_iterable(
-            _lines_of(batch, file, wanted, codec, bytes_form)
+            _lines_of(batch, file, wanted, codec, bytes_form, decoding)
             for batch, file, wanted in inputs.batches()
         )
     else:
         lines = chain.from_iterable(
-            text.record_lines(batch, records, controls, file)
+            text.record_lines(batch, records, controls, file, decoding.of(file))
             for batch, file, wanted in inputs.batches()
             for records, controls, _ in _contents(batch, wanted, codec, with_others=False)
         )
@@ -190,13 +238,20 @@ def dump_command(
     ctx.exit(inputs.exit_code)
 
 
-def _json_lines(inputs: Inputs, codec: str, bytes_form: str, jobs: int) -> Iterator[str | Buffer]:
+def _json_lines(
+    inputs: Inputs, codec: str, bytes_form: str, jobs: int, decoding: _Decoding
+) -> Iterator[str | Buffer]:
     """Yield lines from columns, and those of other batches from their records."""
-    read = partial(read_lines, base64=bytes_form == "base64", jobs=jobs)
+    columns = partial(read_lines, base64=bytes_form == "base64", jobs=jobs)
+
+    def read(segment: Segment, wanted: Selection) -> Iterator[Any]:
+        reader = columns if decoding.of(segment.name) is None else selected_batches
+        return reader(segment, wanted)
+
     for part, segment, wanted in inputs.parts(read):
         if isinstance(part, Batch):
             inputs.reached(part)
-            yield from _lines_of(part, segment.name or "", wanted, codec, bytes_form)
+            yield from _lines_of(part, segment.name or "", wanted, codec, bytes_form, decoding)
         else:
             yield part
 
@@ -229,12 +284,13 @@ def _limited(
 
 
 def _lines_of(
-    batch: Batch, file: str, wanted: Selection, codec: str, bytes_form: str
+    batch: Batch, file: str, wanted: Selection, codec: str, bytes_form: str, decoding: _Decoding
 ) -> Iterator[str]:
     """Yield the lines of the wanted records of a batch; report errors."""
-    write = WRITERS[bytes_form]
+    write, messages = WRITERS[bytes_form], decoding.of(file)
     for records, controls, others in _contents(batch, wanted, codec, with_others=True):
-        yield from record_lines(batch, records, file, write, controls, others)
+        shown = None if messages is None or controls else messages.show(batch, records)
+        yield from record_lines(batch, records, file, write, controls, others, shown)
 
 
 def _contents(

@@ -14,7 +14,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from itertools import repeat
 from json.encoder import encode_basestring as _quote
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec.codecs import Origin
 from kafkaspec.compression import NAMES
@@ -23,6 +23,9 @@ from kafkaspec.layout.kinds import MAGICS
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Headers, Record
+
+if TYPE_CHECKING:
+    from kafkaspec.cli.dump_messages import Shown
 
 
 class Key(StrEnum):
@@ -45,6 +48,7 @@ class Key(StrEnum):
     TRANSACTIONAL = "transactional"
     CONTROL = "control"
     FIELDS = "fields"
+    PROBLEM = "problem"
 
     @property
     def json(self) -> str:
@@ -76,6 +80,11 @@ MEANINGS: Final[tuple[tuple[tuple[Key, ...], str], ...]] = (
     (
         (Key.FIELDS,),
         "only where there are any: other fields of the format that do\nnot have their default",
+    ),
+    (
+        (Key.PROBLEM,),
+        "only in Kafka's own topics: why a key or value is shown as\nbytes, and not as the message "
+        "in it: an object of type,\nversion and Kafka's fields",
     ),
 )
 """What the fields of a line mean, several together where it is the same."""
@@ -123,6 +132,7 @@ def record_lines(
     write: BytesWriter,
     controls: Sequence[ControlRecord] | None = None,
     others: Sequence[RecordValues] | None = None,
+    shown: Iterable[Shown] | None = None,
 ) -> list[str]:
     """Return one line for each record, with its line end.
 
@@ -133,6 +143,7 @@ def record_lines(
         write: function that returns the JSON of bytes.
         controls: for a control batch, each record decoded.
         others: fields of each record that have no name here.
+        shown: of an internal topic, each record with its messages.
     """
     line = _line(batch, file)
     has_sequence = batch.base_sequence >= 0
@@ -144,19 +155,35 @@ def record_lines(
             f"{control}{_others(values, write)}"
             for control, values in zip(decoded, others, strict=False)
         ]
+    contents: Iterable[tuple[str, str]] = ((write(each.key), write(each.value)) for each in records)
+    if shown is not None:
+        messages = list(shown)
+        contents = [
+            (each.key or write(record.key), each.value or write(record.value))
+            for record, each in zip(records, messages, strict=True)
+        ]
+        decoded = [
+            f"{control}{_problem(each)}" for control, each in zip(decoded, messages, strict=False)
+        ]
     return [
         line
         % (
             offset,
             "null" if timestamp == -1 else timestamp,
-            write(key),
-            write(value),
+            key,
+            value,
             headers_json(headers, write) if headers else "[]",
             batch.sequence(offset) if has_sequence else -1,
             control,
         )
-        for (offset, timestamp, key, value, headers), control in zip(records, decoded, strict=False)
+        for (offset, timestamp, _, _, headers), (key, value), control in zip(
+            records, contents, decoded, strict=False
+        )
     ]
+
+
+def _problem(shown: Shown) -> str:
+    return f", {Key.PROBLEM.json}: {json.dumps(shown.problem)}" if shown.problem else ""
 
 
 def _line(batch: Batch, file: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafkaspec.cli.options import iso
 from kafkaspec.cli.value_text import bytes_text, headers_text
@@ -12,6 +12,7 @@ from kafkaspec.model import Record
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
+    from kafkaspec.cli.dump_messages import Messages, Shown
     from kafkaspec.log.batch import Batch
     from kafkaspec.log.control import ControlRecord
 
@@ -35,6 +36,7 @@ class TextDump:
         records: Sequence[Record],
         controls: Sequence[ControlRecord] | None,
         file: str,
+        messages: Messages | None = None,
     ) -> list[str]:
         """Return one line for each record: offset, time, and key, value, headers or what it does.
 
@@ -43,8 +45,14 @@ class TextDump:
             records: the records.
             controls: for a control batch, each record decoded.
             file: path of the segment.
+            messages: what decodes the records of an internal topic.
         """
-        if controls is None:
+        if controls is None and messages is not None:
+            lines = [
+                f"{record.offset:>10}  {iso(record.timestamp):24}  {_content(record, shown)}\n"
+                for record, shown in zip(records, messages.show(batch, records), strict=True)
+            ]
+        elif controls is None:
             lines = [
                 f"{offset:>10}  {iso(timestamp):24}  {bytes_text(key)}  {bytes_text(value)}"
                 f"{headers_text(headers) if headers else ''}\n"
@@ -97,3 +105,22 @@ class TextDump:
         ]
         words.append(f"crc {batch.crc:08x}" + ("" if batch.crc_valid else " WRONG"))
         return "  ".join(words) + "\n"
+
+
+def _content(record: Record, shown: Shown) -> str:
+    parts = [
+        bytes_text(data) if text is None else _in_short(text)
+        for data, text in ((record.key, shown.key), (record.value, shown.value))
+    ]
+    if shown.problem:
+        parts.append(f"({printable(shown.problem)})")
+    return "  ".join(parts)
+
+
+def _in_short(text: str) -> str:
+    """Return JSON of a message, cut where it is long."""
+    return printable(text if len(text) <= _MESSAGE else f"{text[:_MESSAGE]}...")
+
+
+_MESSAGE: Final = 400
+"""Number of characters of a message that are shown."""
