@@ -8,6 +8,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -41,6 +42,13 @@ SLOW_CODECS = {"kaitai", "construct"}
 """Those that ``--quick`` leaves to other runs."""
 NOT_IN_C = {*SLOW_CODECS, "python"}
 """Those that ``--core`` leaves out, as they call no C but that of checksums and compression."""
+
+
+@pytest.fixture
+def disk_path() -> Iterator[Path]:
+    """A directory on a disk, for sparse files: in memory, a hole that is read becomes pages."""
+    with TemporaryDirectory() as name:
+        yield Path(name)
 
 
 @pytest.fixture(params=codec_names())

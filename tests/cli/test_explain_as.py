@@ -103,8 +103,8 @@ def test_wrong_usage(tmp_path: Path, arguments: list[str], message: str) -> None
     assert message in result.stderr
 
 
-def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "sparse"
+def test_a_huge_file_is_not_read(disk_path: Path) -> None:
+    path = disk_path / "sparse"
     with path.open("wb") as file:
         file.truncate(1 << 40)
     result = run("explain", path, "--as", "message_set")

@@ -152,11 +152,11 @@ def test_formats_follow_each_other_in_one_file(codec: Codec) -> None:
     ]
 
 
-@pytest.mark.slow  # --quick writes to memory, where a hole that is mapped becomes pages
+@pytest.mark.slow
 @pytest.mark.parametrize("mapped", [True, False])
-def test_the_hole_of_a_sparse_file_is_not_read(tmp_path: Path, mapped: bool) -> None:
+def test_the_hole_of_a_sparse_file_is_not_read(disk_path: Path, mapped: bool) -> None:
     """A terabyte of zeros, of which the file system says that they are a hole."""
-    path = tmp_path / "00000000000000000000.log"
+    path = disk_path / "00000000000000000000.log"
     record = forge.batch(0, [forge.record(0, b"value")])
     with path.open("wb") as file:
         file.write(record)

@@ -100,9 +100,9 @@ print(rows, size, before, held())
 """
 
 
-def test_a_sparse_segment_of_two_gigabytes(tmp_path: Path) -> None:
+def test_a_sparse_segment_of_two_gigabytes(disk_path: Path) -> None:
     count, value = 2048, 1 << 20
-    path = logs.sparse(tmp_path / "orders-0", count, value)
+    path = logs.sparse(disk_path / "orders-0", count, value)
     entry = path.stat().st_size // count
     assert path.stat().st_size > 2 << 30
     assert path.stat().st_blocks * 512 < 64 << 20

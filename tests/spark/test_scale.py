@@ -147,14 +147,14 @@ def test_thousands_of_segments(
 
 
 def test_a_sparse_segment_of_two_gigabytes(
-    spark: SparkSession, tmp_path: Path, grown: Callable[[], list[float]]
+    spark: SparkSession, disk_path: Path, grown: Callable[[], list[float]]
 ) -> None:
-    directory = tmp_path / "orders-0"
+    directory = disk_path / "orders-0"
     count = 2048
     path = logs.sparse(directory, count, VALUE)
     assert path.stat().st_size > 2 << 30
-    ks.rebuild_indexes(directory, tmp_path / "indexes")
-    for index in (tmp_path / "indexes").rglob("*.index"):  # where a segment may be divided
+    ks.rebuild_indexes(directory, disk_path / "indexes")
+    for index in (disk_path / "indexes").rglob("*.index"):  # where a segment may be divided
         index.rename(path.with_suffix(".index"))
     units = units_of(directory, ("native",), 256 * MEBIBYTE)
     assert len(units) == 8
