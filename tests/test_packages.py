@@ -119,7 +119,9 @@ def test_the_wheel_works_in_an_environment_of_its_own(
     (place / "base.pth").write_text("\n".join(p for p in sys.path if "site-packages" in p))
     (python,) = (tmp_path / "venv").glob("*/python")
     printed = run(python, "-c", _USE, cwd=tmp_path).splitlines()
-    assert printed[1].split() == sorted(path.name for path in (ROOT / "spec").glob("*.ksy"))
+    spec = ROOT / "spec"
+    files = [path.relative_to(spec).as_posix() for path in spec.rglob("*.ksy")]
+    assert sorted(printed[1].split()) == sorted(files)
     assert printed[2] == "b'v'"
     assert int(printed[3]) == len(list((ROOT / "generated" / "vectors").glob("*.json")))
     for line in printed[4:]:

@@ -49,9 +49,9 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.conversion.fields import RecordValues, values_of_records
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
-from kafkaspec.layout.messages import TOPICS
 from kafkaspec.log.batch import Batch, CrcPolicy
 from kafkaspec.log.control import ControlRecord
+from kafkaspec.log.messages import topic_of
 from kafkaspec.log.pieces import runs_of
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, report, selected_batches
@@ -95,15 +95,6 @@ _FEW = 1 << 13
 _Content = tuple[Sequence[Record], list[ControlRecord] | None, Sequence[RecordValues] | None]
 
 
-def _topic_of(file: str) -> str | None:
-    """Return the internal topic that a segment or KRaft snapshot is of, None for other files."""
-    path = Path(file)
-    if names.is_log(path.name) and path.suffix == names.CHECKPOINT:
-        return names.METADATA_TOPIC
-    parsed = names.parse_partition(path.absolute().parent.name)
-    return parsed.topic if parsed is not None and parsed.topic in TOPICS else None
-
-
 class _Decoding:
     """Which files are of internal topics, and what decodes their records.
 
@@ -118,7 +109,7 @@ class _Decoding:
 
     def of(self, file: str | None) -> Messages | None:
         """Return what decodes the records of a file, None where they are the user's."""
-        topic = _topic_of(file) if self._wanted and file is not None else None
+        topic = topic_of(file) if self._wanted and file is not None else None
         if topic is None:
             return None
         if topic not in self._known:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from kafkaspec.codecs import Codec, Origin, get_codec
-from kafkaspec.dumplog.message_json import json_text, message_fields
+from kafkaspec.dumplog.message_json import expanded_fields, json_text
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.messages import Message, decode_message, decode_messages
 from kafkaspec.model import Record
-
-_CONSUMER: Final = "consumer"
-_EMBEDDED: Final = {
-    "subscription": "ConsumerProtocolSubscription",
-    "assignment": "ConsumerProtocolAssignment",
-}
 
 
 class Shown(NamedTuple):
@@ -82,18 +77,5 @@ class Messages:
         version = getattr(value, "schema_version", None)
         if version is not None:
             shown["version"] = int(version)
-        fields = message_fields(name, value)
-        if fields.get("protocolType") == _CONSUMER:
-            self._expand(fields.get("members", ()), value)
-        return json_text(shown | fields)
-
-    def _expand(self, members: Sequence[dict[str, Any]], value: Any) -> None:
-        """Put what clients wrote into the metadata of a group in the place of its bytes."""
-        stored = getattr(getattr(value, "body", value), "members", ())
-        for shown, member in zip(members, stored, strict=False):
-            for name, embedded in _EMBEDDED.items():
-                try:
-                    found = decode_message(embedded, getattr(member, name), codec=self._codec)
-                except KafkaSpecError:
-                    continue  # the bytes stay as they are
-                shown[name] = message_fields(embedded, found.value)
+        decode = partial(decode_message, codec=self._codec)
+        return json_text(shown | expanded_fields(name, value, decode))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,9 +33,13 @@ from kafkaspec.io.local import are_mapped, unmapped
 from kafkaspec.jobs import in_processes
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.lookup import Found
+from kafkaspec.log.messages import topic_of
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
+
+if TYPE_CHECKING:
+    from kafkaspec.cli.dump_messages import Messages
 
 _FEW = 16
 """Fewer partitions are searched before another process has begun."""
@@ -237,7 +241,10 @@ def _json(name: str, found: Found, codec: str) -> dict[str, Any]:
         controls = None
         with suppress(KafkaSpecError):
             controls = decode_controls(batch, [record], codec)
-        lines = record_lines(batch, [record], str(found.path), text_or_base64, controls)
+        messages = _messages(found, codec)
+        texts = None if messages is None or controls else messages.show(batch, [record])
+        file = str(found.path)
+        lines = record_lines(batch, [record], file, text_or_base64, controls, shown=texts)
         shown = json.loads(lines[0])
     index, time_index, largest = found.index_answer, found.time_index_answer, found.decided_by
     return {
@@ -259,6 +266,16 @@ def _json(name: str, found: Found, codec: str) -> dict[str, Any]:
         "last_stable_offset": found.last_stable_offset,
         "hidden_offset": found.hidden_offset,
     }
+
+
+def _messages(found: Found, codec: str) -> Messages | None:
+    """Return what decodes a record of an internal topic, None where it is the user's."""
+    topic = None if found.path is None else topic_of(found.path)
+    if topic is None:
+        return None
+    from kafkaspec.cli.dump_messages import Messages
+
+    return Messages(topic, codec)
 
 
 def _text(name: str, found: Found) -> list[str]:

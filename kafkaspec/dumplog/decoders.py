@@ -10,7 +10,13 @@ from typing import Any, Final
 
 from kafkaspec.codecs import Codec
 from kafkaspec.dumplog.java import java_text
-from kafkaspec.dumplog.message_json import json_text, message_fields
+from kafkaspec.dumplog.message_json import (
+    CONSUMER,
+    EMBEDDED,
+    expanded_fields,
+    json_text,
+    message_fields,
+)
 from kafkaspec.dumplog.options import Parse, Texts
 from kafkaspec.dumplog.releases import Release
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
@@ -28,11 +34,6 @@ SHARE: Final = "__share_group_state"
 _GROUP: Final = 2
 """Type of the record of a group, the last one before the groups of KIP-848."""
 _DELETE: Final = "<DELETE>"
-_CONSUMER: Final = "consumer"
-_EMBEDDED: Final = {
-    "subscription": "ConsumerProtocolSubscription",
-    "assignment": "ConsumerProtocolAssignment",
-}
 _KEYS_KEPT: Final = 1 << 14
 """Texts of keys that are kept."""
 _UPPER: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -140,20 +141,9 @@ class Coordinated(Decoder):
         return text
 
     def _value(self, message: Message) -> dict[str, Any]:
-        fields = message_fields(message.layout.name, message.value)
-        if message.layout.name == "GroupMetadataValue" and fields["protocolType"] == _CONSUMER:
-            members = zip(fields["members"], message.value.body.members, strict=True)
-            for shown, member in members:
-                for name, embedded in _EMBEDDED.items():
-                    self._expand(shown, name, embedded, getattr(member, name))
+        fields = expanded_fields(message.layout.name, message.value, self._embedded)
         label = "type" if self._topic == SHARE and self._release < (4, 1) else "version"
         return {label: str(int(message.value.schema_version)), "data": fields}
-
-    def _expand(self, shown: dict[str, Any], name: str, embedded: str, data: Any) -> None:
-        try:
-            shown[name] = message_fields(embedded, self._embedded(embedded, data).value)
-        except KafkaSpecError:
-            return  # the bytes stay as they are
 
 
 class Remote(Decoder):
@@ -287,9 +277,9 @@ class Offsets(Decoder):
         )
 
     def _assignment(self, kind: str, data: Any) -> str:
-        if kind != _CONSUMER:
+        if kind != CONSUMER:
             return _hexadecimal(data)
-        message = self._embedded(_EMBEDDED["assignment"], data)
+        message = self._embedded(EMBEDDED["assignment"], data)
         fields = message_fields(message.layout.name, message.value)
         places = _places(fields["assignedPartitions"], "topic", "partitions")
         user = getattr(message.value, "user_data", None)

@@ -13,8 +13,10 @@ from typing import Any, Final, NamedTuple
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.dumplog.java import java_text
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import FieldLayout, Kind
 from kafkaspec.layout.kinds import type_key_of
+from kafkaspec.log.messages import Message
 
 _HIDDEN: Final = frozenset({"frame_version", "api_key", "schema_version", "record_type", "unused"})
 _TAGS: Final = "tagged_fields"
@@ -59,6 +61,35 @@ def message_fields(name: str, value: Any) -> dict[str, Any]:
         else:
             found = dict(_inserted(found, later, field, item))
     return found
+
+
+CONSUMER: Final = "consumer"
+"""Type of the protocol of groups whose members' bytes are messages too."""
+EMBEDDED: Final = {
+    "subscription": "ConsumerProtocolSubscription",
+    "assignment": "ConsumerProtocolAssignment",
+}
+"""What consumers write into the members of their group, by the field that holds it."""
+
+
+def expanded_fields(name: str, value: Any, decode: Callable[[str, Any], Message]) -> dict[str, Any]:
+    """Return the fields of a message, with what consumers wrote into a group decoded.
+
+    Args:
+        name: Kafka's name of the message.
+        value: the structure of the typed model.
+        decode: decodes a message of that name from bytes.
+    """
+    fields = message_fields(name, value)
+    if name == "GroupMetadataValue" and fields["protocolType"] == CONSUMER:
+        for shown, member in zip(fields["members"], value.body.members, strict=True):
+            for field, embedded in EMBEDDED.items():
+                try:
+                    found = decode(embedded, getattr(member, field))
+                except KafkaSpecError:
+                    continue  # the bytes stay as they are
+                shown[field] = message_fields(embedded, found.value)
+    return fields
 
 
 def _inserted(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Any, Final
 
 from kafkaspec.codecs import NOWHERE, Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.files import names
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.layout.messages import by_name, in_topic, written_by
+from kafkaspec.layout.messages import TOPICS, by_name, in_topic, written_by
 from kafkaspec.model import Buffer, Record
 
 _NUMBER: Final = "varint.unsigned_varint32"
@@ -27,6 +30,18 @@ class Message:
 
     layout: MessageLayout
     value: Any
+
+
+def topic_of(file: str | PathLike[str]) -> str | None:
+    """Return the topic whose records hold messages that a log file is of, None for other files.
+
+    It is in the name of the directory; a KRaft snapshot is of ``__cluster_metadata`` anywhere.
+    """
+    path = Path(file)
+    if names.is_log(path.name) and path.suffix == names.CHECKPOINT:
+        return names.METADATA_TOPIC
+    parsed = names.parse_partition(path.absolute().parent.name)
+    return parsed.topic if parsed is not None and parsed.topic in TOPICS else None
 
 
 def decode_messages(

@@ -88,3 +88,11 @@ def test_what_does_not_decode_stays_bytes_with_the_reason(tmp_path: Path) -> Non
     text = run("dump", log)
     assert text.exit_code == 0
     assert "(overrun: " in text.stdout
+
+
+def test_find_shows_messages_as_dump_does() -> None:
+    log = LOGS / "__consumer_offsets-0"
+    result = run("find", "--format", "json", "--offset", "2", log)
+    (found,) = (json.loads(line) for line in result.stdout.splitlines())
+    assert found["record"] == _objects(log)[2]
+    assert found["record"]["value"]["offset"] == 9

@@ -73,6 +73,7 @@ DEFERRED = (
     ("kafkaspec.jobs", "concurrent", "5 ms, which one job does not need"),
     ("kafkaspec.jobs", "multiprocessing", "10 ms, as above"),
     ("kafkaspec.cli.dump", "kafkaspec.cli.dump_messages", "messages, which other logs do not have"),
+    ("kafkaspec.cli.find", "kafkaspec.cli.dump_messages", "as above"),
     ("kafkaspec.cli.dump_kafka", "kafkaspec.dumplog", "columns, messages: few dumps need them"),
     ("kafkaspec.cli.find", "kafkaspec.cli.dump_json", "columns, which text does not need"),
     ("kafkaspec.cli.console", "rich", _RICH),

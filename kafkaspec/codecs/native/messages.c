@@ -239,7 +239,7 @@ KS_INLINE int put_bytes(decoder *d, int64_t c, const uint8_t *bytes, int64_t siz
                         const uint8_t *limit)
 {
     km_out *out = &d->out[c];
-    if (!put_validity(d, c, size >= 0))
+    if (!put_validity(d, c, 1))
         return 0;
     if (size > 0) {
         if (KS_UNLIKELY(!room(&out->data, size + KS_SLACK)))
@@ -248,6 +248,12 @@ KS_INLINE int put_bytes(decoder *d, int64_t c, const uint8_t *bytes, int64_t siz
         out->data.used += size;
     }
     return put_end(d, c, out->data.used);
+}
+
+/* No bytes: null. */
+KS_INLINE int put_no_bytes(decoder *d, int64_t c)
+{
+    return put_validity(d, c, 0) && put_end(d, c, d->out[c].data.used);
 }
 
 /* Bytes of a fixed size; NULL: zeros, which are null if `is_valid` does not say otherwise. */
@@ -466,7 +472,7 @@ static const uint8_t *read_bytes(decoder *d, const km_line *l, const uint8_t *p,
         return NULL;
     size -= l->plus;
     if (size < 0)
-        return (l->flags & KM_NULLABLE) && put_bytes(d, l->column, p, -1, limit) ? p : NULL;
+        return (l->flags & KM_NULLABLE) && put_no_bytes(d, l->column) ? p : NULL;
     if (KS_UNLIKELY(size > end - p))
         return NULL;
     if (d->table->columns[l->column].kind == KM_TEXT && !is_text(p, size, limit))
