@@ -6,7 +6,22 @@
 
 from __future__ import annotations
 
-from kafkaspec.layout import MessageLayout, Role
+from kafkaspec.layout import HeadField, MessageLayout, Role
+
+HEADS: dict[str, tuple[HeadField, ...]] = {
+    "__cluster_metadata": (
+        HeadField("frame_version", "varint.unsigned_varint32", 0, False),
+        HeadField("api_key", "varint.unsigned_varint32", 0, False),
+    ),
+    "__consumer_offsets": (HeadField("record_type", "", 2, True),),
+    "__remote_log_metadata": (
+        HeadField("frame_version", "varint.unsigned_varint32", 0, False),
+        HeadField("api_key", "varint.unsigned_varint32", 0, False),
+    ),
+    "__share_group_state": (HeadField("record_type", "", 2, True),),
+    "__transaction_state": (HeadField("record_type", "", 2, True),),
+}
+"""What a key begins with, or a value without one, by topic; the last is the type."""
 
 MESSAGES: tuple[MessageLayout, ...] = (
     MessageLayout(

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.checkpoints.log_state import EpochRun, add_to_runs
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
@@ -28,7 +29,7 @@ MAX_PRODUCERS = 100_000
 _OFFSET_SPAN: Final = field_of("index.offset_index_entry", "relative_offset").largest
 """Offsets that a segment may span: its indexes hold relative offsets."""
 
-GROUP_OFFSETS = "__consumer_offsets-"
+GROUP_OFFSETS = f"{Topic.CONSUMER_OFFSETS}-"
 """Prefix of the directories of the topic with the offsets of groups."""
 
 

@@ -46,7 +46,7 @@ def table_of(name: str, release: str | None = None) -> MessageTable:
     layouts = written_by(by_name(name), release)
     if not layouts:
         raise KeyError(f"the specification has no message {name}")
-    return message_table(layouts[0].key.partition(".")[0])
+    return message_table(layouts[0].id)
 
 
 def decode_array(

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
-from io import BytesIO
+from functools import cache
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.arrays import choose
-from kafkaspec.arrow.message_reference import read_integer
-from kafkaspec.arrow.message_tables import MessageTable, arrow_type, message_table
-from kafkaspec.arrow.messages import decode_by_engine, decode_with
+from kafkaspec.arrow.message_tables import MessageTable, message_table
+from kafkaspec.arrow.messages import decode_with
 from kafkaspec.arrow.reading import Log, partitions_of, record_batches
+from kafkaspec.arrow.record_types import located, record_types
 from kafkaspec.arrow.schema import SIMPLE, Request, request_of, whole_numbers
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.layout.message_columns import (
-    HIGHEST,
-    LOWEST,
-    SIGNED,
-    WIDTH,
-    ColumnKind,
-    ColumnLayout,
-    MessageColumns,
-    Step,
-)
 from kafkaspec.layout.messages import MESSAGES, written_by
 from kafkaspec.log.columnar import OnMessage
 from kafkaspec.log.directory import LogDirectory
@@ -44,42 +33,15 @@ class Kind:
 
     Attributes:
         topic: name of the topic.
+        number: the number of the type in the records.
         key: the message in its key; None where the value says what it is.
         value: the message in its value.
     """
 
     topic: str
+    number: int
     key: MessageTable | None
     value: MessageTable
-
-    @cached_property
-    def number(self) -> int:
-        """The number of the type in the records."""
-        *_, last = _head_lines((self.key or self.value).layout)
-        return last[-1]
-
-    @cached_property
-    def head(self) -> MessageTable:
-        """The table of what any record of the topic begins with, up to its type."""
-        *before, last = _head_lines((self.key or self.value).layout)
-        program = [number for line in before for number in line]
-        step, _, after, size, plus, flags, *_ = last
-        program += [step, 1, after, size, plus, flags, LOWEST, HIGHEST]
-        program += [Step.END, -1, after + 1, 0, 0, 0, LOWEST, HIGHEST]
-        number = ColumnLayout("number", ColumnKind.INTEGER, 8, signed=True)
-        root = ColumnLayout("", ColumnKind.STRUCT, nullable=True, children=(number,))
-        return MessageTable(MessageColumns("", root, tuple(program)), arrow_type(root))
-
-
-def _head_lines(layout: MessageColumns) -> list[tuple[int, ...]]:
-    """Return the lines that a message begins with: integers that are the same in all of them."""
-    found = []
-    for at in range(0, len(layout.program), WIDTH):
-        line = layout.program[at : at + WIDTH]
-        if line[0] != Step.INTEGER or line[1] >= 0:
-            break
-        found.append(line)
-    return found
 
 
 @cache
@@ -104,7 +66,9 @@ def kind_of_record(name: str, release: str | None = None) -> Kind:
     )
     if not value:
         raise ValueError(f"{release} has no records called {name!r}")
-    return Kind(value[0].topic, _table(key[0]) if key else None, _table(value[0]))
+    layout, own_key = value[0], _table(key[0]) if key else None
+    assert layout.number is not None
+    return Kind(layout.topic, layout.number, own_key, _table(layout))
 
 
 def _names(message: MessageLayout) -> tuple[str, ...]:
@@ -120,7 +84,7 @@ def _names(message: MessageLayout) -> tuple[str, ...]:
 
 
 def _table(message: MessageLayout) -> MessageTable:
-    return message_table(message.key.partition(".")[0])
+    return message_table(message.id)
 
 
 def schema_of_messages(kind: Kind, on_message: OnMessage, *, of_segment: bool) -> pa.Schema:
@@ -170,26 +134,7 @@ def _chosen(codec: Codec, kind: Kind, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the records of a type."""
     heads = batch.column("value" if kind.key is None else "key")
     wanted = whole_numbers((kind.number,))
-    return choose(batch, pc.is_in(_numbers(codec, kind, heads), wanted))
-
-
-def _numbers(codec: Codec, kind: Kind, heads: pa.Array) -> pa.Array:
-    """Return the numbers of types, null where bytes say none."""
-    if codec.core is not None:
-        found, _ = decode_by_engine(codec.core, kind.head, heads)
-        return found.flatten()[0]
-    lines = _head_lines((kind.key or kind.value).layout)
-    return pa.array([_number(lines, head.as_py() or b"") for head in heads], pa.int64())
-
-
-def _number(lines: list[tuple[int, ...]], data: bytes) -> int | None:
-    """Return the last of the integers that bytes begin with; None if the others do not fit."""
-    value, stream = None, BytesIO(data)
-    for place, (_, _, _, size, _, flags, low, high) in enumerate(lines, 1):
-        value = read_integer(stream, size, signed=bool(flags & SIGNED))
-        if value is None or (place < len(lines) and not low <= value <= high):
-            return None
-    return value
+    return choose(batch, pc.is_in(record_types(kind.topic, heads, codec), wanted))
 
 
 def _typed(
@@ -207,7 +152,7 @@ def _typed(
 
             def note(row: int, error: KafkaSpecError, part: str = field.name) -> None:
                 offset = batch.column("offset")[row].as_py()
-                errors.setdefault(row, []).append(_located(error, offset, part, where))
+                errors.setdefault(row, []).append(located(error, where or None, offset, part))
 
             column = decode_with(codec, table, column, note)
         columns.append(column)
@@ -217,12 +162,3 @@ def _typed(
     elif errors:
         raise errors[min(errors)][0]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _located(error: KafkaSpecError, offset: int, part: str, where: str) -> KafkaSpecError:
-    """Say of which record an error is; its position counts from the begin of the key or value."""
-    error.detail = f"record {offset}, byte {error.offset} of its {part}: {error.detail}"
-    error.offset = None
-    error.file = where or None
-    error.path = f"/{part}{error.path}"
-    return error

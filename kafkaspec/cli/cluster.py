@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import (
     count_text,
@@ -22,7 +23,6 @@ from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.internal import release_option, report_left_out
 from kafkaspec.cli.options import epilog, format_option, wrong_usage
 from kafkaspec.errors import unreadable
-from kafkaspec.files.names import METADATA_TOPIC
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
@@ -125,9 +125,9 @@ def _source(path: Path, opened: Segment | Partition | LogDirectory) -> Segment |
     if not isinstance(opened, LogDirectory):
         return opened
     for partition in opened.current:
-        if partition.topic == METADATA_TOPIC:
+        if partition.topic == Topic.CLUSTER_METADATA:
             return partition
-    raise unreadable(str(path), f"there is no {METADATA_TOPIC}-0")
+    raise unreadable(str(path), f"there is no {Topic.CLUSTER_METADATA}-0")
 
 
 def _show_change(change: Difference, as_json: bool) -> None:

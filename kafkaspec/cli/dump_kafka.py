@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.console import note, warn, write_lines
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.codecs import get_codec
@@ -35,11 +36,11 @@ _FLAGS = {
     "verify-index-only": "Compare indexes with their logs, and do not print their entries.",
 }
 _DECODERS: Final = {
-    "offsets-decoder": "__consumer_offsets",
-    "transaction-log-decoder": "__transaction_state",
-    "cluster-metadata-decoder": "__cluster_metadata",
-    "remote-log-metadata-decoder": "__remote_log_metadata",
-    "share-group-state-decoder": "__share_group_state",
+    "offsets-decoder": Topic.CONSUMER_OFFSETS,
+    "transaction-log-decoder": Topic.TRANSACTION_STATE,
+    "cluster-metadata-decoder": Topic.CLUSTER_METADATA,
+    "remote-log-metadata-decoder": Topic.REMOTE_LOG_METADATA,
+    "share-group-state-decoder": Topic.SHARE_GROUP_STATE,
 }
 """Options, each for a topic; of several the first one counts, as in the tool."""
 _FLAGS |= {option: f"Records as {topic} has them." for option, topic in _DECODERS.items()}

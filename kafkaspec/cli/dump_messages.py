@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.dumplog.message_json import expanded_fields, json_text
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout.names import SCHEMA_VERSION
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.messages import Message, decode_message, decode_messages
 from kafkaspec.model import Record
@@ -74,7 +75,7 @@ class Messages:
             return None
         name, value = message.layout.name, message.value
         shown: dict[str, Any] = {"type": name}
-        version = getattr(value, "schema_version", None)
+        version = getattr(value, SCHEMA_VERSION, None)
         if version is not None:
             shown["version"] = int(version)
         decode = partial(decode_message, codec=self._codec)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
@@ -54,7 +55,6 @@ Exit codes: 0 all was read, 1 something could not be read or decoded, or is not
 proven, 2 wrong usage, or nothing of a PATH can be read.
 """,
 )
-_TOPIC = "__consumer_offsets"
 
 
 @click.command("groups", epilog=_EPILOG)
@@ -85,7 +85,7 @@ def groups_command(
         from kafkaspec.state.latest import Latest
     code = CLEAN
     for path in paths:
-        for log in internal_logs(path, _TOPIC):
+        for log in internal_logs(path, Topic.CONSUMER_OFFSETS):
             code = max(code, report_compacted(log, at))
             if history is None:
                 rows, found = _read(log, at, release)
@@ -94,7 +94,7 @@ def groups_command(
                 continue
             left_out = Latest(str(log.path))
             options = {"at": at, "release": release}
-            for event in read_history(log, _TOPIC, history, left_out, **options):
+            for event in read_history(log, Topic.CONSUMER_OFFSETS, history, left_out, **options):
                 show_event(event, output_format)
             code = max(code, report_left_out(log, left_out))
         if history is None:
@@ -131,11 +131,11 @@ def _show_deliveries(
 ) -> int:
     """Print what share groups had delivered in a log directory; return the exit code."""
     from kafkaspec.state.plain import plain
-    from kafkaspec.state.share import TOPIC, read_deliveries
+    from kafkaspec.state.share import read_deliveries
 
     code = CLEAN
-    for log in internal_logs(path, TOPIC, required=False):
-        if isinstance(log, Segment) or log.topic != TOPIC:
+    for log in internal_logs(path, Topic.SHARE_GROUP_STATE, required=False):
+        if isinstance(log, Segment) or log.topic != Topic.SHARE_GROUP_STATE:
             continue
         found = read_deliveries(log, at=at, release=release)
         code = max(code, report_left_out(log, found))

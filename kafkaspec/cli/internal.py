@@ -12,6 +12,7 @@ from kafkaspec.cli.console import count_text, print_json, say, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import Timestamp, iso
 from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.layout.names import MESSAGE_FRAME
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
@@ -105,15 +106,14 @@ def show_event(event: Event, output_format: str) -> None:
         print_json("event", event._asdict())
         return
     value = "deleted" if event.value is None else _summary(event.value)
-    key = " ".join(f"{item}" for name, item in event.key.items() if name not in _SILENT)
+    key = " ".join(f"{item}" for name, item in event.key.items() if name not in MESSAGE_FRAME)
     say(f"{event.offset}  {iso(event.timestamp)}  {event.name}  {key}: {value}")
-
-
-_SILENT = frozenset({"record_type", "schema_version", "unused", "unknown_tags"})
 
 
 def _summary(value: Mapping[str, Any]) -> str:
     parts = (
-        f"{name}={item}" for name, item in value.items() if name not in _SILENT and item is not None
+        f"{name}={item}"
+        for name, item in value.items()
+        if name not in MESSAGE_FRAME and item is not None
     )
     return " ".join(parts)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import (
     count_text,
@@ -36,7 +37,6 @@ Exit codes: 0 all was read, 1 something could not be decoded, or an update is
 about a segment that nothing announced, 2 wrong usage, or nothing can be read.
 """,
 )
-_TOPIC = "__remote_log_metadata"
 _FINISHED = ("COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_FINISHED")
 
 
@@ -66,7 +66,7 @@ def remote_command(
         from kafkaspec.state.remote import read_remote_segments
     code, rows = CLEAN, []
     for path in paths:
-        for log in internal_logs(path, _TOPIC):
+        for log in internal_logs(path, Topic.REMOTE_LOG_METADATA):
             found = read_remote_segments(log, at=at, release=release)
             code = max(code, report_left_out(log, found))
             for segment, count in found.orphans.items():

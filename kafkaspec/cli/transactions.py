@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
@@ -46,7 +47,6 @@ Exit codes: 0 nothing hangs, 1 something hangs, or could not be read or decoded,
 wrong usage, or nothing of a PATH can be read.
 """,
 )
-_TOPIC = "__transaction_state"
 
 
 @click.command("transactions", epilog=_EPILOG)
@@ -90,11 +90,14 @@ def transactions_command(
     code = CLEAN
     for path in paths:
         found, beside = [], dict[Path, Partition]()
-        for log in internal_logs(path, _TOPIC):
+        for log in internal_logs(path, Topic.TRANSACTION_STATE):
             code = max(code, report_compacted(log, at))
             if history is not None:
                 left_out = Latest(str(log.path))
-                for event in read_history(log, _TOPIC, history, left_out, at=at, release=release):
+                options = {"at": at, "release": release}
+                for event in read_history(
+                    log, Topic.TRANSACTION_STATE, history, left_out, **options
+                ):
                     show_event(event, output_format)
                 code = max(code, report_left_out(log, left_out))
                 continue

@@ -8,28 +8,17 @@ from base64 import b64decode
 from collections.abc import Sequence
 from typing import Any, Final
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import Codec
 from kafkaspec.dumplog.java import java_text
-from kafkaspec.dumplog.message_json import (
-    CONSUMER,
-    EMBEDDED,
-    expanded_fields,
-    json_text,
-    message_fields,
-)
+from kafkaspec.dumplog.message_json import expanded_fields, json_text, message_fields
 from kafkaspec.dumplog.options import Parse, Texts
 from kafkaspec.dumplog.releases import Release
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Role
-from kafkaspec.layout.messages import in_topic
-from kafkaspec.log.messages import Message, decode_message, decode_messages
+from kafkaspec.layout.messages import CONSUMER, EMBEDDED, in_topic
+from kafkaspec.log.messages import Message, decode_message, decode_messages, record_type
 from kafkaspec.model import Record
-
-OFFSETS: Final = "__consumer_offsets"
-TRANSACTIONS: Final = "__transaction_state"
-METADATA: Final = "__cluster_metadata"
-REMOTE: Final = "__remote_log_metadata"
-SHARE: Final = "__share_group_state"
 
 _GROUP: Final = 2
 """Type of the record of a group, the last one before the groups of KIP-848."""
@@ -114,8 +103,9 @@ class Coordinated(Decoder):
         if record.key is None:
             raise _without("key", record)
         key = bytes(record.key)
-        number = int.from_bytes(key[:2], "big", signed=True)
+        number: int | None = None
         try:
+            number = record_type(self._topic, key, self._codec)
             text = self._keys.get(key)
             if text is None:
                 text = self._key(record, key, number)
@@ -125,7 +115,7 @@ class Coordinated(Decoder):
             value = self._embedded(layouts[0].name, record.value)
             return text, json_text(self._value(value))
         except KafkaSpecError as error:
-            if error.reason is Reason.UNSUPPORTED_VERSION and len(key) >= 2:
+            if error.reason is Reason.UNSUPPORTED_VERSION and number is not None:
                 return f"Unknown record type {number} at offset {record.offset}, skipping.", None
             return f"Error at offset {record.offset}, skipping. {error.detail}", None
 
@@ -142,7 +132,8 @@ class Coordinated(Decoder):
 
     def _value(self, message: Message) -> dict[str, Any]:
         fields = expanded_fields(message.layout.name, message.value, self._embedded)
-        label = "type" if self._topic == SHARE and self._release < (4, 1) else "version"
+        early = self._topic == Topic.SHARE_GROUP_STATE and self._release < (4, 1)
+        label = "type" if early else "version"
         return {label: str(int(message.value.schema_version)), "data": fields}
 
 
@@ -224,7 +215,7 @@ class Offsets(Decoder):
             return None, None
         if record.key is None:
             raise _without("key", record)
-        number = int.from_bytes(bytes(record.key[:2]), "big", signed=True)
+        number = record_type(self._topic, record.key, self._codec)
         if not 0 <= number <= _GROUP:
             if newer:
                 return f"unknown::version={number}", None
@@ -298,7 +289,7 @@ class Transactions(Decoder):
     def parse(self, record: Record) -> Texts:
         if record.key is None:
             raise _without("key", record)
-        number = int.from_bytes(bytes(record.key[:2]), "big", signed=True)
+        number = record_type(self._topic, record.key, self._codec)
         if number > 0 and self._release >= (3, 0):
             return f"unknown::version={number}", None
         key, value = self._decoded(record)
@@ -345,10 +336,13 @@ def _wrong(record: Record, what: str) -> KafkaSpecError:
     return make_error(Reason.INVALID_VALUE, detail)
 
 
-_OF_VALUES: Final[dict[str, type[Decoder]]] = {METADATA: Metadata, REMOTE: Remote}
+_OF_VALUES: Final[dict[str, type[Decoder]]] = {
+    Topic.CLUSTER_METADATA: Metadata,
+    Topic.REMOTE_LOG_METADATA: Remote,
+}
 _TEXT_ENDS: Final[dict[str, tuple[type[Decoder], Release]]] = {
-    OFFSETS: (Offsets, (3, 8)),
-    TRANSACTIONS: (Transactions, (4, 1)),
+    Topic.CONSUMER_OFFSETS: (Offsets, (3, 8)),
+    Topic.TRANSACTION_STATE: (Transactions, (4, 1)),
 }
 """Decoders to text, and the first release that prints JSON instead."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, is_dataclass
 from decimal import Decimal
@@ -14,14 +14,15 @@ from typing import Any, Final, NamedTuple
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.dumplog.java import java_text
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout import FieldLayout, Kind
 from kafkaspec.layout.kinds import type_key_of
+from kafkaspec.layout.messages import CONSUMER, EMBEDDED
+from kafkaspec.layout.names import MESSAGE_FRAME, SCHEMA_VERSION, TAGGED_FIELDS
 from kafkaspec.log.messages import Message
 
-_HIDDEN: Final = frozenset({"frame_version", "api_key", "schema_version", "record_type", "unused"})
-_TAGS: Final = "tagged_fields"
+_HIDDEN: Final = MESSAGE_FRAME - {TAGGED_FIELDS}
 _BODY: Final = "body"
-_UUID_BYTES: Final = 16
 _TRUTH: Final = ".truth"
 _STRINGS: Final = re.compile(r"\w+\.(plain_|compact_)?(nullable_)?string")
 
@@ -61,15 +62,6 @@ def message_fields(name: str, value: Any) -> dict[str, Any]:
         else:
             found = dict(_inserted(found, later, field, item))
     return found
-
-
-CONSUMER: Final = "consumer"
-"""Type of the protocol of groups whose members' bytes are messages too."""
-EMBEDDED: Final = {
-    "subscription": "ConsumerProtocolSubscription",
-    "assignment": "ConsumerProtocolAssignment",
-}
-"""What consumers write into the members of their group, by the field that holds it."""
 
 
 def expanded_fields(name: str, value: Any, decode: Callable[[str, Any], Message]) -> dict[str, Any]:
@@ -127,7 +119,7 @@ def _parts(key: str) -> tuple[_Part, ...]:
         _Part(
             field.id,
             _name(field),
-            None if field.id in (_TAGS, _BODY) else _shower(field),
+            None if field.id in (TAGGED_FIELDS, _BODY) else _shower(field),
             field.optional and field.id not in counted,
             _NULL_SINCE.get(f"{key.partition('.')[0]}.{field.id}"),
         )
@@ -169,7 +161,7 @@ def _has(value: Any, since: int | None) -> bool:
     if since is None:
         return False
     version = getattr(value, "version", None)
-    return int(getattr(value, "schema_version", 0) if version is None else version) >= since
+    return int(getattr(value, SCHEMA_VERSION, 0) if version is None else version) >= since
 
 
 def _collect_tag(tag: Any, tagged: dict[str, Any]) -> None:
@@ -194,8 +186,8 @@ def _shower(field: FieldLayout) -> Callable[[Any], Any]:
     """Return the function that makes a value of JSON of a field, or of an item of it."""
     if field.enum.endswith(_TRUTH):
         return bool
-    if field.kind is Kind.BYTES and field.size == _UUID_BYTES:
-        return _uuid
+    if field.kind is Kind.BYTES and field.size == kafka_uuid.SIZE:
+        return kafka_uuid.bytes_to_text
     if _STRINGS.fullmatch(field.type):
         return java_text
     if field.kind is Kind.INTEGER:
@@ -225,10 +217,6 @@ def _structure(original_id: str, item: Any) -> Any:
     fields: dict[str, Any] = {}
     _collect(item, fields, fields)
     return fields
-
-
-def _uuid(data: bytes | bytearray | memoryview) -> str:
-    return urlsafe_b64encode(data).decode("ascii").rstrip("=")
 
 
 @dataclass(frozen=True, slots=True)

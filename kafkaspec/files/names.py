@@ -53,9 +53,6 @@ TEXT_FILES: Final = (
 )
 """The text files; the lock has no content."""
 
-METADATA_TOPIC: Final = "__cluster_metadata"
-"""Topic of the KRaft metadata log; the checkpoints of its log directory do not list it."""
-
 REMOTE_INDEX_CACHE: Final = "remote-log-index-cache"
 """Directory in a log directory with the indexes of segments that are in remote storage only."""
 

@@ -252,6 +252,22 @@ class Role(StrEnum):
     """Bytes inside of another message."""
 
 
+class HeadField(NamedTuple):
+    """An integer that tells the records of a topic apart, or one before it.
+
+    Attributes:
+        id: name in the specification.
+        type: key of the type, "" for an integer of ``size`` bytes.
+        size: bytes of it, 0 where they vary.
+        signed: whether it has a sign.
+    """
+
+    id: str
+    type: str
+    size: int
+    signed: bool
+
+
 @dataclass(frozen=True, slots=True)
 class MessageLayout:
     """One layout of one of Kafka's messages.
@@ -275,6 +291,11 @@ class MessageLayout:
     number: int | None
     versions: tuple[int, int]
     releases: tuple[str, str] | None = None
+
+    @property
+    def id(self) -> str:
+        """Id of its file in the specification, ``offset_commit_value``."""
+        return self.key.partition(".")[0]
 
 
 class Layouts(dict[str, TypeLayout]):

@@ -11,13 +11,26 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from kafkaspec._generated.layout.messages import MESSAGES
+from kafkaspec._generated.layout.messages import HEADS, MESSAGES
 from kafkaspec.layout import MessageLayout, Role
 
-TOPICS: Final = frozenset(message.topic for message in MESSAGES if message.topic)
-"""The topics whose records hold messages."""
+CONSUMER: Final = "consumer"
+"""Type of the protocol of groups whose members' bytes are messages too."""
+EMBEDDED: Final = {
+    "subscription": "ConsumerProtocolSubscription",
+    "assignment": "ConsumerProtocolAssignment",
+}
+"""What consumers write into the members of their group, by the field that holds it."""
 
-__all__ = ["MESSAGES", "TOPICS", "by_name", "in_topic", "written_by"]
+__all__ = [
+    "CONSUMER",
+    "EMBEDDED",
+    "HEADS",
+    "MESSAGES",
+    "by_name",
+    "in_topic",
+    "written_by",
+]
 
 
 @cache

@@ -27,7 +27,7 @@ PRODUCER_EPOCH: Final = "producer_epoch"
 BASE_SEQUENCE: Final = "base_sequence"
 NUM_RECORDS: Final = "num_records"
 RECORDS: Final = "records"
-# In the header of a message: the bytes after its value.
+# In the header of a message: the bytes after its value. In a message of Kafka's: those after it.
 UNUSED: Final = "unused"
 # ... and of a batch, derived from it.
 LAST_OFFSET: Final = "last_offset"
@@ -46,6 +46,18 @@ SEQUENCE: Final = "sequence"
 # ... and stored for it in a batch.
 TIMESTAMP_DELTA: Final = "timestamp_delta"
 OFFSET_DELTA: Final = "offset_delta"
+
+# In a message of Kafka's: how it is written, not what it says.
+RECORD_TYPE: Final = "record_type"
+FRAME_VERSION: Final = "frame_version"
+API_KEY: Final = "api_key"
+SCHEMA_VERSION: Final = "schema_version"
+TAGGED_FIELDS: Final = "tagged_fields"
+
+MESSAGE_FRAME: Final = frozenset(
+    {RECORD_TYPE, FRAME_VERSION, API_KEY, SCHEMA_VERSION, TAGGED_FIELDS, UNUSED}
+)
+"""Fields of messages that say nothing about what a message describes."""
 
 HEADER_NAMES: Final = (
     MAGIC, COMPRESSION, TIMESTAMP_TYPE, LEADER_EPOCH, HAS_DELETE_HORIZON, IS_CONTROL,

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import NOWHERE, Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.layout.messages import TOPICS, by_name, in_topic, written_by
+from kafkaspec.layout.messages import HEADS, by_name, in_topic, written_by
+from kafkaspec.layout.names import UNUSED
 from kafkaspec.model import Buffer, Record
-
-_NUMBER: Final = "varint.unsigned_varint32"
-_SURPLUS: Final = "unused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +38,9 @@ def topic_of(file: str | PathLike[str]) -> str | None:
     """
     path = Path(file)
     if names.is_log(path.name) and path.suffix == names.CHECKPOINT:
-        return names.METADATA_TOPIC
+        return Topic.CLUSTER_METADATA
     parsed = names.parse_partition(path.absolute().parent.name)
-    return parsed.topic if parsed is not None and parsed.topic in TOPICS else None
+    return parsed.topic if parsed is not None and parsed.topic in HEADS else None
 
 
 def decode_messages(
@@ -52,10 +51,10 @@ def decode_messages(
     codec: Codec | str | None = None,
     origin: Origin = NOWHERE,
 ) -> tuple[Message | None, Message | None]:
-    """Decode key and value of a record of one of ``kafkaspec.layout.messages.TOPICS``.
+    """Decode key and value of a record of one of Kafka's own topics.
 
     Args:
-        topic: the topic that has the record, which is no control record.
+        topic: one of ``kafkaspec.layout.messages.HEADS``; the record is no control record.
         record: the record.
         release: release of the broker that wrote it, ``4.0.2``. Without it the newest layout that
             takes every byte is taken.
@@ -73,11 +72,11 @@ def decode_messages(
     if record.key is None:
         if record.value is None:
             return None, None
-        number = _api_key(reader, record.value, inside)
+        number = record_type(topic, record.value, reader, inside)
         layouts = _known(topic, Role.RECORD, number, inside)
         return None, _decode(reader, layouts, record.value, release, inside)
     place = origin.under("/key")
-    number = _record_type(record.key, place)
+    number = record_type(topic, record.key, reader, place)
     key = _decode(reader, _known(topic, Role.KEY, number, place), record.key, release, place)
     if record.value is None:
         return key, None
@@ -104,6 +103,35 @@ def decode_message(
         raise KeyError(f"the specification has no message {name}")
     reader = codec if isinstance(codec, Codec) else get_codec(codec)
     return _decode(reader, layouts, data, release, origin)
+
+
+def record_type(topic: str, data: Buffer, codec: Codec, origin: Origin = NOWHERE) -> int:
+    """Return the type of a record, from its key, or from its value where its topic has no keys.
+
+    Raises:
+        KafkaSpecError: they end before it.
+    """
+    number = end = 0
+    for field in HEADS[topic]:
+        path = f"/{field.id}"
+        if field.type:
+            place = origin.under(path)
+            number, end = codec.parse(field.type, data, end, complete=True, origin=place)
+            continue
+        found = bytes(data[end : end + field.size])
+        if len(found) < field.size:
+            raise make_error(
+                Reason.OVERRUN,
+                f"a key begins with {field.size} bytes that say what it is",
+                file=origin.file,
+                offset=origin.position,
+                path=origin.path + path,
+            )
+        number, end = (
+            int.from_bytes(found, "big", signed=field.signed),
+            end + field.size,
+        )
+    return number
 
 
 def _known(topic: str, role: Role, number: int, origin: Origin) -> Sequence[MessageLayout]:
@@ -137,29 +165,10 @@ def _decode(
             failure = failure or error
             continue
         message = Message(layout, value)
-        if len(candidates) == 1 or not len(getattr(value, _SURPLUS, b"")):
+        if len(candidates) == 1 or not len(getattr(value, UNUSED, b"")):
             return message
         found = found or message
     if found is not None:
         return found
     assert failure is not None
     raise failure
-
-
-def _record_type(key: Buffer, origin: Origin) -> int:
-    if len(key) < 2:
-        raise make_error(
-            Reason.OVERRUN,
-            "a key begins with two bytes that say what it is",
-            file=origin.file,
-            offset=origin.position,
-            path=f"{origin.path}/record_type",
-        )
-    return int.from_bytes(bytes(key[:2]), "big", signed=True)
-
-
-def _api_key(reader: Codec, value: Buffer, origin: Origin) -> int:
-    _, end = reader.parse(_NUMBER, value, complete=True, origin=origin.under("/frame_version"))
-    number, _ = reader.parse(_NUMBER, value, end, complete=True, origin=origin.under("/api_key"))
-    found: int = number
-    return found

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
-from uuid import UUID
+from typing import Any
 
 import pyarrow as pa
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.control_record import LeaderChangeMessage, VotersRecord
 from kafkaspec.errors import unreadable
 from kafkaspec.files import names
@@ -18,8 +18,6 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
 from kafkaspec.state.image import Image
-
-TOPIC: Final = names.METADATA_TOPIC
 
 
 @dataclass
@@ -102,7 +100,8 @@ def _changes(
                 yield Change(control.record.offset, control.record.timestamp, name, value)
     reader = segment.to_batches(COLUMNS, layout="binary", start_offset=start, end_offset=end)
     for piece in reader:
-        yield from by_api_key(pa.Table.from_batches([piece]), TOPIC, segment.name, release, cluster)
+        table = pa.Table.from_batches([piece])
+        yield from by_api_key(table, Topic.CLUSTER_METADATA, segment.name, release, cluster)
 
 
 def _control(body: Any) -> tuple[str, dict[str, Any]]:
@@ -110,7 +109,7 @@ def _control(body: Any) -> tuple[str, dict[str, Any]]:
         voters = [
             {
                 "voter_id": voter.voter_id,
-                "voter_directory_id": kafka_uuid.to_text(UUID(bytes=voter.voter_directory_id)),
+                "voter_directory_id": kafka_uuid.bytes_to_text(voter.voter_directory_id),
                 "endpoints": [
                     {
                         "name": bytes(each.name).decode(errors="replace"),

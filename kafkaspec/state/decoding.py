@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,9 +13,7 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout
 from kafkaspec.layout.messages import written_by
-
-_SURPLUS: Final = "unused"
-"""Bytes after a message, which Kafka ignores; another layout may take them."""
+from kafkaspec.layout.names import UNUSED
 
 
 def decode(
@@ -35,12 +33,13 @@ def decode(
         release: that wrote them; None if it is not known.
         on_error: called with the number of a row and the error of the first layout tried.
     """
-    first, *others = (_id(layout) for layout in written_by(layouts, release) or layouts)
-    newest = message_table(_id(layouts[0])).type
+    first, *others = (layout.id for layout in written_by(layouts, release) or layouts)
+    newest = message_table(layouts[0].id).type
     refused: dict[int, KafkaSpecError] = {}
     made = decode_with(get_codec(), message_table(first), data, refused.__setitem__)
     doubtful = set(refused)
-    if others and (place := made.type.get_field_index(_SURPLUS)) >= 0:
+    # Kafka ignores bytes after a message; another layout may take them.
+    if others and (place := made.type.get_field_index(UNUSED)) >= 0:
         surplus = made.flatten()[place].to_pylist()
         doubtful |= {row for row, left in enumerate(surplus) if left}
     if made.type == newest and not (doubtful and others):
@@ -60,20 +59,8 @@ def decode(
     )
 
 
-def _id(layout: MessageLayout) -> str:
-    return layout.key.partition(".")[0]
-
-
 def _whole(name: str, data: pa.BinaryScalar) -> dict[str, Any] | None:
     """Return a message if a layout takes every byte of it."""
     one = pa.array([data.as_py()], pa.binary())
     (value,) = decode_with(get_codec(), message_table(name), one, lambda *_: None).to_pylist()
-    return None if value is None or value.get(_SURPLUS) else value
-
-
-def located(error: KafkaSpecError, file: str | None, offset: int, part: str) -> KafkaSpecError:
-    """Say of which record an error is; its position counts from the begin of the key or value."""
-    at = "" if error.offset is None else f", byte {error.offset} of its {part}"
-    error.detail = f"record {offset}{at}: {error.detail}"
-    error.offset, error.file, error.path = None, file, f"/{part}{error.path or ''}"
-    return error
+    return None if value is None or value.get(UNUSED) else value

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kafkaspec.arrow.record_types import by_type, located, record_types
+from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import Role
 from kafkaspec.layout.messages import in_topic
-from kafkaspec.state.decoding import decode, located
+from kafkaspec.state.decoding import decode
 from kafkaspec.state.plain import plain
 
 Value = Mapping[str, Any]
 _OFFSET, _TIMESTAMP, _VALUE = COLUMNS = ("offset", "timestamp", "value")
-_FRAME: Final = slice(1, 2)
-"""Place of the api key: after the version of the frame, one byte as long as both are below 128."""
 
 
 @dataclass(kw_only=True)
@@ -62,13 +61,9 @@ def by_api_key(
         release: that wrote them; None if it is not known.
         left_out: notes what cannot be decoded.
     """
-    values = table[_VALUE].combine_chunks()
-
-    frames = pc.binary_slice(values, _FRAME.start, _FRAME.stop)
-    for frame in frames.unique().to_pylist():
-        rows = table.filter(pc.equal(frames, frame))
-        number = frame[0] if frame else None
-        layouts = in_topic(topic, Role.RECORD, number)
+    types = record_types(topic, table[_VALUE].combine_chunks(), get_codec())
+    for number, rows in by_type(table, types):
+        layouts = () if number is None else in_topic(topic, Role.RECORD, number)
         if not layouts:
             left_out.unknown[number] = left_out.unknown.get(number, 0) + rows.num_rows
             continue
@@ -79,7 +74,7 @@ def by_api_key(
 
         decoded = decode(layouts, rows[_VALUE].combine_chunks(), release, refuse)
         times = rows[_TIMESTAMP].cast(pa.int64()).to_pylist()
-        name = layouts[0].key.partition(".")[0]
+        name = layouts[0].id
         for offset, time, value in zip(offsets, times, plain(decoded), strict=True):
             if value is not None:
                 yield Change(offset, time, name, value)

@@ -9,16 +9,17 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow.messages import decode_array
+from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.layout.messages import CONSUMER, EMBEDDED
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, PENDING, TIMESTAMP, VALUE, Latest, Source, latest
-
-TOPIC: Final = "__consumer_offsets"
 
 _ASSIGNMENT = pa.list_(
     pa.struct([
         ("topic", pa.string()),
-        ("topic_id", pa.binary(16)),
+        ("topic_id", pa.binary(kafka_uuid.SIZE)),
         ("partitions", pa.list_(pa.int32())),
     ])
 )  # fmt: skip
@@ -59,7 +60,7 @@ OFFSETS: Final = pa.schema([
     ("metadata", pa.string()),
     ("commit_timestamp", pa.int64()),
     ("expire_timestamp", pa.int64()),
-    ("topic_id", pa.binary(16)),
+    ("topic_id", pa.binary(kafka_uuid.SIZE)),
     ("pending", pa.bool_()),
     ("log_offset", pa.int64()),
 ])  # fmt: skip
@@ -105,7 +106,7 @@ def read_groups(
     Raises:
         KafkaSpecError: a batch cannot be read.
     """
-    found = latest(log, TOPIC, at=at, release=release, **options)
+    found = latest(log, Topic.CONSUMER_OFFSETS, at=at, release=release, **options)
     offsets = _offsets(found)
     counted = Counter(offsets.column("group").to_pylist())
     members = list(_members(found, topics or {}))
@@ -219,10 +220,10 @@ def _assigned(item: Mapping[str, Any], topics: Mapping[bytes, str]) -> dict[str,
 def _classic_members(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     group, value = row[KEY]["group"], row[VALUE]
     for member in value["members"]:
-        subscription = assignment = None
-        if value["protocol_type"] == "consumer":
-            subscription = _embedded("ConsumerProtocolSubscription", member["subscription"])
-            assignment = _embedded("ConsumerProtocolAssignment", member["assignment"])
+        found = dict.fromkeys(EMBEDDED)
+        if value["protocol_type"] == CONSUMER:
+            found = {field: _embedded(name, member[field]) for field, name in EMBEDDED.items()}
+        subscription, assignment = found["subscription"], found["assignment"]
         yield {
             "group": group,
             "member_id": member["member_id"],

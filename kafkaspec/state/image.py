@@ -8,7 +8,8 @@ from enum import StrEnum
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from kafkaspec.files.names import METADATA_TOPIC
+from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.layout.names import MESSAGE_FRAME
 from kafkaspec.state.framed import Change, Value
 
 Fields = dict[str, Any]
@@ -106,7 +107,7 @@ class Image:
     @staticmethod
     def is_own(topic: str) -> bool:
         """Return whether a topic is that of the metadata itself, which is not among its topics."""
-        return topic == METADATA_TOPIC
+        return topic == Topic.CLUSTER_METADATA
 
     def topic_name(self, topic_id: Any) -> str | None:
         """Return the name of a topic."""
@@ -115,8 +116,6 @@ class Image:
 
 
 Rule = Callable[[Image, Value], None]
-FRAME: Final = frozenset({"schema_version", "tagged_fields"})
-"""Fields that say nothing about what a record describes."""
 
 
 def _own(value: Value) -> Fields:
@@ -124,7 +123,7 @@ def _own(value: Value) -> Fields:
     return {
         name: sorted(item, key=itemgetter("name")) if name in _BY_NAME else item
         for name, item in value.items()
-        if name not in FRAME
+        if name not in MESSAGE_FRAME
     }
 
 
@@ -139,7 +138,8 @@ def key_of(kind: Kind, value: Value) -> Key:
 def _hashable(value: Any) -> Any:
     if isinstance(value, list):
         return frozenset(
-            tuple(field for name, field in item.items() if name not in FRAME) for item in value
+            tuple(field for name, field in item.items() if name not in MESSAGE_FRAME)
+            for item in value
         )
     return value
 

@@ -16,12 +16,15 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec.arrow.record_types import by_type, located, record_types
+from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.layout.messages import in_topic
+from kafkaspec.layout.names import UNUSED
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.state.decoding import decode, located
+from kafkaspec.state.decoding import decode
 from kafkaspec.state.framed import LeftOut
 
 Source = Segment | Partition
@@ -34,9 +37,6 @@ TRANSACTIONAL, _PRODUCER, _CONTROL, _MARKER = (
 _KEPT: Final = [OFFSET, TIMESTAMP, KEY, VALUE]
 _COLUMNS: Final = (OFFSET, TIMESTAMP, KEY, VALUE, TRANSACTIONAL, _PRODUCER, _CONTROL)
 _COMMIT: Final = "COMMIT"
-_TYPE_BYTES: Final = 2
-_SURPLUS: Final = "unused"
-"""Bytes after a key, which say nothing about which one it is."""
 _FOREVER: Final = 1 << 62
 _AT_ONCE: Final = 1 << 18
 """Rows that are kept before it pays to look for the last ones of each key."""
@@ -123,11 +123,9 @@ def _by_type(
     table = table.drop_columns([_CONTROL]).combine_chunks()
     if not table.num_rows:
         return {}
-    types = pc.fill_null(pc.binary_slice(table[KEY], 0, _TYPE_BYTES), b"")
+    types = record_types(topic, table[KEY].combine_chunks(), get_codec())
     tables = {}
-    for data in types.unique().to_pylist():
-        rows = table.filter(pc.equal(types, data))
-        number = int.from_bytes(data, "big", signed=True) if len(data) == _TYPE_BYTES else None
+    for number, rows in by_type(table, types):
         keys, values = (
             () if number is None else in_topic(topic, role, number)
             for role in (Role.KEY, Role.VALUE)
@@ -216,9 +214,7 @@ def _last(rows: pa.Table) -> pa.Table:
     """Return the row with the largest offset of each key."""
     key = rows[KEY].combine_chunks()
     fields = {
-        field.name: key.field(index)
-        for index, field in enumerate(key.type)
-        if field.name != _SURPLUS
+        field.name: key.field(index) for index, field in enumerate(key.type) if field.name != UNUSED
     }
     largest = pa.table(fields | {_MARKER: rows[OFFSET]}).group_by(list(fields))
     offsets = largest.aggregate([(_MARKER, "max")])[f"{_MARKER}_max"]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from typing import Any
-from uuid import UUID
 
 import pyarrow as pa
 
 from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.layout.names import TAGGED_FIELDS, UNUSED
 
-_UUID_BYTES = 16
-_SELDOM = frozenset({"tagged_fields", "unused"})
+_SELDOM = frozenset({TAGGED_FIELDS, UNUSED})
 
 
 def plain(values: pa.Array | pa.ChunkedArray | pa.Table) -> list[Any]:
@@ -35,6 +34,6 @@ def _plain(kind: pa.DataType, value: Any) -> Any:
         }
     if pa.types.is_list(kind):
         return [_plain(kind.value_type, item) for item in value]
-    if pa.types.is_fixed_size_binary(kind) and kind.byte_width == _UUID_BYTES:
-        return kafka_uuid.to_text(UUID(bytes=value))
+    if pa.types.is_fixed_size_binary(kind) and kind.byte_width == kafka_uuid.SIZE:
+        return kafka_uuid.bytes_to_text(value)
     return b64encode(value).decode() if isinstance(value, bytes) else value

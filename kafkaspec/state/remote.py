@@ -8,10 +8,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
 from kafkaspec.state.latest import Source
-
-TOPIC: Final = "__remote_log_metadata"
 
 STATES: Final = (
     "COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED",
@@ -74,7 +73,7 @@ def read_remote_segments(
         table = pa.Table.from_batches([piece])
         if at is not None:
             table = table.filter(pc.less_equal(table["timestamp"].cast(pa.int64()), at))
-        changes = by_api_key(table, TOPIC, file, release, found)
+        changes = by_api_key(table, Topic.REMOTE_LOG_METADATA, file, release, found)
         for change in sorted(changes, key=lambda each: each.offset):
             _apply(segments, change, found.orphans)
     rows = sorted(

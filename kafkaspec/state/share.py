@@ -8,11 +8,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, VALUE, Latest, Source, pieces
 from kafkaspec.state.plain import plain
-
-TOPIC: Final = "__share_group_state"
 
 DELIVERY_STATES: Final = ("AVAILABLE", "ACQUIRED", "ACKNOWLEDGED", "ARCHIVING", "ARCHIVED")
 """Names of ``delivery_state``; ``RecordState`` in Kafka."""
@@ -70,7 +69,7 @@ def read_deliveries(
     found = Latest(None if log.path is None else str(log.path))
     result = Deliveries(errors=found.errors, unknown=found.unknown)
     known: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for tables, _ in pieces(log, TOPIC, found, at=at, release=release, **options):
+    for tables, _ in pieces(log, Topic.SHARE_GROUP_STATE, found, at=at, release=release, **options):
         rows = [(row, name) for name, table in tables.items() for row in plain(table)]
         for row, name in sorted(rows, key=lambda each: each[0][OFFSET]):
             key = tuple(row[KEY][part] for part in ("group_id", "topic_id", "partition"))

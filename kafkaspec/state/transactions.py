@@ -8,11 +8,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.log.partition import Partition
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, TIMESTAMP, VALUE, Source, latest
-
-TOPIC: Final = "__transaction_state"
 
 STATES: Final = (
     "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead",
@@ -82,7 +81,7 @@ def read_transactions(
     Raises:
         KafkaSpecError: a batch cannot be read.
     """
-    found = latest(log, TOPIC, at=at, release=release, **options)
+    found = latest(log, Topic.TRANSACTION_STATE, at=at, release=release, **options)
     table = found.tables.get("TransactionLog")
     rows = [] if table is None else [_row(row) for row in table.to_pylist()]
     rows.sort(key=lambda row: row["transactional_id"])

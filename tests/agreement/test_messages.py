@@ -9,10 +9,12 @@ from functools import cache
 import pytest
 
 import kafkaspec
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.layout import Role
-from kafkaspec.layout.messages import MESSAGES, TOPICS, in_topic, written_by
+from kafkaspec.layout.messages import HEADS, MESSAGES, in_topic, written_by
 from kafkaspec.log.messages import decode_message, decode_messages
 from kafkaspec.model import Record
 from tests import goldens
@@ -31,7 +33,7 @@ def records() -> tuple[tuple[str, str, Record], ...]:
 def _records() -> Iterator[tuple[str, str, Record]]:
     for golden in (*goldens.files(".log"), *goldens.files(".checkpoint")):
         topic = golden.path.parent.name.rpartition("-")[0]
-        if topic not in TOPICS:
+        if topic not in HEADS:
             continue
         for batch in kafkaspec.open(golden.path).batches():
             if not batch.is_control:
@@ -68,7 +70,7 @@ def test_golden_records_come_back(name: str) -> None:
 def test_layouts_are_found_without_a_release() -> None:
     """What no layout but an old one reads to the end is read by that one."""
     old = Counter(
-        message.layout.key.partition(".")[0]
+        message.layout.id
         for release, topic, record in records()
         if release in ("3.7.2", "4.0.2")
         for message in decode_messages(topic, record)
@@ -121,6 +123,16 @@ def test_every_message_has_its_place() -> None:
     assert [layout.releases for layout in snapshots] == [None, ("4.0", "4.0")]
     assert written_by(snapshots, "4.0.1") == snapshots[1:]
     assert written_by(snapshots, "4.1") == snapshots[:1]
+
+
+def test_the_messages_of_a_topic_begin_alike() -> None:
+    """What a topic's records begin with is what each of its messages begins with."""
+    assert set(HEADS) == set(Topic) == {message.topic for message in MESSAGES} - {""}
+    for message in MESSAGES:
+        if message.role in (Role.KEY, Role.RECORD):
+            fields = LAYOUTS[message.key].fields
+            head = [(item.id, item.type, item.size, item.signed) for item in fields]
+            assert head[: len(HEADS[message.topic])] == [*HEADS[message.topic]], message.key
 
 
 BAD = {

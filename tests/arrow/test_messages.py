@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import kafkaspec as ks
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow.message_tables import MessageTable, message_table
 from kafkaspec.arrow.messages import (
     array_type,
@@ -24,15 +25,17 @@ from kafkaspec.arrow.messages import (
     encode_array,
     encode_with,
 )
+from kafkaspec.arrow.record_types import record_types
 from kafkaspec.arrow.topic_messages import kind_of_record
-from kafkaspec.codecs import get_codec
+from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import Role
 from kafkaspec.layout.messages import MESSAGES
+from kafkaspec.log.messages import record_type
 from tests import goldens
 from tests.arrow.random_messages import RandomMessages
 
-NAMES = [message.key.partition(".")[0] for message in MESSAGES]
+NAMES = [message.id for message in MESSAGES]
 NEWEST = [message for message in MESSAGES if message.releases is None]
 RECORDS = {
     m.name.removesuffix("Value").removesuffix("Record"): m.topic
@@ -388,3 +391,28 @@ def test_names_and_options_that_are_wrong(tmp_path: Path) -> None:
         segment.topic_messages("OffsetCommit", on_message="skip")  # type: ignore[arg-type]
     assert kind_of_record("PartitionRecord") is not kind_of_record("PartitionChange")
     assert isinstance(kind_of_record("Partition").value, MessageTable)
+
+
+@pytest.mark.parametrize(
+    ("topic", "data", "expected"),
+    [
+        (Topic.CONSUMER_OFFSETS, b"\0\1\0", 1),
+        (Topic.TRANSACTION_STATE, b"\xff\xfe", -2),
+        (Topic.SHARE_GROUP_STATE, b"\0", None),
+        (Topic.CLUSTER_METADATA, b"\1\x14", 20),
+        (Topic.CLUSTER_METADATA, b"\x81\0\x94\1", 148),
+        (Topic.REMOTE_LOG_METADATA, b"\1\x80", None),
+        (Topic.REMOTE_LOG_METADATA, b"", None),
+    ],
+)
+def test_types_of_records(topic: Topic, data: bytes, expected: int | None) -> None:
+    """Alone and in columns, with integers of any length before them."""
+    column = pa.array([data, data, None], pa.binary())
+    for name in codec_names():
+        codec = get_codec(name)
+        assert record_types(topic, column, codec).to_pylist() == [expected, expected, None]
+        if expected is not None:
+            assert record_type(topic, data, codec) == expected
+        else:
+            with pytest.raises(KafkaSpecError):
+                record_type(topic, data, codec)

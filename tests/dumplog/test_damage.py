@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import get_codec
-from kafkaspec.dumplog.decoders import METADATA, OFFSETS, REMOTE, SHARE, TRANSACTIONS, decoder_of
+from kafkaspec.dumplog.decoders import decoder_of
 from kafkaspec.dumplog.dump import Dump
 from kafkaspec.dumplog.options import Options
 from kafkaspec.errors import KafkaSpecError
@@ -79,7 +80,7 @@ def test_damaged_files(tmp_path: Path) -> None:
 
 def test_damaged_records_of_internal_topics() -> None:
     chance = random.Random(13)
-    for topic in (OFFSETS, TRANSACTIONS, METADATA, SHARE, REMOTE):
+    for topic in Topic:
         logs = sorted((GOLDEN / "4.3.1").glob(f"**/logs/{topic}-*/*.log"))
         records = [record for log in logs for record in Segment(log).records()]
         assert records

@@ -6,18 +6,19 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from kafkaspec._generated.layout.topics import Topic
 from tools.brokers.maven import ToolError
 from tools.brokers.programs import Program, decoded
 from tools.brokers.versions import NEVER, Version
 
 _TABLES = frozenset({".index", ".timeindex", ".txnindex", ".snapshot"})
 # The option that shows what is in an internal topic, and the first release with it.
-_DECODERS = {
-    "__consumer_offsets": ("--offsets-decoder", (0, 9)),
-    "__transaction_state": ("--transaction-log-decoder", (0, 11)),
-    "__cluster_metadata": ("--cluster-metadata-decoder", (3, 0)),
-    "__share_group_state": ("--share-group-state-decoder", (4, 0)),
-    "__remote_log_metadata": ("--remote-log-metadata-decoder", (3, 8)),
+_DECODERS: dict[str, tuple[str, tuple[int, int]]] = {
+    Topic.CONSUMER_OFFSETS: ("--offsets-decoder", (0, 9)),
+    Topic.TRANSACTION_STATE: ("--transaction-log-decoder", (0, 11)),
+    Topic.CLUSTER_METADATA: ("--cluster-metadata-decoder", (3, 0)),
+    Topic.SHARE_GROUP_STATE: ("--share-group-state-decoder", (4, 0)),
+    Topic.REMOTE_LOG_METADATA: ("--remote-log-metadata-decoder", (3, 8)),
 }
 # What a logging binding prints to standard error when it has nothing to log with.
 _LOGGING_NOISE = re.compile(r"^(log4j:|SLF4J:|\d{4}-\d\d-\d\d .*(WARN|ERROR) |.* WARN ).*\n?", re.M)
@@ -60,7 +61,7 @@ def _options(version: Version, path: Path) -> tuple[str, ...] | None:
         return ()
     topic = path.parent.name.rpartition("-")[0]
     if path.suffix == ".checkpoint" and version.release >= (3, 3):
-        topic = "__cluster_metadata"
+        topic = Topic.CLUSTER_METADATA
     elif path.suffix != ".log":
         return None
     if version.release < (0, 8, 1):

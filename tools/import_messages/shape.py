@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kafkaspec.layout.names import MESSAGE_FRAME, SCHEMA_VERSION, TAGGED_FIELDS
 from tools.import_messages.schema import Schema, SchemaField
 from tools.import_messages.structure import INTEGERS, given_default, implied_default
 from tools.specgen.evaluate import evaluate
 from tools.specgen.facts.fields import is_nullable, scalar_of
-from tools.specgen.facts.messages import API_KEY, FRAME_VERSION, RECORD_TYPE, VERSION
 from tools.specgen.model import (
     BytesType,
     Default,
@@ -28,7 +28,7 @@ from tools.specgen.model import (
     TypeReference,
 )
 
-_HEAD = (RECORD_TYPE, FRAME_VERSION, API_KEY, VERSION, "unused")
+_FRAME = MESSAGE_FRAME - {TAGGED_FIELDS}
 _LETTERS = {letter: kind for kind, letter in INTEGERS.items()}
 _TEXTS = {
     "plain_string": ("string", False), "string": ("string", False),
@@ -100,14 +100,14 @@ def _of_fields(schema: Schema, fields: tuple[SchemaField, ...], version: int) ->
 
 def of_spec(model: Model, type_: Type, version: int) -> tuple[Shape, ...]:
     """Return the shape of a version of a message of the specification."""
-    return tuple(_of_type(model, type_, {VERSION: version}))
+    return tuple(_of_type(model, type_, {SCHEMA_VERSION: version}))
 
 
 def _of_type(model: Model, type_: Type, scope: Mapping[str, Any]) -> Iterator[Shape]:
     """Yield the fields of a type; what only serves to choose or to count is left out."""
     for field in type_.fields:
         measured = field.derive is not None and not field.derive.function.is_checksum
-        if field.is_guard or measured or field.id in _HEAD:
+        if field.is_guard or measured or field.id in _FRAME:
             continue
         nullable = is_nullable(type_, field)
         if field.condition is not None and not nullable and not evaluate(field.condition, scope):

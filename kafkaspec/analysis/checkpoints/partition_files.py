@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.checkpoints.leader_epochs import check_leader_epochs
 from kafkaspec.analysis.checkpoints.log_state import LogState
 from kafkaspec.analysis.checkpoints.parsing import verify_text
@@ -70,7 +71,7 @@ def log_start_offset(log: LogState) -> int:
     The metadata log of KRaft has no checkpoint for it: it begins at its latest snapshot.
     """
     start = log.start_offset or 0
-    if log.topic == names.METADATA_TOPIC:
+    if log.topic == Topic.CLUSTER_METADATA:
         found = (
             names.parse_checkpoint(path.name) for path in log.path.glob("*" + names.CHECKPOINT)
         )

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Final
 from uuid import UUID
+
+from kafkaspec.model import Buffer
+
+SIZE: Final = 16
+"""Bytes of a UUID; a field of a message with so many is one."""
 
 ZERO = UUID(int=0)
 """Kafka's "none"."""
@@ -17,7 +23,12 @@ _TEXT = re.compile(r"([A-Za-z0-9_-]{22})(==)?")
 
 def to_text(value: UUID) -> str:
     """Return the 22 characters of a UUID. Kafka: ``Uuid.toString``."""
-    return urlsafe_b64encode(value.bytes).rstrip(b"=").decode("ascii")
+    return bytes_to_text(value.bytes)
+
+
+def bytes_to_text(data: Buffer) -> str:
+    """Return the 22 characters of the ``SIZE`` bytes of a UUID."""
+    return urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
 
 
 def from_text(text: str) -> UUID | None:

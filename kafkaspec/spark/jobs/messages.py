@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow.topic_messages import ERROR, kind_of_record, schema_of_messages
 from kafkaspec.errors import unreadable
 from kafkaspec.log.directory import LogDirectory
@@ -35,21 +36,21 @@ def _groups(name: str, log: Any, **options: Any) -> pa.Table:
 
 _Reader = Callable[..., pa.Table]
 STATES: Final[dict[str, tuple[str, pa.Schema, _Reader]]] = {
-    "groups": (groups.TOPIC, groups.GROUPS, partial(_groups, "groups")),
-    "members": (groups.TOPIC, groups.MEMBERS, partial(_groups, "members")),
-    "offsets": (groups.TOPIC, groups.OFFSETS, partial(_groups, "offsets")),
+    "groups": (Topic.CONSUMER_OFFSETS, groups.GROUPS, partial(_groups, "groups")),
+    "members": (Topic.CONSUMER_OFFSETS, groups.MEMBERS, partial(_groups, "members")),
+    "offsets": (Topic.CONSUMER_OFFSETS, groups.OFFSETS, partial(_groups, "offsets")),
     "transactional_ids": (
-        transactions.TOPIC,
+        Topic.TRANSACTION_STATE,
         transactions.TRANSACTIONS,
         lambda log, **options: transactions.read_transactions(log, **options).ids,
     ),
     "remote_segments": (
-        remote.TOPIC,
+        Topic.REMOTE_LOG_METADATA,
         remote.SEGMENTS,
         lambda log, **options: remote.read_remote_segments(log, **options).segments,
     ),
     "deliveries": (
-        share.TOPIC,
+        Topic.SHARE_GROUP_STATE,
         share.DELIVERIES,
         lambda log, **options: share.read_deliveries(log, **options).partitions,
     ),

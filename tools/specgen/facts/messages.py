@@ -7,14 +7,12 @@ belongs to the key whose name differs in the last word only. Nothing else says i
 
 from __future__ import annotations
 
-from kafkaspec.layout import MessageLayout, Role
+from kafkaspec.layout import HeadField, MessageLayout, Role
+from kafkaspec.layout.names import API_KEY, FRAME_VERSION, RECORD_TYPE, SCHEMA_VERSION
 from tools.specgen.evaluate import may_satisfy
 from tools.specgen.facts.ranges import allowed_values, lower_bound, value_range
-from tools.specgen.model import Field, Model, Spec
+from tools.specgen.model import Field, IntegerType, Model, Spec, TypeReference
 
-RECORD_TYPE, FRAME_VERSION, API_KEY, VERSION = (
-    "record_type", "frame_version", "api_key", "schema_version",
-)  # fmt: skip
 _KEY, _VALUE = "_key", "_value"
 _NEWEST = 1000
 """In the order of layouts, the release of what the newest one writes."""
@@ -23,7 +21,7 @@ _NEWEST = 1000
 def role(spec: Spec) -> Role | None:
     """Return what a message is in its topic, None for a file that begins like none of them."""
     first = spec.root.fields[0].id if spec.root.fields else ""
-    if first == VERSION:
+    if first == SCHEMA_VERSION:
         return Role.VALUE
     return {RECORD_TYPE: Role.KEY, FRAME_VERSION: Role.RECORD}.get(first)
 
@@ -50,14 +48,43 @@ def messages(model: Model) -> list[MessageLayout]:
             MessageLayout(
                 key=spec.root.key,
                 name=spec.root.original_id or spec.id,
-                topic="" if kind is Role.EMBEDDED else f"__{spec.folder}",
+                topic="" if kind is Role.EMBEDDED else _topic(spec),
                 role=kind,
                 number=own,
-                versions=versions(model, fields[VERSION]) if VERSION in fields else (0, 0),
+                versions=versions(model, fields[SCHEMA_VERSION])
+                if SCHEMA_VERSION in fields
+                else (0, 0),
                 releases=spec.releases,
             )
         )
     return sorted(found, key=_order)
+
+
+def heads(model: Model) -> dict[str, tuple[HeadField, ...]]:
+    """Return what the key of each record of a topic begins with, up to the number of its type.
+
+    Where records have no key, it is their value.
+    """
+    found = {}
+    for spec in model.specs:
+        if spec.is_message and role(spec) in (Role.KEY, Role.RECORD):
+            ids = [field.id for field in spec.root.fields]
+            end = ids.index(RECORD_TYPE if role(spec) is Role.KEY else API_KEY) + 1
+            found[_topic(spec)] = tuple(map(_head_field, spec.root.fields[:end]))
+    return dict(sorted(found.items()))
+
+
+def _head_field(field: Field) -> HeadField:
+    match field.type:
+        case IntegerType(size, signed):
+            return HeadField(field.id, "", size, signed)
+        case TypeReference(spec_id, name):
+            return HeadField(field.id, f"{spec_id}.{name}", 0, signed=False)
+    raise AssertionError(f"{field.location} is no integer")
+
+
+def _topic(spec: Spec) -> str:
+    return f"__{spec.folder}"
 
 
 def stem(spec: Spec) -> str:

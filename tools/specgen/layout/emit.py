@@ -10,6 +10,7 @@ from kafkaspec.layout import (
     EntryKind,
     FieldLayout,
     Form,
+    HeadField,
     Kind,
     MessageLayout,
     PeekLayout,
@@ -18,7 +19,7 @@ from kafkaspec.layout import (
 )
 from tools.specgen.expression import Int
 from tools.specgen.facts.fields import null_mark
-from tools.specgen.facts.messages import messages
+from tools.specgen.facts.messages import heads, messages
 from tools.specgen.facts.sizes import checksum_of, fixed_size, minimum_size
 from tools.specgen.layout.kinds import entry_kinds
 from tools.specgen.model import (
@@ -49,7 +50,7 @@ def emit(model: Model) -> list[Output]:
     outputs = [
         Output(f"layout/{spec.id}.py", (spec.id,), _module(model, spec)) for spec in model.specs
     ]
-    return [*outputs, _messages(model), _package(model)]
+    return [*outputs, _messages(model), _topics(model), _package(model)]
 
 
 def type_layout(model: Model, type_: Type) -> TypeLayout:
@@ -213,6 +214,8 @@ def _literal(value: Any) -> str:
     """Return the source text of a value, without fields that have their default."""
     if isinstance(value, Form | Kind | Role):
         return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, HeadField):
+        return f"HeadField{tuple(value)!r}"
     if isinstance(value, tuple):
         return f"({''.join(_literal(item) + ',' for item in value)})"
     if isinstance(value, frozenset):
@@ -253,15 +256,39 @@ _MESSAGES = '''"""Kafka's messages: what each type of the specification is in a 
 
 from __future__ import annotations
 
-from kafkaspec.layout import MessageLayout, Role
+from kafkaspec.layout import HeadField, MessageLayout, Role
+
+'''
+_TOPICS = '''"""Kafka's own topics, whose records hold messages."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Topic(StrEnum):
+    """A topic by its name."""
 
 '''
 
 
 def _messages(model: Model) -> Output:
     out = CodeWriter()
+    with out.block("HEADS: dict[str, tuple[HeadField, ...]] = {", "}"):
+        for topic, fields in heads(model).items():
+            out.line(f"{topic!r}: {_literal(fields)},")
+    out.line(
+        '"""What a key begins with, or a value without one, by topic; the last is the type."""'
+    )
+    out.line()
     with out.block("MESSAGES: tuple[MessageLayout, ...] = (", ")"):
         for message in messages(model):
             out.line(f"{_literal(message)},")
     ids = tuple(spec.id for spec in model.specs if spec.is_message)
     return Output("layout/messages.py", ids, _MESSAGES + out.text())
+
+
+def _topics(model: Model) -> Output:
+    lines = [f"    {topic.strip('_').upper()} = {topic!r}\n" for topic in heads(model)]
+    ids = tuple(spec.id for spec in model.specs if spec.is_message)
+    return Output("layout/topics.py", ids, _TOPICS + "".join(lines))

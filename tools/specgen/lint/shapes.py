@@ -49,7 +49,7 @@ _JAVA = (
     "wait notify notify_all get_class hash_code to_string clone finalize"
 )
 _PYTHON = "self cls field dataclass property list int bool bytes object print none true false"
-_FILES = "messages model readme"
+_FILES = "messages model readme topics"
 _KEYWORDS = [word for word in keyword.kwlist if word.islower()]
 RESERVED = frozenset((*_C.split(), *_JAVA.split(), *_PYTHON.split(), *_KEYWORDS))
 """Reserved words of Python, C and Java, and names that generated code uses."""

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
-from tools.specgen.facts.messages import FRAME_VERSION, RECORD_TYPE, VERSION, role
+from kafkaspec.layout.names import FRAME_VERSION, RECORD_TYPE, SCHEMA_VERSION
+from tools.specgen.facts.messages import role
 from tools.specgen.facts.ranges import value_range
 from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import (
@@ -108,7 +109,8 @@ def _message(spec: Spec) -> Messages:
     if spec.folder is None:
         yield f"a message is in {MESSAGES}, in the folder of its topic; move the file there"
     if role(spec) is None:
-        yield f"a message begins with {RECORD_TYPE}, {VERSION} or {FRAME_VERSION}; write one first"
+        begins = f"{RECORD_TYPE}, {SCHEMA_VERSION} or {FRAME_VERSION}"
+        yield f"a message begins with {begins}; write one first"
     if spec.releases is not None:
         wanted = "_" + spec.releases[1].replace(".", "_")
         if not spec.id.endswith(wanted):

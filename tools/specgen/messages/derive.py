@@ -23,6 +23,7 @@ from kafkaspec.layout.message_columns import (
     Path,
     Step,
 )
+from kafkaspec.layout.names import SCHEMA_VERSION
 from tools.specgen.evaluate import UnknownNameError, evaluate
 from tools.specgen.expression import (
     LEFT,
@@ -36,7 +37,6 @@ from tools.specgen.expression import (
     walk,
 )
 from tools.specgen.facts.fields import expressions, is_integer, scalar_of
-from tools.specgen.facts.messages import VERSION
 from tools.specgen.model import (
     BytesType,
     Default,
@@ -488,7 +488,7 @@ class _Deriver:
 
         The version has a column nevertheless, so that all messages have one.
         """
-        if item.id == VERSION or not is_integer(self.model, item):
+        if item.id == SCHEMA_VERSION or not is_integer(self.model, item):
             return False
         low, high, _ = self._bounds(item)
         return low == high
