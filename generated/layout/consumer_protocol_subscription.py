@@ -58,6 +58,7 @@ LAYOUTS: tuple[TypeLayout, ...] = (
                 location="messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/4",
                 type="consumer_protocol_subscription.owned_partitions_array",
                 optional=True,
+                since=1,
                 original_id="OwnedPartitions",
             ),
             FieldLayout(
@@ -67,6 +68,7 @@ LAYOUTS: tuple[TypeLayout, ...] = (
                 size=4,
                 signed=True,
                 optional=True,
+                since=2,
                 default="-1",
                 original_id="GenerationId",
                 doc="Number of the rebalance that the partitions are from; -1 for unknown.",
@@ -77,6 +79,7 @@ LAYOUTS: tuple[TypeLayout, ...] = (
                 location="messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/6",
                 type="primitive.nullable_string",
                 optional=True,
+                since=3,
                 default="null",
                 original_id="RackId",
                 doc="Rack of the client, or null.",

@@ -177,6 +177,7 @@ LAYOUTS: tuple[TypeLayout, ...] = (
                 location="messages/cluster_metadata/partition_record.ksy#/seq/16",
                 type="partition_record.directories_array",
                 optional=True,
+                since=1,
                 original_id="Directories",
             ),
             FieldLayout(

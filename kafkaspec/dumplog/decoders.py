@@ -31,7 +31,8 @@ _METADATA_SINCE: Final[dict[int, Release]] = {
     15: (3, 0), 17: (3, 0), 18: (3, 2), 19: (3, 2), 20: (3, 3), 21: (3, 4), 22: (3, 5), 23: (3, 6),
     24: (3, 6), 25: (3, 6), 26: (3, 6), 27: (3, 7), 28: (4, 0), 29: (4, 4),
 }  # fmt: skip
-"""Types of records of the cluster's metadata that came after 2.8, with the first release."""
+"""Types of records of the cluster's metadata that came after 2.8, with the first release: what a
+release knows is no fact of the layout, which is the same in all that have it."""
 
 _UNKNOWN_ID: Final = (
     "org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id "

@@ -24,7 +24,7 @@ from kafkaspec.log.messages import Message
 _HIDDEN: Final = MESSAGE_FRAME - {TAGGED_FIELDS}
 _BODY: Final = "body"
 _TRUTH: Final = ".truth"
-_STRINGS: Final = re.compile(r"\w+\.(plain_|compact_)?(nullable_)?string")
+_NULLABLE: Final = "nullable_bytes"
 
 _BEFORE: Final[dict[str, tuple[str, ...]]] = {
     "PartitionRecord.leaderRecoveryState": ("leaderEpoch",),
@@ -36,13 +36,8 @@ _BEFORE: Final[dict[str, tuple[str, ...]]] = {
     "ShareSnapshotValue.deliveryCompleteCount": ("createTimestamp", "writeTimestamp"),
 }
 """Tagged fields that Kafka's schemas have before others, not after all by their tags: the first of
-these that is there comes after it."""
-
-_NULL_SINCE: Final = {
-    "group_metadata_value.group_instance_id": 3,
-    "consumer_protocol_subscription.rack_id": 3,
-}
-"""Texts that may be null and that not every version has, with the first that does."""
+these that is there comes after it. No byte depends on
+the order in the schema, which is no fact of the layout therefore."""
 
 
 def message_fields(name: str, value: Any) -> dict[str, Any]:
@@ -121,11 +116,17 @@ def _parts(key: str) -> tuple[_Part, ...]:
             _name(field),
             None if field.id in (TAGGED_FIELDS, _BODY) else _shower(field),
             field.optional and field.id not in counted,
-            _NULL_SINCE.get(f"{key.partition('.')[0]}.{field.id}"),
+            field.since if _nullable(field) else None,
         )
         for field in layout.fields
         if not (field.id in _HIDDEN or field.derive or field.kind is Kind.GUARD)
     )
+
+
+def _nullable(field: FieldLayout) -> bool:
+    """Return whether a field that not every version has can be null where it is."""
+    scalar = LAYOUTS[field.type].scalar if field.kind is Kind.SCALAR else ""
+    return bool(field.since) and scalar == _NULLABLE
 
 
 _keys: Final[dict[type[Any], str]] = {}
@@ -188,7 +189,7 @@ def _shower(field: FieldLayout) -> Callable[[Any], Any]:
         return bool
     if field.kind is Kind.BYTES and field.size == kafka_uuid.SIZE:
         return kafka_uuid.bytes_to_text
-    if _STRINGS.fullmatch(field.type):
+    if field.kind is Kind.SCALAR and LAYOUTS[field.type].text:
         return java_text
     if field.kind is Kind.INTEGER:
         return int

@@ -57,6 +57,7 @@ class FieldLayout:
         boolean: a single bit that the model shows as bool.
         repeated: an array of it.
         optional: may be absent, None in the model (``if:``).
+        since: the first version that has it, 0 where that is no question of the version.
         derive: ``len``, ``count``, ``present``, ``crc32`` or ``crc32c`` where a writer computes it,
             else "".
         derive_from: first field that it is computed from.
@@ -82,6 +83,7 @@ class FieldLayout:
     boolean: bool = False
     repeated: bool = False
     optional: bool = False
+    since: int = 0
     derive: str = ""
     derive_from: str = ""
     derive_plus: int = 0
@@ -138,6 +140,7 @@ class TypeLayout:
         peeks: fields read ahead.
         instances: names of derived meanings, properties of the model class.
         scalar: ``varint32``, ``nullable_bytes`` ... for form SCALAR.
+        text: whether a byte string is text in UTF-8.
         minimum_size: bytes that it has at least.
         fixed_size: bytes that it always has, None if that varies.
         checksum: its checksum, None where it has none.
@@ -153,6 +156,7 @@ class TypeLayout:
     peeks: tuple[PeekLayout, ...] = ()
     instances: tuple[str, ...] = ()
     scalar: str = ""
+    text: bool = False
     minimum_size: int = 0
     fixed_size: int | None = None
     checksum: Checksum | None = None

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tools.specgen.evaluate import may_satisfy
+from kafkaspec.layout.names import SCHEMA_VERSION
+from tools.specgen.evaluate import UnknownNameError, evaluate, may_satisfy
 from tools.specgen.expression import Attribute, Binary, Expression, Name, literal, walk
 from tools.specgen.facts.fields import scalar_of, valid_parts
-from tools.specgen.model import BitsType, Field, IntegerType, Model, Scalar, Valid
+from tools.specgen.model import BitsType, Field, IntegerType, Model, Scalar, Type, Valid
+
+MOST_VERSIONS = 64
+"""Versions of a message, of which there are five at most today."""
+
+MOST_TEXT = (1 << 15) - 1
+"""Bytes of a string: its size has 16 bits, in flexible versions too."""
 
 Interval = tuple[int, int]
 """The smallest and the largest value."""
@@ -64,6 +71,43 @@ def lower_bound(model: Model, field: Field) -> int | None:
     if field.valid is not None:
         bounds += _bounds(field.valid)
     return max(bounds, default=None)
+
+
+def is_text(model: Model, type_: Type) -> bool:
+    """Return whether a type holds byte strings of at most 32,767 bytes, as Kafka's strings are.
+
+    Its byte strings may be larger, and nothing else tells them apart.
+    """
+    if type_.scalar is None or type_.scalar.is_integer or len(type_.fields) != 2:
+        return False
+    size = type_.fields[0]
+    bounds, derive = value_range(model, size), size.derive
+    if bounds is None or derive is None:
+        return False
+    limits = [bounds[1]]
+    if size.valid is not None and size.valid.expression is not None:
+        limits += at_most(size.valid.expression, "_")
+    return min(limits) - derive.plus <= MOST_TEXT
+
+
+def first_version(field: Field) -> int:
+    """Return the first version that has a field, 0 where that is no question of the version."""
+    for version in range(1, MOST_VERSIONS):
+        before, here = (_exists(field, number) for number in (version - 1, version))
+        if here and before is False:
+            return version
+    return 0
+
+
+def _exists(field: Field, version: int) -> bool | None:
+    """Return whether a version has a field, None if something else decides that."""
+    if field.condition is None:
+        return None
+    try:
+        found = evaluate(field.condition, {"version": version, SCHEMA_VERSION: version})
+    except UnknownNameError:
+        return None
+    return bool(found)
 
 
 def _bounds(valid: Valid) -> Iterator[int]:

@@ -20,6 +20,7 @@ from kafkaspec.layout import (
 from tools.specgen.expression import Int
 from tools.specgen.facts.fields import null_mark
 from tools.specgen.facts.messages import heads, messages
+from tools.specgen.facts.ranges import first_version, is_text
 from tools.specgen.facts.sizes import checksum_of, fixed_size, minimum_size
 from tools.specgen.layout.kinds import entry_kinds
 from tools.specgen.model import (
@@ -73,6 +74,7 @@ def type_layout(model: Model, type_: Type) -> TypeLayout:
         peeks=tuple(_peek(peek) for peek in type_.peek_instances),
         instances=tuple(instance.id for instance in type_.value_instances),
         scalar=type_.scalar or "",
+        text=is_text(model, type_),
         minimum_size=minimum_size(model, type_),
         fixed_size=fixed_size(model, type_),
         checksum=_checksum(model, type_),
@@ -123,6 +125,7 @@ def _field(model: Model, type_: Type, field: Field) -> FieldLayout:
         boolean=field.is_bool,
         repeated=field.repeat is not None,
         optional=field.condition is not None,
+        since=first_version(field),
         derive=derive.function if derive else "",
         derive_from=derive.first if derive else "",
         derive_plus=_derive_plus(type_, derive),

@@ -37,6 +37,7 @@ from tools.specgen.expression import (
     walk,
 )
 from tools.specgen.facts.fields import expressions, is_integer, scalar_of
+from tools.specgen.facts.ranges import MOST_VERSIONS, is_text
 from tools.specgen.model import (
     BytesType,
     Default,
@@ -51,12 +52,6 @@ from tools.specgen.model import (
     TypeReference,
     Valid,
 )
-
-MOST_VERSIONS = 64
-"""Versions of a message, of which there are five at most today."""
-
-MOST_TEXT = (1 << 15) - 1
-"""Bytes of a string: its size has 16 bits, in flexible versions too."""
 
 
 class Unsupported(Exception):  # noqa: N818 - a shape, not an error
@@ -533,22 +528,11 @@ class _Deriver:
         if scalar is None or scalar.is_integer:
             raise Unsupported(f"{item.location} has a type without columns")
         may_be_null = scalar is Scalar.NULLABLE_BYTES
-        node = Node(item.id, self._text(item), nullable=nullable or may_be_null)
+        text = is_text(self.model, self.model.inner(item))
+        holds = ColumnKind.TEXT if text else ColumnKind.BYTES
+        node = Node(item.id, holds, nullable=nullable or may_be_null)
         node.filled = may_be_null and place.tagged and item.default != Default(None)
         return node
-
-    def _text(self, item: Field) -> ColumnKind:
-        """Return TEXT for byte strings of at most 32,767 bytes, which Kafka's strings are.
-
-        Its byte strings may be larger, and nothing else tells them apart.
-        """
-        assert isinstance(item.type, TypeReference)
-        length = self.model.type(item.type).fields[0]
-        _, high, _ = self._bounds(length)
-        if isinstance(length.type, IntegerType):
-            high = min(high, length.type.maximum)
-        most = high - (length.derive.plus if length.derive else 0)
-        return ColumnKind.TEXT if most <= MOST_TEXT else ColumnKind.BYTES
 
     def _leaf_line(self, item: Field, node: Node) -> Line:
         kind = item.type
