@@ -169,8 +169,24 @@ def _collect_tag(tag: Any, tagged: dict[str, Any]) -> None:
     content = getattr(tag, "content", None)
     if content is None or not is_dataclass(content):
         return  # of a type that knows no tags
-    if any(field.original_id for field in LAYOUTS[_key_of(content)].fields):
+    shown = [
+        field
+        for field in LAYOUTS[_key_of(content)].fields
+        if field.original_id and not field.derive
+    ]
+    if shown and not all(_is_default(field, getattr(content, field.id)) for field in shown):
         _collect(content, tagged, tagged)
+
+
+def _is_default(field: FieldLayout, item: Any) -> bool:
+    """Return whether a tagged field is what a reader takes where it is absent: it is not shown."""
+    if field.default == "null" or item is None:
+        return field.default == "null" and item is None
+    if isinstance(item, int):
+        return str(int(item)) == field.default
+    if isinstance(item, list) or field.default == "[]":
+        return field.default == "[]" and not len(item)
+    return field.default == "0" and not any(item)
 
 
 def _name(field: FieldLayout) -> str:

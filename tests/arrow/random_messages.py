@@ -21,10 +21,18 @@ _NUMBERS = (0, 1, -1, 2, 127, 128, 255, 32767, 65535, 1 << 31, (1 << 31) - 1, (1
 
 
 class RandomMessages:
-    """Makes values of a message as Arrow takes them."""
+    """Makes values of a message as Arrow takes them.
 
-    def __init__(self, layout: MessageColumns, seed: int) -> None:
+    Args:
+        layout: the message.
+        seed: of the random numbers.
+        defaults: whether tagged fields can be there with what their absence means; Kafka would
+            leave them out.
+    """
+
+    def __init__(self, layout: MessageColumns, seed: int, *, defaults: bool = True) -> None:
         self._random = random.Random(seed)
+        self._defaults = defaults
         self._lines = [
             layout.program[at : at + WIDTH] for at in range(0, len(layout.program), WIDTH)
         ]
@@ -113,10 +121,20 @@ class RandomMessages:
         at += 1
         while at < after:
             number = self._lines[at][1]
+            column = self._columns[number]
+            if number >= 0 and there and not self._defaults:
+                there = not _is_default(column, self._lines[at], holder[column.name])
             if number >= 0 and not there:
-                column = self._columns[number]
                 # Null is a value of such a tag; it is left out where it has its default.
                 holder[column.name] = [] if column.filled else None
                 if column.filled and column.kind is ColumnKind.STRUCT:
                     holder[column.name] = None
             at = self._lines[at][2]
+
+
+def _is_default(column: ColumnLayout, line: tuple[int, ...], value: Any) -> bool:
+    if column.kind is ColumnKind.LIST and value is not None:
+        return not value and (column.filled or not line[5] & NULLABLE)
+    if column.kind in (ColumnKind.BOOLEAN, ColumnKind.INTEGER):
+        return int(value) == column.default
+    return value is None and not column.filled

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.kafka import compatibility, quirks
+from tools.kafka import compatibility, message_quirks, quirks
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 def pages() -> dict[str, str]:
     """File names and their text."""
-    return {"compatibility.md": compatibility.page(), "kafka-quirks.md": quirks.page()}
+    return {
+        "compatibility.md": compatibility.page(),
+        "kafka-quirks.md": quirks.page() + message_quirks.section(),
+    }
 
 
 def main() -> None:
