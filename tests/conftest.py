@@ -122,8 +122,8 @@ def pytest_configure(config: pytest.Config) -> None:
     extent.quick, extent.core = config.getoption("quick"), config.getoption("core")
     if extent.quick:
         settings.load_profile("quick")
-    # Not in the whole run: a command that is interrupted late fills memory, and not a disk.
-    if extent.quick and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM <= memory() / 2:
+    room = ROOM if extent.quick else 2 * ROOM
+    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= room <= memory() / 2:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.conformance.goldens import read_dumps, read_produced
+from kafkaspec.files.names import PARTITION_METADATA
 from tests import extent
 from tools.brokers.versions import by_name
 from tools.golden import keep
@@ -75,6 +78,37 @@ def files(*suffixes: str, version: str | None = None) -> list[Golden]:
     ]
 
 
+@cache
+def digest(path: Path) -> str:
+    """The SHA-256 of a golden file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@cache
+def _first(suffixes: tuple[str, ...], versions: tuple[str, ...]) -> tuple[Golden, ...]:
+    found: dict[tuple[str, str], Golden] = {}
+    for version in versions:
+        for golden in files(*suffixes, version=version):
+            found.setdefault((golden.path.suffix, digest(golden.path)), golden)
+    return tuple(found.values())
+
+
+def distinct(
+    *suffixes: str, version: str | None = None, among: Iterable[str] = VERSIONS
+) -> list[Golden]:
+    """Those of ``files`` with bytes that no other one before them has, for tests of bytes alone.
+
+    More than half of what brokers wrote in the golden scenarios is what earlier releases wrote.
+
+    Args:
+        suffixes: of the names of the files.
+        version: only those of this version; what earlier versions have is not among them.
+        among: the versions that a test reads.
+    """
+    found = _first(suffixes, tuple(among))
+    return [golden for golden in found if version in (None, golden.version)]
+
+
 def named(name: str) -> list[Golden]:
     """All golden files of exactly this name, in order."""
     return [
@@ -112,10 +146,10 @@ MATRIX = [
 """Versions by codec, for slow tests: all codecs where all scenarios are."""
 
 
-def directories(*suffixes: str) -> list[Directory]:
-    """All golden files whose names end so, by version and directory."""
+def directories(*suffixes: str, of: Iterable[Golden] | None = None) -> list[Directory]:
+    """All golden files whose names end so, or these, by version and directory."""
     found: dict[tuple[str, str], list[Golden]] = defaultdict(list)
-    for golden in files(*suffixes):
+    for golden in files(*suffixes) if of is None else of:
         found[golden.version, golden.partition].append(golden)
     return [Directory(*place, tuple(members)) for place, members in found.items()]
 
@@ -128,6 +162,25 @@ def release(version: str) -> tuple[int, ...]:
 def partitions(version: str) -> list[Path]:
     """The partition directories of a version that hold a segment."""
     return sorted({path.parent for path in (GOLDEN / version / "logs").glob("*/*.log")})
+
+
+@cache
+def _first_partitions() -> frozenset[Path]:
+    found: dict[tuple[object, ...], Path] = {}
+    for version in VERSIONS:
+        for path in partitions(version):
+            held = sorted(
+                (item.name, digest(item))
+                for item in path.iterdir()
+                if item.name != PARTITION_METADATA  # a topic id, made by chance
+            )
+            found.setdefault((path.name, *held), path)
+    return frozenset(found.values())
+
+
+def distinct_partitions(version: str) -> list[Path]:
+    """Those of ``partitions`` that no earlier version has byte for byte under the same name."""
+    return [path for path in partitions(version) if path in _first_partitions()]
 
 
 def label(path: Path) -> str:

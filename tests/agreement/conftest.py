@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kafkaspec.codecs import get_codec
+from kafkaspec.codecs import DEFAULT_CODEC, get_codec
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
-from tests.goldens import MATRIX, files
+from tests.goldens import FULL, MATRIX, VERSIONS, distinct
 
 
 class Reading:
@@ -30,10 +30,11 @@ class Reading:
         return batches
 
     def batches(self) -> list[tuple[str, Batch]]:
-        """All batches of the version, with a name for each."""
+        """All batches of the version, with a name for each, of files whose bytes are new in it."""
+        among = VERSIONS if self.codec.name == DEFAULT_CODEC else FULL
         return [
             (f"{golden} at {batch.position}", batch)
-            for golden in files(".log", ".checkpoint", version=self.version)
+            for golden in distinct(".log", ".checkpoint", version=self.version, among=among)
             for batch, _ in self.read(golden.path)
         ]
 

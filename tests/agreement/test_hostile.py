@@ -20,7 +20,7 @@ from kafkaspec.layout.framing import ENTRY, RECORD_SET
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.extent import examples
-from tests.goldens import FULL, Directory, directories, files
+from tests.goldens import FULL, Directory, directories, distinct
 from tests.log import forge
 from tests.loops import each
 
@@ -219,7 +219,7 @@ def test_counts_that_are_not_that_of_the_records(count: int) -> None:
 # -- golden logs ---------------------------------------------------------------------------------
 
 
-SMALL = [golden for golden in files(".log") if golden.path.stat().st_size < 4000]
+SMALL = [golden for golden in distinct(".log") if golden.path.stat().st_size < 4000]
 SOME = SMALL[:: max(1, len(SMALL) // 25)]
 
 
@@ -235,7 +235,7 @@ def test_golden_logs_with_flipped_bits(golden: Any) -> None:
 
 
 @pytest.mark.slow
-@each("directory", [item for item in directories(".log", ".checkpoint") if item.version in FULL])
+@each("directory", directories(of=distinct(".log", ".checkpoint", among=FULL)))
 def test_golden_logs_are_the_same_to_all_codecs(directory: Directory) -> None:
     """Batches field by field, record sets and control records, not only what users see.
 

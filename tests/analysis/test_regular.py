@@ -24,7 +24,7 @@ from tests.analysis.entries import marker_batch
 from tests.analysis.forge import ABORT, COMMIT, DELETE_HORIZON, TRANSACTIONAL, write_segment
 from tests.analysis.ways import same_in_all_ways, told
 from tests.extent import some
-from tests.goldens import GOLDEN, VERSIONS, directories
+from tests.goldens import GOLDEN, VERSIONS, directories, distinct, distinct_partitions
 from tests.kafka.loader_cases import generate
 from tests.log.forge import batch, legacy, record, wrapper
 from tests.vectors.test_vectors import VECTORS
@@ -37,7 +37,10 @@ NAMES = ("x", "schlüssel", "\N{KEY}")
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_of_what_real_brokers_wrote(version: str) -> None:
-    same_in_all_ways(GOLDEN / version / "logs")
+    """Partitions, each content once, and the last log directory as a whole."""
+    whole = [GOLDEN / version / "logs"] if version == VERSIONS[-1] else []
+    for path in whole + distinct_partitions(version):
+        same_in_all_ways(path)
 
 
 @pytest.fixture
@@ -150,7 +153,7 @@ def test_markers_are_never_checked_alone(tmp_path: Path, alone: Counter[str]) ->
 def _copies(tmp_path: Path) -> list[Path]:
     """Partitions of real brokers that are small enough to try many damages."""
     found = []
-    for number, directory in enumerate(directories(".log")):
+    for number, directory in enumerate(directories(of=distinct(".log"))):
         source = directory.files[0].path.parent
         size = sum(path.stat().st_size for path in source.glob("*.log"))
         if 0 < size < 6000 and number % 30 == 0:

@@ -22,12 +22,12 @@ from kafkaspec.arrow.schema import COLUMNS, DEFAULT_COLUMNS  # noqa: E402
 CODECS = [name for name in codec_names() if name in ("native", "python")]
 LAYOUTS: list[Layout] = ["view", "binary"]
 GOLDENS = [golden for golden in goldens.files(".log") if golden.path.stat().st_size]
-DIRECTORIES = goldens.directories(".log")
 
 
-def is_read(codec: str, directory: goldens.Directory) -> bool:
-    """Whether a codec reads a directory here: the slower one those with all scenarios."""
-    return codec == "native" or directory.version in goldens.FULL
+def directories(codec: str) -> list[goldens.Directory]:
+    """What a codec reads here: the slower one what has all scenarios."""
+    among = goldens.VERSIONS if codec == "native" else goldens.FULL
+    return goldens.directories(of=goldens.distinct(".log", among=among))
 
 
 NO_TIMESTAMP = -1
@@ -90,7 +90,7 @@ def plain(table: Any) -> list[dict[str, Any]]:
 
 @each(
     "codec,directory",
-    [(codec, item) for codec in CODECS for item in DIRECTORIES if is_read(codec, item)],
+    [(codec, item) for codec in CODECS for item in directories(codec)],
 )
 def test_golden_segments(codec: str, directory: goldens.Directory) -> None:
     for golden in directory.files:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -26,6 +27,8 @@ PROC = Path("/proc")
 PARTITIONS = 20
 WAIT = 120
 """Seconds until a test fails; the commands would take minutes."""
+LARGEST = 2 << 30
+"""Bytes of a file that they may write: tests write to memory, and an interrupt may come late."""
 
 
 def log(count: int) -> bytes:
@@ -102,6 +105,7 @@ def test_interrupted(
         stderr=subprocess.PIPE,
         start_new_session=True,
     ) as command:
+        resource.prlimit(command.pid, resource.RLIMIT_FSIZE, (LARGEST, LARGEST))
         until = time.monotonic() + WAIT
         while workers(command.pid) < 2 and command.poll() is None and time.monotonic() < until:
             time.sleep(0.01)

@@ -108,7 +108,7 @@ def decode(
 
 
 def golden_segments() -> Iterator[goldens.Golden]:
-    """Golden segments that hold anything."""
-    for golden in goldens.files(".log"):
+    """Golden segments that hold anything, each content once."""
+    for golden in goldens.distinct(".log"):
         if golden.path.stat().st_size:
             yield golden

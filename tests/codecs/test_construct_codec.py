@@ -33,7 +33,7 @@ from tests.codecs.construct_cases import (
     parse,
     refusal,
 )
-from tests.goldens import VERSIONS, Directory, Golden, directories, files
+from tests.goldens import VERSIONS, Directory, Golden, directories, distinct
 from tests.loops import each
 
 
@@ -235,7 +235,7 @@ def test_misuse_is_not_called_bad_data() -> None:
         CODEC.parse("recordbatch.entry", b"", 1)
 
 
-@each("directory", directories(".log"))
+@each("directory", directories(of=distinct(".log")))
 def test_segments_of_real_brokers(directory: Directory) -> None:
     """Entries come back byte for byte, checksums that the broker computed included."""
     for golden in directory.files:
@@ -260,7 +260,7 @@ def check_segment(golden: Golden) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_small_files_of_real_brokers(version: str) -> None:
-    for golden in files(".snapshot", ".txnindex", version=version):
+    for golden in distinct(".snapshot", ".txnindex", version=version):
         data = golden.path.read_bytes()
         kind = "producer_snapshot" if golden.path.suffix == ".snapshot" else "transaction_index"
         key = f"{kind}.{kind}"

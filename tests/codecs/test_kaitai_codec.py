@@ -41,10 +41,10 @@ from kafkaspec._generated.python.model.recordbatch import (
 from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.compression import decompress
 from kafkaspec.errors import KafkaSpecError, Reason
+from tests.goldens import GOLDEN, VERSIONS, distinct
 
 pytestmark = pytest.mark.slow
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 CODEC = KaitaiCodec()
 
 # Computed by hand and with other programs, not with code of this project.
@@ -56,15 +56,6 @@ OTHERS = {
 }
 ONE_RECORD = ENTRIES["one record"]
 TWO_RECORDS = ENTRIES["two records"]
-
-
-VERSIONS = sorted(path.parent.name for path in GOLDEN.glob("*/logs"))
-
-
-def files(version: str, *patterns: str) -> list[Path]:
-    """Files that a real broker of that version wrote."""
-    found = [path for pattern in patterns for path in (GOLDEN / version / "logs").glob(pattern)]
-    return sorted(found)
 
 
 def record_sets(entries: list[Entry]) -> Iterator[tuple[RecordBatch, bytes]]:
@@ -198,6 +189,11 @@ def version(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def segments(version: str, *suffixes: str) -> list[Path]:
+    """Files that a real broker of that version wrote, and none before it."""
+    return [golden.path for golden in distinct(*suffixes, version=version)]
+
+
 @lru_cache(maxsize=300)  # as many files as a version may have
 def parsed(path: Path) -> tuple[Any, int]:
     """Parse a whole segment."""
@@ -205,7 +201,7 @@ def parsed(path: Path) -> tuple[Any, int]:
 
 
 def test_real_segments_and_back(version: str) -> None:
-    for path in files(version, "*/*.log", "*/*.checkpoint"):
+    for path in segments(version, ".log", ".checkpoint"):
         data = path.read_bytes()
         segment, end = parsed(path)
         assert end == len(data), path
@@ -218,18 +214,18 @@ def test_real_segments_and_back(version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "key", "parameters"),
+    ("suffix", "key", "parameters"),
     [
-        ("*.index", "index.offset_index", (0,)),
-        ("*.timeindex", "index.time_index", (0,)),
-        ("*.txnindex", "transaction_index.transaction_index", ()),
-        ("0*.snapshot", "producer_snapshot.producer_snapshot", ()),
+        (".index", "index.offset_index", (0,)),
+        (".timeindex", "index.time_index", (0,)),
+        (".txnindex", "transaction_index.transaction_index", ()),
+        (".snapshot", "producer_snapshot.producer_snapshot", ()),
     ],
 )
 def test_real_files_beside_segments_and_back(
-    pattern: str, key: str, parameters: tuple[int, ...]
+    suffix: str, key: str, parameters: tuple[int, ...]
 ) -> None:
-    paths = [path for version in VERSIONS for path in files(version, f"*/{pattern}")]
+    paths = [golden.path for golden in distinct(suffix)]
     assert paths
     for path in paths:
         data = path.read_bytes()
@@ -244,7 +240,7 @@ SEEN: dict[str, set[str]] = {}
 
 def test_real_control_records_and_back(version: str) -> None:
     seen = SEEN.setdefault(version, set())
-    for path in files(version, "*/*.log"):
+    for path in segments(version, ".log"):
         segment, _ = parsed(path)
         for batch, payload in record_sets(segment.entries):
             if not batch.attributes.is_control:
@@ -274,7 +270,7 @@ def test_properties_are_what_the_compiled_instances_say(version: str) -> None:
     """The compiled classes are read here without the adapter."""
     compiled = import_module("kafkaspec._generated.kaitai.recordbatch").Recordbatch
     batches_seen = records_seen = 0
-    for path in files(version, "*/*.log"):
+    for path in segments(version, ".log"):
         data = path.read_bytes()
         tree = compiled(kaitaistruct.KaitaiStream(BytesIO(data)))
         tree._read()

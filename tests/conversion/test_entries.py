@@ -19,15 +19,13 @@ from tests.conversion.helpers import (
     converted_bytes,
     data_records,
 )
-from tests.goldens import GOLDEN, Golden, files, produced
+from tests.goldens import GOLDEN, Golden, distinct, produced
 from tests.log import forge
 from tests.loops import each
 
 VERSIONS = ("0.8.2.2", "0.10.2.2", "2.8.2", "4.3.1")
 """One for each way in which batches look; all of them would take long."""
-LOGS = [
-    item for name in VERSIONS for item in files(".log", version=name) if item.path.stat().st_size
-]
+LOGS = [item for item in distinct(".log", among=VERSIONS) if item.path.stat().st_size]
 CODECS = {2: ("none", "gzip", "snappy", "lz4", "zstd"), 1: ("none", "lz4"), 0: ("none", "snappy")}
 BY_BROKERS = [
     (version, codec)

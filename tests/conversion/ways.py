@@ -19,7 +19,7 @@ from kafkaspec.conversion.messages import Messages
 from kafkaspec.conversion.partition import PartitionConversion
 from kafkaspec.conversion.regrouped import Regrouped
 from kafkaspec.errors import KafkaSpecError
-from tests.goldens import files
+from tests.goldens import distinct
 from tests.log import forge
 
 TRANSACTIONAL, CONTROL, HORIZON, RESERVED = 0x10, 0x20, 0x40, 0x80
@@ -113,7 +113,7 @@ def check_goldens(
     version: str, directory: Path, monkeypatch: pytest.MonkeyPatch, plan: dict[str, Any]
 ) -> None:
     """Compare both ways on the golden segments of a version of Kafka."""
-    for number, golden in enumerate(files(".log", version=version)):
+    for number, golden in enumerate(distinct(".log", among=[version])):
         place = directory / str(number)
         place.mkdir()
         check(golden.path.read_bytes(), place, monkeypatch, plan)

@@ -11,7 +11,7 @@ import pytest
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
-from tests.goldens import VERSIONS, Golden, files
+from tests.goldens import VERSIONS, Golden, distinct
 from tests.loops import each
 
 OFFSETS = [(3, 100), (9, 400), (12, 900)]
@@ -147,7 +147,7 @@ def test_time_lookup(rest: bytes, tmp_path: Path, codec: Codec) -> None:
 
 @each("version", VERSIONS)
 def test_offset_lookups_in_golden_indexes(version: str, codec: Codec) -> None:
-    for golden in files(".index", version=version):
+    for golden in distinct(".index", version=version):
         check_offset_lookups(golden, codec)
 
 

@@ -15,11 +15,11 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests import extent
-from tests.goldens import FULL, GOLDEN, VERSIONS, label, partitions
+from tests.goldens import FULL, GOLDEN, VERSIONS, distinct_partitions, label
 from tests.log import forge
 from tests.loops import each
 
-DIRECTORIES = [path for version in VERSIONS for path in partitions(version)]
+DIRECTORIES = [path for version in VERSIONS for path in distinct_partitions(version)]
 
 
 @dataclass(frozen=True)

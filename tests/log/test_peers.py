@@ -28,7 +28,7 @@ from kafkaspec.codecs import Codec
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.extent import examples
-from tests.goldens import Directory, directories
+from tests.goldens import Directory, directories, distinct
 from tests.log.strategies import CODECS, records
 from tests.loops import each
 
@@ -200,7 +200,7 @@ def test_we_read_their_messages(magic: int, compression: str, builder: Any, code
 # -- golden files --------------------------------------------------------------------------------
 
 
-@each("directory", directories(".log"))
+@each("directory", directories(of=distinct(".log")))
 def test_kafka_python_reads_the_same_from_golden_files(directory: Directory) -> None:
     for golden in directory.files:
         data = golden.path.read_bytes()
