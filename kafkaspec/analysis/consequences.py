@@ -15,6 +15,7 @@ The sources for text files are ``LogManager.loadLogs``, ``LogLoader``,
 
 from __future__ import annotations
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 
@@ -26,6 +27,7 @@ _CUT = (
     "Recovery cuts the log here: every intact batch after it, and every later segment, is lost. "
     f"{_CLEAN} does not look."
 )
+_BYTES = "Gets the bytes as they are; followers copy them."
 _UNSEEN = "Nothing: recovery does not compare it."
 _REFUSED = "Refuses to open the log when it recovers this segment."
 _MISSING_AT_END = "Does not get the records that are missing at the end."
@@ -156,6 +158,9 @@ _TABLE: dict[Area, _Rows] = {
             _CUT,
             BrokerAction.CUTS_LOG,
         ),
+    },
+    Area.INTERNAL_RECORD: {
+        (): Consequence(_BYTES, "Fails where it reads the record.", BrokerAction.FAILS_TO_LOAD),
     },
     Area.MESSAGE: {
         (): Consequence(
@@ -381,6 +386,46 @@ CONSEQUENCES: dict[tuple[Area, R], Consequence] = {
 def consequence_of(area: Area, reason: R) -> Consequence:
     """Return what Kafka does with broken data of an area for a reason."""
     return CONSEQUENCES.get((area, reason)) or _TABLE[area][()]
+
+
+_IGNORED_TYPE = "Ignores the record, and says so in its log: it may be of a later release."
+_COORDINATORS: dict[str, str] = {
+    Topic.CONSUMER_OFFSETS: (
+        "The coordinator does not load the partition. From 4.0 on, no group in it has a "
+        "coordinator; up to 3.9, all of them begin without members and offsets."
+    ),
+    Topic.TRANSACTION_STATE: (
+        "The coordinator loads the partition up to here, and does not know what follows."
+    ),
+    Topic.SHARE_GROUP_STATE: "The coordinator does not load the partition.",
+}
+"""What the readers of topics do with keys and values that they cannot read, and that they ignore
+records of types that they do not know. Kafka: ``CoordinatorLoaderImpl``, ``GroupMetadataManager``,
+``TransactionStateManager.loadTransactionMetadata``."""
+_FOLLOWERS: dict[str, str] = {
+    Topic.CLUSTER_METADATA: (
+        "A controller stops with a fatal fault. A broker too if it is starting; a running one does "
+        "not apply the batch."
+    ),
+    Topic.REMOTE_LOG_METADATA: (
+        "The task that follows the topic ends: the broker learns of no later remote segment."
+    ),
+}
+"""The same for those that fail at unknown types too. Kafka: ``MetadataLoader``,
+``QuorumController``, ``RecordsIterator``, ``ConsumerTask.ingestRecords``."""
+
+
+def of_message(topic: str, *, known: bool) -> Consequence:
+    """Return what the reader of an internal topic does with a record that does not decode.
+
+    Args:
+        topic: the topic.
+        known: whether the type of the record is.
+    """
+    if topic in _COORDINATORS and not known:
+        return Consequence(_BYTES, _IGNORED_TYPE)
+    text = _COORDINATORS.get(topic) or _FOLLOWERS[topic]
+    return Consequence(_BYTES, text, BrokerAction.FAILS_TO_LOAD)
 
 
 USES_OTHER_STATE = Consequence(_NO_READER, "Does not take the state of this producer from it.")

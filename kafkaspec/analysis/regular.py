@@ -21,7 +21,15 @@ from kafkaspec.analysis.report import FileResult
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns.conditions import Compare, Condition, Marks
-from kafkaspec.columns.inspection import STATUS, UNUSED_SIZE, Inspected, Inspector, tables
+from kafkaspec.columns.inspection import (
+    STATUS,
+    UNDECODED,
+    UNUSED_SIZE,
+    Inspected,
+    Inspector,
+    tables,
+)
+from kafkaspec.columns.messages import Decoding
 from kafkaspec.columns.names import POSITION
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.jobs import in_order
@@ -61,6 +69,10 @@ _HEADER: Final = (
     names.NUM_RECORDS,
 )
 """Columns of the fields of a ``Row`` after the first one."""
+
+
+_DECODED: Final = (Compare(names.IS_CONTROL, "!=", 0), Compare(UNDECODED, "==", 0))
+"""The condition for an entry of data of an internal topic."""
 
 
 class Row(NamedTuple):
@@ -181,17 +193,26 @@ class RegularReader:
         core: the extension.
         jobs: number of threads.
         part_bytes: bytes of the entries of a part, unless one entry is larger.
+        topic: the internal topic whose records the segment has, None for the user's.
     """
 
     def __init__(
-        self, segment: Segment, core: Core, jobs: int, part_bytes: int = PART_BYTES
+        self,
+        segment: Segment,
+        core: Core,
+        jobs: int,
+        part_bytes: int = PART_BYTES,
+        topic: str | None = None,
     ) -> None:
         self._segment = segment
         self._core = core
         self._jobs = jobs
         self._part_bytes = part_bytes
         self._local = threading.local()
+        self._messages = None if topic is None else Decoding(core, topic)
         self._marks = _marks(core)
+        if topic is not None:
+            self._marks = self._marks.and_also([(_DECODED, _ALONE)])
         if segment.base_offset is not None:
             inside = within(segment.base_offset)
             self._marks = self._marks.and_also((condition, _BEGINS) for condition in inside)
@@ -225,7 +246,9 @@ class RegularReader:
     def _part(self, item: tuple[EntryTable, memoryview, int]) -> Part:
         inspector: Inspector | None = getattr(self._local, "inspector", None)
         if inspector is None:
-            inspector = self._local.inspector = Inspector(self._segment, self._part_bytes)
+            inspector = self._local.inspector = Inspector(
+                self._segment, self._part_bytes, self._messages
+            )
         inspected = inspector.inspect(*item)
         part = Part(inspected.table, inspected.buffer, inspected.start, inspected.facts)
         part.marks = self._marks.of(self._core, part.column, part.table.count)

@@ -14,6 +14,7 @@ from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.check_batch import check_control, check_header, check_records, content_area
 from kafkaspec.analysis.check_index import EntryCheck
+from kafkaspec.analysis.check_messages import check_messages
 from kafkaspec.analysis.check_order import Header, LogOrder
 from kafkaspec.analysis.check_producers import check_producers
 from kafkaspec.analysis.check_wrapper import check_slack, check_wrapper
@@ -33,6 +34,7 @@ from kafkaspec.layout.names import NUM_RECORDS
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord, decode_controls
 from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.messages import topic_of
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
@@ -124,6 +126,7 @@ class SegmentVerifier:
         self._is_last = is_last
         self._name = names.parse_segment(path.name)
         self._base = self._name.base_offset if self._name else None
+        self._topic = topic_of(path)
         self._result = FileResult(file=self._file, kind=self._kind(), partition=partition)
         self._indexes: list[IndexFile] = []
         self._transactions: TransactionFile | None = None
@@ -277,7 +280,7 @@ class SegmentVerifier:
             return None
         if not options.by_columns:
             return None
-        return RegularReader(segment, core, options.jobs, options.part_bytes)
+        return RegularReader(segment, core, options.jobs, options.part_bytes, self._topic)
 
     def _part(self, segment: Segment, part: Part, comparison: CodecComparison) -> Iterator[Finding]:
         """Check the entries of a part: runs of sound batches at once, each other one by itself."""
@@ -430,6 +433,8 @@ class SegmentVerifier:
                     batch.last_offset,
                 )
             yield from check_records(batch, records, self._file)
+            if self._topic is not None and not batch.is_control:
+                yield from check_messages(batch, records, self._topic, self._codec, self._file)
         yield from self._order.check(batch, first_offset, self._base, self._file)
         for index in self._indexes:
             yield from index.check.batch(batch, records)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from array import array
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import Any
 
 import pyarrow as pa
 
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE
-from kafkaspec.layout.message_columns import ColumnKind, ColumnLayout, MessageColumns
+from kafkaspec.columns.messages import Program, message_layout
+from kafkaspec.layout.message_columns import ColumnKind, ColumnLayout
 
 _INTEGERS = {
     (size, signed): getattr(pa, f"{'' if signed else 'u'}int{8 * size}")()
@@ -22,21 +20,14 @@ _INTEGERS = {
 
 
 @dataclass(frozen=True)
-class MessageTable:
+class MessageTable(Program):
     """A message.
 
     Attributes:
-        layout: its columns and its program.
         type: type of its array, a struct.
     """
 
-    layout: MessageColumns
     type: pa.DataType
-
-    @cached_property
-    def engine(self) -> tuple[array[int], array[int]]:
-        """The columns and the program as 64-bit numbers."""
-        return array("q", self.layout.numbers()), array("q", self.layout.program)
 
     @cached_property
     def places(self) -> tuple[str, ...]:
@@ -55,10 +46,7 @@ def message_table(name: str, package: str = DEFAULT_PACKAGE) -> MessageTable:
     Raises:
         KeyError: the specification has no such message.
     """
-    home = files(f"{package}.messages") / f"{name}.json"
-    if not name.isidentifier() or not home.is_file():
-        raise KeyError(f"the specification has no message {name}")
-    layout = MessageColumns.of(json.loads(home.read_text(encoding="utf-8")))
+    layout = message_layout(name, package)
     return MessageTable(layout, arrow_type(layout.root))
 
 

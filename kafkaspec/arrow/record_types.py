@@ -13,16 +13,8 @@ from kafkaspec.arrow.message_reference import read_integer
 from kafkaspec.arrow.message_tables import MessageTable, arrow_type
 from kafkaspec.arrow.messages import decode_by_engine
 from kafkaspec.codecs import Codec
+from kafkaspec.columns.messages import head_layout
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout.message_columns import (
-    HIGHEST,
-    LOWEST,
-    SIGNED,
-    ColumnKind,
-    ColumnLayout,
-    MessageColumns,
-    Step,
-)
 from kafkaspec.layout.messages import HEADS
 
 
@@ -58,14 +50,8 @@ def located(error: KafkaSpecError, file: str | None, offset: int, part: str) -> 
 @cache
 def _head(topic: str) -> MessageTable:
     """Return the table of what any record of a topic begins with, up to its type."""
-    fields, program = HEADS[topic], list[int]()
-    for line, field in enumerate(fields, 1):
-        flags = SIGNED * field.signed
-        program += [Step.INTEGER, line, line, field.size, 0, flags, LOWEST, HIGHEST]
-    program += [Step.END, -1, len(fields) + 1, 0, 0, 0, LOWEST, HIGHEST]
-    columns = (ColumnLayout(field.id, ColumnKind.INTEGER, 8, signed=True) for field in fields)
-    root = ColumnLayout("", ColumnKind.STRUCT, nullable=True, children=tuple(columns))
-    return MessageTable(MessageColumns("", root, tuple(program)), arrow_type(root))
+    layout = head_layout(topic)
+    return MessageTable(layout, arrow_type(layout.root))
 
 
 def _number(topic: str, data: bytes) -> int | None:

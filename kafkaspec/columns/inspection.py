@@ -6,15 +6,17 @@ Checksums are verified and payloads decompressed on the way. Nothing is kept of 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Final
 
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.names import BATCH_FACTS, COLUMN_FACTS, INSPECTED
 from kafkaspec.codecs.native.scan import EntryTable, scan
-from kafkaspec.columns.memory import Columns
+from kafkaspec.columns.memory import BytesColumn, Columns, ColumnSet, Layout
+from kafkaspec.columns.messages import Decoding
 from kafkaspec.columns.names import POSITION
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.unpacking import Chunk
@@ -27,11 +29,19 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
 
 STATUS, TEXT, ROWS = BATCH_FACTS
-_FACTS: Final = (*BATCH_FACTS, *(f"{name}.{fact}" for name in INSPECTED for fact in COLUMN_FACTS))
+UNDECODED: Final = "undecoded"
+"""Fact of an entry: whether the engine refuses a message in its records."""
+_FACTS: Final = (
+    *BATCH_FACTS,
+    *(f"{name}.{fact}" for name in INSPECTED for fact in COLUMN_FACTS),
+    UNDECODED,
+)
 _NUMBERS: Final = ("first", "last", "least", "largest")
 """Those that are numbers of a column."""
 UNUSED_SIZE: Final = f"{names.UNUSED}.size"
 """Column with the bytes of an entry after its value."""
+_MESSAGES: Final = (names.KEY, names.VALUE)
+"""Columns of records that hold messages in internal topics."""
 _LACKING: Final[tuple[tuple[str, str, str | int], ...]] = (
     (names.LAST_OFFSET, names.LAST_OFFSET, names.BASE_OFFSET),
     (names.BASE_OFFSET, names.LAST_OFFSET, f"{names.OFFSET}.first"),
@@ -104,14 +114,16 @@ class Inspected:
 class Inspector(Reader):
     """Reads entries that a scan has found."""
 
-    def __init__(self, segment: Segment, max_bytes: int) -> None:
+    def __init__(self, segment: Segment, max_bytes: int, messages: Decoding | None = None) -> None:
         """Prepare to read.
 
         Args:
             segment: the segment, with a codec that has a core.
             max_bytes: most bytes of decompressed data at a time, unless one batch has more.
+            messages: of a segment of an internal topic: decodes the messages in its records.
         """
         super().__init__(segment, (), Wanted(include_control=True, max_bytes=max_bytes))
+        self._messages = messages
         self._scratch = bytearray()
         self._unpacker.allocate = self._reused
 
@@ -157,7 +169,26 @@ class Inspector(Reader):
         )  # fmt: skip
         for number, shift in chunk.shifts.items():
             self._apply(core, shift, first + number)
+        if self._messages is not None:
+            self._note_undecoded(core, self._messages, chunk, first)
         yield from ()
+
+    def _note_undecoded(self, core: Core, messages: Decoding, chunk: Chunk, place: int) -> None:
+        """Note the entries with a record whose messages the engine does not decode."""
+        fields = core.module.BATCH_FIELDS
+        count, first = len(chunk.entries) // fields, 0
+        place += _FACTS.index(UNDECODED) * len(self._places)
+        while first < count:
+            columns = ColumnSet(core, _MESSAGES, chunk.rows, Layout.VIEW, chunk.bytes)
+            end = columns.decode(chunk.sources, chunk.entries, first)
+            keys, values = (columns.result()[name] for name in _MESSAGES)
+            assert isinstance(keys, BytesColumn)
+            assert isinstance(values, BytesColumn)
+            rows = chunk.entries[core.module.ROWS :: fields]
+            ends = list(accumulate(rows[first:end]))
+            for row in messages.refused(columns.filled, keys, values, chunk.sources):
+                self._facts[place + first + bisect_right(ends, row)] = 1
+            first = end + 1  # the one that cannot be decoded is irregular anyway
 
     def _apply(self, core: Core, shift: Shift, entry: int) -> None:
         """Apply the changes of a wrapper to the facts of its messages."""

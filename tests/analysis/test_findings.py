@@ -45,6 +45,7 @@ def test_every_finding_has_consequences() -> None:
         ("wrapper", "empty_wrapper", "refuses_log"),
         ("records", "control_record", "refuses_log"),
         ("records", "overrun", "keeps_unreadable"),
+        ("internal_record", "undecoded_message", "fails_to_load"),
         ("offset_index", "index_position", "hides_records"),
         ("offset_index", "missing_index", "rebuilds_index"),
         ("transaction_index", "invalid_value", "refuses_log"),
