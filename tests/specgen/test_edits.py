@@ -26,9 +26,10 @@ from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError
-from tests.specgen import changes
+from tests.specgen import changes, new_files
 from tests.specgen.changes import CHANGES
 from tests.specgen.edits import SPEC, Edit, Tree, edit_spec, imported, make_tree
+from tests.specgen.new_files import NEW_FILES
 from tools.native.build import NoCompilerError, build
 from tools.specgen import driver
 from tools.specgen.kaitai.emit import CompilerMissing
@@ -78,7 +79,7 @@ def codecs(tree: Tree) -> list[Codec]:
     return [*found, ConstructCodec(tree.package)]
 
 
-@pytest.mark.parametrize("edit", CHANGES, ids=lambda edit: edit.name)
+@pytest.mark.parametrize("edit", [*CHANGES, *NEW_FILES], ids=lambda edit: edit.name)
 def test_edit(edit: Edit, tmp_path: Path) -> None:
     shutil.copytree(SPEC, tmp_path / "linted")
     edit_spec(tmp_path / "linted", edit)
@@ -125,9 +126,8 @@ TOGETHER = {
     ),
     "places_and_files": (
         changes.moved_fields, changes.checksum_elsewhere, changes.gated_record_field,
-        changes.snapshot_versions_gated, changes.new_file, changes.new_file_of_messages,
-        changes.new_file_like_a_segment, changes.nullable_arrays, changes.versions_by_varint,
-        changes.tagged_fields,
+        changes.snapshot_versions_gated, new_files.new_file, new_files.new_file_of_messages,
+        new_files.new_file_like_a_segment, new_files.tagged_fields,
     ),
     "gates_and_switches": (
         changes.gated_header_fields, changes.variable_header_field, changes.entry_field,

@@ -12,8 +12,9 @@ import pytest
 
 from kafkaspec.codecs.headers import Headers
 from kafkaspec.codecs.python import PythonCodec
-from tests.specgen.changes import BATCH, integer, structure, uuid
+from tests.specgen.changes import BATCH
 from tests.specgen.edits import Edit, Files, Tree, imported, insert, make_tree
+from tests.specgen.nodes import integer, structure, uuid
 
 pytestmark = pytest.mark.slow
 

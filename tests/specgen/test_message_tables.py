@@ -10,7 +10,8 @@ import pytest
 from kafkaspec.layout.message_columns import WIDTH, MessageColumns, Step
 from tests.specgen.edits import dump
 from tools.specgen.loader import load
-from tools.specgen.messages.derive import Unsupported, derive
+from tools.specgen.messages.derive import derive
+from tools.specgen.messages.nodes import Unsupported
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 _INTEGER = {"id": "number", "type": "s4"}

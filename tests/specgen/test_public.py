@@ -14,6 +14,7 @@ import pytest
 
 from tests.specgen import changes
 from tests.specgen.edits import FAST, SPEC, Edit, Files, edit_spec, insert, type_of
+from tests.specgen.nodes import integer
 from tests.specgen.public import copied, install, run
 from tools.native.build import NoCompilerError
 from tools.specgen import driver
@@ -74,7 +75,7 @@ def installed(root: Path, *edits: Any) -> None:
 
 def _color(files: Files) -> None:
     """A field of the header of magic 3 with a default."""
-    color = changes.integer("color", "s4", default="-1")
+    color = integer("color", "s4", default="-1")
     insert(files, f"{changes.BATCH}_3", color, before="num_records")
 
 

@@ -8,40 +8,28 @@ something is null, and which tags are there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
+from dataclasses import replace
 
 from kafkaspec.layout.message_columns import (
-    HIGHEST,
-    LOWEST,
     MARKED,
     NULLABLE,
     SIGNED,
     ColumnKind,
-    ColumnLayout,
     MessageColumns,
     Path,
     Step,
 )
 from kafkaspec.layout.names import SCHEMA_VERSION
 from tools.specgen.evaluate import UnknownNameError, evaluate
-from tools.specgen.expression import (
-    LEFT,
-    Attribute,
-    Binary,
-    Expression,
-    Int,
-    Name,
-    literal,
-    names,
-    walk,
-)
+from tools.specgen.expression import Attribute, Binary, Int, Name, literal, names, walk
 from tools.specgen.facts.fields import expressions, is_integer, scalar_of
 from tools.specgen.facts.ranges import MOST_VERSIONS, is_text
+from tools.specgen.messages.bounds import bounds, home, width
+from tools.specgen.messages.nodes import Line, Node, Place, Unsupported
+from tools.specgen.messages.sections import Section, counts
 from tools.specgen.model import (
     BytesType,
     Default,
-    DeriveFunction,
     Field,
     FloatType,
     IntegerType,
@@ -50,96 +38,7 @@ from tools.specgen.model import (
     SwitchType,
     Type,
     TypeReference,
-    Valid,
 )
-
-
-class Unsupported(Exception):  # noqa: N818 - a shape, not an error
-    """A shape that has no columns; the message says which."""
-
-
-@dataclass
-class Node:
-    """A column while it is found: versions add to it."""
-
-    name: str
-    kind: ColumnKind
-    size: int = 0
-    signed: bool = False
-    nullable: bool = False
-    filled: bool = False
-    default: int = 0
-    paths: list[Path] = field(default_factory=list)
-    known: set[int] = field(default_factory=set)
-    children: list[Node] = field(default_factory=list)
-
-    def same(self, other: Node) -> bool:
-        """Return whether both have values of one kind."""
-        return (self.kind, self.size, self.signed) == (other.kind, other.size, other.signed)
-
-    def layout(self) -> ColumnLayout:
-        """Return the column as tables have it."""
-        return ColumnLayout(
-            self.name,
-            self.kind,
-            self.size,
-            self.signed,
-            self.nullable,
-            self.filled,
-            self.default,
-            tuple(self.paths),
-            tuple(sorted(self.known)),
-            tuple(child.layout() for child in self.children),
-        )
-
-    def walk(self) -> Iterator[Node]:
-        """Yield the column and all below it."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
-
-
-@dataclass
-class Line:
-    """A line of a program, with those inside it."""
-
-    step: Step
-    node: Node | None = None
-    size: int = 0
-    plus: int = 0
-    flags: int = 0
-    low: int = LOWEST
-    high: int = HIGHEST
-    body: list[Line] = field(default_factory=list)
-    scope: Node | None = None
-    """The structure whose columns the body has to give a value each."""
-
-    def lines(self) -> int:
-        """Return how many lines it takes, with those inside it."""
-        return 1 + sum(line.lines() for line in self.body)
-
-    def covered(self) -> Iterator[int]:
-        """Yield the identities of the columns that the line gives a value."""
-        if self.node is not None:
-            yield id(self.node)
-        if self.step in (Step.TAGS, Step.TAG):
-            for line in self.body:
-                yield from line.covered()
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where columns are found: the structure that holds them, and the way there in the model."""
-
-    scope: Node
-    path: Path
-    names: Mapping[str, int]
-    name: str = ""
-    """Name of the one column of a type that stands for a column, else ""."""
-    tagged: bool = False
-
-    def under(self, *steps: str | tuple[str, int]) -> Place:
-        return replace(self, path=(*self.path, *steps))
 
 
 def derive(model: Model, type_: Type) -> MessageColumns:
@@ -205,7 +104,7 @@ class _Deriver:
 
     def _versions(self, root: Node, split: int) -> list[Line]:
         version = self.type.fields[split]
-        low, high, _ = self._bounds(version)
+        low, high, _ = bounds(self.model, version)
         if isinstance(version.type, IntegerType):
             high = min(high, version.type.maximum)
         if any(item.condition is not None for item in self.type.fields[:split]):
@@ -287,7 +186,7 @@ class _Deriver:
                 lines.append(self._marked(item, following, least, place))
                 index += 1
                 continue
-            if following is not None and _counts(item, following):
+            if following is not None and counts(item, following):
                 lines.append(self._list(item, following, place))
                 index += 1
                 continue
@@ -327,7 +226,7 @@ class _Deriver:
         if type_.is_choice and kind.size is None:
             chosen, names = self._chosen(type_, names)
             return self._fields(chosen, replace(here, names=names))
-        section = _Section.of(self.model, type_)
+        section = Section.of(self.model, type_)
         if section is not None:
             return [self._tags(item, section, here)]
         if kind.size is not None or type_.is_frame:
@@ -369,7 +268,7 @@ class _Deriver:
             for item in type_.fields
             if item.derive is None and not item.is_guard and not self._is_fixed(item)
         ]
-        return len(shown) == 1 and _Section.of_field(self.model, shown[0]) is None
+        return len(shown) == 1 and Section.of_field(self.model, shown[0]) is None
 
     def _structure(self, item: Field, type_: Type, place: Place, *, nullable: bool = False) -> Line:
         node = Node(item.id, ColumnKind.STRUCT, nullable=nullable or place.tagged)
@@ -397,8 +296,8 @@ class _Deriver:
 
     def _marked(self, mark: Field, item: Field, least: int, place: Place) -> Line:
         assert isinstance(item.type, TypeReference)
-        size, signed = self._width(mark)
-        low, high, remaining = self._bounds(mark)
+        size, signed = width(self.model, mark)
+        low, high, remaining = bounds(self.model, mark)
         if remaining is not None:
             raise Unsupported(f"{mark.location} is compared with the bytes that are left")
         type_ = self.model.type(item.type)
@@ -409,11 +308,11 @@ class _Deriver:
 
     def _list(self, count: Field, item: Field, place: Place) -> Line:
         assert count.derive is not None
-        low, high, remaining = self._bounds(count)
+        low, high, remaining = bounds(self.model, count)
         if remaining != count.derive.plus:
             raise Unsupported(f"{count.location} is not bounded by the bytes that are left")
         nullable = item.condition is not None
-        size, signed = self._width(count)
+        size, signed = width(self.model, count)
         flags = (SIGNED if signed else 0) | (NULLABLE if nullable else 0)
         node = Node(item.id, ColumnKind.LIST, nullable=nullable or place.tagged)
         node.filled = nullable and place.tagged and item.default != Default(None)
@@ -443,9 +342,9 @@ class _Deriver:
 
     # -- tagged fields ----------------------------------------------------------------------
 
-    def _tags(self, item: Field, section: _Section, place: Place) -> Line:
-        low, high, remaining = self._bounds(section.count)
-        if remaining != 0 or self._width(section.count) != (0, False):
+    def _tags(self, item: Field, section: Section, place: Place) -> Line:
+        low, high, remaining = bounds(self.model, section.count)
+        if remaining != 0 or width(self.model, section.count) != (0, False):
             raise Unsupported(f"{section.count.location} is no count of tagged fields")
         cases = dict(section.cases)
         lines = []
@@ -485,21 +384,16 @@ class _Deriver:
         """
         if item.id == SCHEMA_VERSION or not is_integer(self.model, item):
             return False
-        low, high, _ = self._bounds(item)
+        low, high, _ = bounds(self.model, item)
         return low == high
 
     def _is_truth(self, item: Field) -> bool:
         """Return whether the values of an integer are called false and true."""
         if item.enum is None:
             return False
-        values = self.model.enum(self._home(item), item.enum).values
+        values = self.model.enum(home(item), item.enum).values
         names = [(value.value, value.original_id or value.id) for value in values]
         return names == [(0, "false"), (1, "true")]
-
-    @staticmethod
-    def _home(item: Field) -> str:
-        """Return the id of the file that has a field."""
-        return PurePosixPath(item.location.partition("#")[0]).stem
 
     def _leaf(self, item: Field, place: Place) -> Node:
         default = 0
@@ -551,181 +445,18 @@ class _Deriver:
             raise Unsupported(f"{item.location} is no size and bytes")
         length = type_.fields[0]
         assert length.derive is not None
-        low, high, _ = self._bounds(length)
-        size, signed = self._width(length)
+        low, high, _ = bounds(self.model, length)
+        size, signed = width(self.model, length)
         flags = SIGNED if signed else 0
         flags |= NULLABLE if scalar is Scalar.NULLABLE_BYTES else 0
         return Line(Step.BYTES, node, size, length.derive.plus, flags, low, high)
 
     def _integer(self, item: Field, node: Node | None) -> Line:
-        size, signed = self._width(item)
-        low, high, remaining = self._bounds(item)
+        size, signed = width(self.model, item)
+        low, high, remaining = bounds(self.model, item)
         if remaining is not None:
             raise Unsupported(f"{item.location} is compared with the bytes that are left")
         return Line(Step.INTEGER, node, size, flags=SIGNED if signed else 0, low=low, high=high)
-
-    def _width(self, item: Field) -> tuple[int, bool]:
-        """Return the bytes of an integer, 0 for a varint, and whether it has a sign."""
-        if isinstance(item.type, IntegerType):
-            return item.type.size, item.type.signed
-        if scalar_of(self.model, item) is Scalar.UNSIGNED_VARINT32:
-            return 0, False
-        raise Unsupported(f"{item.location} is no integer of messages")
-
-    def _bounds(self, item: Field) -> tuple[int, int, int | None]:
-        """Return the least and largest value, and what is subtracted before it is compared with
-        the bytes that are left; None if it is not compared.
-        """
-        valid = item.valid
-        if valid is None:
-            return LOWEST, HIGHEST, None
-        if valid.any_of or valid.in_enum:
-            values = self._allowed(item, valid)
-            if sorted(values) != list(range(min(values), max(values) + 1)):
-                raise Unsupported(f"{item.location} allows numbers with gaps")
-            return min(values), max(values), None
-        low, high = LOWEST, HIGHEST
-        for bound, expression in (("low", valid.minimum), ("high", valid.maximum)):
-            if expression is None:
-                continue
-            number = literal(expression)
-            if number is None:
-                raise Unsupported(f"{item.location} has a bound that is no number")
-            low, high = (number, high) if bound == "low" else (low, number)
-        if valid.equal is not None:
-            number = literal(valid.equal)
-            if number is None:
-                raise Unsupported(f"{item.location} is compared with no number")
-            low = high = number
-        remaining = None
-        for left, operator, right in _clauses(valid.expression, item.location):
-            minus = _minus(left)
-            if minus is None:
-                raise Unsupported(f"{item.location} tests something else")
-            if right == LEFT and operator == "<=":
-                remaining = minus
-                continue
-            number = literal(right)
-            if number is None:
-                raise Unsupported(f"{item.location} is compared with no number")
-            match operator:
-                case ">=":
-                    low = max(low, number + minus)
-                case ">":
-                    low = max(low, number + minus + 1)
-                case "<=":
-                    high = min(high, number + minus)
-                case "<":
-                    high = min(high, number + minus - 1)
-                case "==":
-                    low = high = number + minus
-                case _:
-                    raise Unsupported(f"{item.location} tests something else")
-        return low, high, remaining
-
-    def _allowed(self, item: Field, valid: Valid) -> list[int]:
-        if valid.any_of:
-            found = [literal(expression) for expression in valid.any_of]
-            if None in found:
-                raise Unsupported(f"{item.location} allows what is no number")
-            return [number for number in found if number is not None]
-        assert item.enum is not None
-        return [value.value for value in self.model.enum(self._home(item), item.enum).values]
-
-
-@dataclass(frozen=True)
-class _Section:
-    """A section of tagged fields: a count, and items of a number, a size and content."""
-
-    count: Field
-    items: Field
-    number: Field
-    content: Field
-    cases: tuple[tuple[int | None, TypeReference], ...]
-    data: Path
-    """Where an item has the bytes of a tag that is not known."""
-
-    @classmethod
-    def of(cls, model: Model, type_: Type) -> _Section | None:
-        """Return the section that a type is, None for any other."""
-        if len(type_.fields) != 2 or not _counts(*type_.fields):
-            return None
-        count, items = type_.fields
-        if not isinstance(items.type, TypeReference) or items.condition is not None:
-            return None
-        one = model.type(items.type)
-        if len(one.fields) != 3 or one.scalar:
-            return None
-        number, size, content = one.fields
-        derive = size.derive
-        if derive is None or derive.function is not DeriveFunction.LEN or derive.plus:
-            return None
-        if derive.first != content.id or number.derive is not None:
-            return None
-        if scalar_of(model, number) is not Scalar.UNSIGNED_VARINT32 or number.valid is not None:
-            return None
-        kind = content.type
-        if isinstance(kind, BytesType) and kind.size == Attribute(Name(size.id), "value"):
-            return cls(count, items, number, content, (), (content.id,))
-        if not isinstance(kind, TypeReference) or kind.size is None:
-            return None
-        chooser = model.type(kind)
-        switch = chooser.fields[0].type if chooser.is_choice else None
-        if not isinstance(switch, SwitchType) or not isinstance(switch.on, Name):
-            return None
-        given = dict(zip((p.id for p in chooser.parameters), kind.arguments, strict=True))
-        if given.get(switch.on.id) != Attribute(Name(number.id), "value"):
-            return None
-        default = dict(switch.cases).get(None)
-        if default is None:
-            return None
-        unknown = model.type(default)
-        if len(unknown.fields) != 1 or unknown.fields[0].type != BytesType(None):
-            return None
-        return cls(count, items, number, content, switch.cases, (content.id, unknown.fields[0].id))
-
-    @classmethod
-    def of_field(cls, model: Model, item: Field) -> _Section | None:
-        """Return the section that a field is, None for any other."""
-        if not isinstance(item.type, TypeReference) or model.type(item.type).scalar:
-            return None
-        return cls.of(model, model.type(item.type))
-
-
-def _counts(count: Field, items: Field) -> bool:
-    """Return whether a field is the count of the array after it."""
-    derive = count.derive
-    if derive is None or derive.function is not DeriveFunction.COUNT or items.repeat is None:
-        return False
-    return derive.first == items.id and items.repeat.count is not None
-
-
-def _clauses(
-    expression: Expression | None, where: str
-) -> Iterator[tuple[Expression, str, Expression]]:
-    match expression:
-        case None:
-            return
-        case Binary("and", left, right):
-            yield from _clauses(left, where)
-            yield from _clauses(right, where)
-        case Binary(operator, left, right):
-            yield left, operator, right
-        case _:
-            raise Unsupported(f"{where} tests something else")
-
-
-def _minus(expression: Expression) -> int | None:
-    """Return N of ``_ - N`` or ``_.value - N``, 0 without it, None for anything else."""
-    minus = 0
-    if isinstance(expression, Binary) and expression.operator == "-":
-        number = literal(expression.right)
-        if number is None:
-            return None
-        minus, expression = number, expression.left
-    if expression in (Name("_"), Attribute(Name("_"), "value")):
-        return minus
-    return None
 
 
 def _linear(lines: list[Line], numbers: Mapping[int, int], base: int = 0) -> Iterator[int]:
