@@ -17,16 +17,10 @@ from kafkaspec.cli.console import (
     print_json,
     say,
     stdout_console,
-    warn,
 )
-from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.internal import release_option, report_left_out
+from kafkaspec.cli.internal import Logs, release_option, skip_option
 from kafkaspec.cli.options import epilog, format_option, wrong_usage
-from kafkaspec.errors import unreadable
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.log.opening import open_log
-from kafkaspec.log.partition import Partition
-from kafkaspec.log.segment import Segment
 
 if TYPE_CHECKING:
     from kafkaspec.state.cluster import Cluster
@@ -66,6 +60,7 @@ _SECRET = frozenset({"salt", "stored_key", "server_key"})
     help="Compare with a log directory of a broker.",
 )
 @release_option
+@skip_option
 @format_option
 @click.pass_context
 def cluster_command(
@@ -75,6 +70,7 @@ def cluster_command(
     diff: tuple[int, int] | None,
     logs: Path | None,
     release: str | None,
+    on_error: str,
     output_format: str,
 ) -> None:
     """Show a cluster's metadata: topics, partitions, brokers, settings, ACLs, quotas and the rest.
@@ -89,45 +85,41 @@ def cluster_command(
         from kafkaspec.state.cluster import read_cluster
         from kafkaspec.state.directory import compare_directory
         from kafkaspec.state.image import differences
-    with open_log(path) as opened:
-        source = _source(path, opened)
-        bounds = (at,) if diff is None else diff
-        clusters = [read_cluster(source, at=bound, release=release) for bound in bounds]
-        code = CLEAN
-        for cluster in clusters:
-            for text in cluster.notes:
-                warn(f"{path}: {text}")
-                code = FINDINGS
-            code = max(code, report_left_out(source, cluster))
-        as_json = output_format == "json"
-        if diff is not None:
-            changes = differences(clusters[0].image, clusters[1].image)
-            for change in changes:
-                _show_change(change, as_json)
-            note(count_text(len(changes), "difference"))
-            ctx.exit(code)
-        (cluster,) = clusters
-        if logs is not None:
-            with LogDirectory(logs) as directory, wrong_usage(ValueError):
-                found = list(compare_directory(cluster.image, directory))
-            for each in found:
-                if as_json:
-                    print_json("mismatch", each._asdict())
-                else:
-                    say(f"{each.topic}-{each.partition}: {each.kind}: {each.detail}")
-            note(count_text(len(found), "mismatch", "mismatches"))
-            ctx.exit(max(code, FINDINGS if found else CLEAN))
-        _show(cluster, as_json)
-    ctx.exit(code)
-
-
-def _source(path: Path, opened: Segment | Partition | LogDirectory) -> Segment | Partition:
-    if not isinstance(opened, LogDirectory):
-        return opened
-    for partition in opened.current:
-        if partition.topic == Topic.CLUSTER_METADATA:
-            return partition
-    raise unreadable(str(path), f"there is no {Topic.CLUSTER_METADATA}-0")
+    opened = Logs(ctx, [path], Topic.CLUSTER_METADATA, on_error)
+    (source,) = opened.of(Topic.CLUSTER_METADATA)
+    bounds = (at,) if diff is None else diff
+    clusters = []
+    with opened.reading(source):
+        for bound in bounds:
+            clusters.append(
+                read_cluster(source, at=bound, release=release, on_error=opened.on_error)
+            )
+    if len(clusters) < len(bounds):
+        ctx.exit(opened.code)
+    for cluster in clusters:
+        for text in cluster.notes:
+            opened.found(f"{path}: {text}")
+        opened.left_out(source, cluster)
+    as_json = output_format == "json"
+    if diff is not None:
+        changes = differences(clusters[0].image, clusters[1].image)
+        for change in changes:
+            _show_change(change, as_json)
+        note(count_text(len(changes), "difference"))
+    elif logs is not None:
+        with LogDirectory(logs) as directory, wrong_usage(ValueError):
+            found = list(compare_directory(clusters[0].image, directory))
+        for each in found:
+            if as_json:
+                print_json("mismatch", each._asdict())
+            else:
+                say(f"{each.topic}-{each.partition}: {each.kind}: {each.detail}")
+        note(count_text(len(found), "mismatch", "mismatches"))
+        if found:
+            opened.found()
+    else:
+        _show(clusters[0], as_json)
+    ctx.exit(opened.code)
 
 
 def _show_change(change: Difference, as_json: bool) -> None:
@@ -160,7 +152,7 @@ def _show(cluster: Cluster, as_json: bool) -> None:
     if as_json:
         print_json("cluster", head)
     else:
-        say("  ".join(f"{name} {value}" for name, value in head.items()))
+        say("  ".join(f"{name} {_cell(value) or '-'}" for name, value in head.items()))
     for kind, items in image.items.items():
         rows = [_named(image, kind, fields) for _, fields in sorted(items.items(), key=_order)]
         if as_json:

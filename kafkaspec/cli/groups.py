@@ -10,17 +10,8 @@ import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console, warn
-from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.internal import (
-    at_option,
-    internal_logs,
-    neighbours,
-    release_option,
-    report_compacted,
-    report_left_out,
-    show_event,
-)
+from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console
+from kafkaspec.cli.internal import Logs, at_option, release_option, show_event, skip_option
 from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -38,7 +29,8 @@ Output of --format json, one object for each line, by "type":
           transaction that is open), log_offset, log_end_offset, lag, lag_ms
   delivery  of share groups: group, topic_id, partition, snapshot_epoch,
           state_epoch, leader_epoch, start_offset, batches, log_offset
-  event   with --history: offset, timestamp, name, key, value, transactional
+  event   with --history: offset, timestamp, name, key, value, transaction
+          (committed, aborted, open; null outside of one)
 """,
     """\
 Lag is measured against the data partitions in the same log directory: in
@@ -63,6 +55,7 @@ proven, 2 wrong usage, or nothing of a PATH can be read.
 @click.option("--group", "wanted", multiple=True, metavar="GROUP", help="Show this group only.")
 @click.option("--history", metavar="GROUP", help="Show the records of this group in order.")
 @release_option
+@skip_option
 @format_option
 @click.pass_context
 def groups_command(
@@ -72,6 +65,7 @@ def groups_command(
     wanted: tuple[str, ...],
     history: str | None,
     release: str | None,
+    on_error: str,
     output_format: str,
 ) -> None:
     """Show groups: their members, assignments, committed offsets and lag.
@@ -83,85 +77,82 @@ def groups_command(
         provider()
         from kafkaspec.state.history import history as read_history
         from kafkaspec.state.latest import Latest
-    code = CLEAN
-    for path in paths:
-        for log in internal_logs(path, Topic.CONSUMER_OFFSETS):
-            code = max(code, report_compacted(log, at))
-            if history is None:
-                rows, found = _read(log, at, release)
-                code = max(code, found)
-                _show(rows, wanted, output_format)
-                continue
-            left_out = Latest(str(log.path))
-            options = {"at": at, "release": release}
-            for event in read_history(log, Topic.CONSUMER_OFFSETS, history, left_out, **options):
-                show_event(event, output_format)
-            code = max(code, report_left_out(log, left_out))
-        if history is None:
-            code = max(code, _show_deliveries(path, at, release, wanted, output_format))
-    ctx.exit(code)
+    logs = Logs(ctx, paths, Topic.CONSUMER_OFFSETS, on_error)
+    options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
+    for log in logs.of(Topic.CONSUMER_OFFSETS):
+        with logs.reading(log):
+            logs.compacted(log, at)
+            if history is not None:
+                left_out = Latest(str(log.path))
+                for event in read_history(
+                    log, Topic.CONSUMER_OFFSETS, history, left_out, **options
+                ):
+                    show_event(event, output_format)
+                logs.left_out(log, left_out)
+            else:
+                _show(_read(logs, log, options), wanted, output_format)
+    if history is None:
+        _show_deliveries(logs, options, wanted, output_format)
+    ctx.exit(logs.code)
 
 
 _Rows = dict[str, list[dict[str, Any]]]
 
 
-def _read(log: Segment | Partition, at: int | None, release: str | None) -> tuple[_Rows, int]:
-    """Return rows by their type, and the exit code."""
+def _read(logs: Logs, log: Segment | Partition, options: Mapping[str, Any]) -> _Rows:
+    """Return rows by their type."""
     from kafkaspec.state.groups import read_groups
     from kafkaspec.state.lag import with_lag
     from kafkaspec.state.plain import plain
 
-    beside = neighbours(log)
-    topics = {each.topic_id.bytes: each.topic or "" for each in beside if each.topic_id}
-    groups = read_groups(log, at=at, release=release, topics=topics)
-    code = report_left_out(log, groups)
-    offsets, errors = with_lag(groups.offsets, beside, at=at)
+    topics = {each.topic_id.bytes: each.topic or "" for each in logs.data if each.topic_id}
+    groups = read_groups(log, topics=topics, **options)
+    logs.left_out(log, groups)
+    offsets, errors = with_lag(groups.offsets, logs.data, at=options["at"])
     for error in errors:
-        warn(str(error))
-        code = FINDINGS
+        logs.found(str(error))
     return {
         "group": plain(groups.groups),
         "member": plain(groups.members),
         "offset": plain(offsets),
-    }, code
+    }
 
 
 def _show_deliveries(
-    path: Path, at: int | None, release: str | None, wanted: tuple[str, ...], output_format: str
-) -> int:
-    """Print what share groups had delivered in a log directory; return the exit code."""
+    logs: Logs, options: Mapping[str, Any], wanted: tuple[str, ...], output_format: str
+) -> None:
+    """Print what share groups had delivered."""
     from kafkaspec.state.plain import plain
     from kafkaspec.state.share import read_deliveries
 
-    code = CLEAN
-    for log in internal_logs(path, Topic.SHARE_GROUP_STATE, required=False):
-        if isinstance(log, Segment) or log.topic != Topic.SHARE_GROUP_STATE:
-            continue
-        found = read_deliveries(log, at=at, release=release)
-        code = max(code, report_left_out(log, found))
-        for group, count in found.alone.items():
-            warn(
-                f"{log.path}: {count_text(count, 'update')} of {group} without a snapshot, left out"
-            )
-            code = FINDINGS
-        rows = [row for row in plain(found.partitions) if not wanted or row["group"] in wanted]
-        if output_format == "json":
-            for row in rows:
-                print_json("delivery", row)
-        elif rows:
-            table = new_table("share group", "topic id", ">partition", ">start", "batches")
-            for row in rows:
-                batches = (
-                    f"{each['first_offset']}-{each['last_offset']} {each['state'].lower()}"
-                    for each in row["batches"]
-                )
-                table.add_row(
-                    row["group"], row["topic_id"], str(row["partition"]), str(row["start_offset"]),
-                    ", ".join(batches),
-                )  # fmt: skip
-            console = stdout_console()
-            console.print(table)
-    return code
+    for log in logs.of(Topic.SHARE_GROUP_STATE):
+        with logs.reading(log):
+            found = read_deliveries(log, **options)
+            logs.left_out(log, found)
+            for group, count in found.alone.items():
+                text = f"{count_text(count, 'update')} of {group} without a snapshot, left out"
+                logs.found(f"{log.path}: {text}")
+            rows = [row for row in plain(found.partitions) if not wanted or row["group"] in wanted]
+            if output_format == "json":
+                for row in rows:
+                    print_json("delivery", row)
+            elif rows:
+                _print_deliveries(rows)
+
+
+def _print_deliveries(rows: list[dict[str, Any]]) -> None:
+    table = new_table("share group", "topic id", ">partition", ">start", "batches")
+    for row in rows:
+        batches = (
+            f"{each['first_offset']}-{each['last_offset']} {each['state'].lower()}"
+            for each in row["batches"]
+        )
+        table.add_row(
+            row["group"], row["topic_id"], str(row["partition"]), str(row["start_offset"]),
+            ", ".join(batches),
+        )  # fmt: skip
+    console = stdout_console()
+    console.print(table)
 
 
 def _show(rows: _Rows, wanted: tuple[str, ...], output_format: str) -> None:

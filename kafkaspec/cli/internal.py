@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kafkaspec.cli.console import count_text, print_json, say, warn
-from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import Timestamp, iso
+from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.cli.console import count_text, note, print_json, say, warn
+from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
+from kafkaspec.cli.inputs import Inputs
+from kafkaspec.cli.options import Timestamp, iso, on_error_option
+from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.layout.names import MESSAGE_FRAME
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.messages import topic_of
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import OnError
 
 if TYPE_CHECKING:
     from kafkaspec.state.framed import LeftOut
@@ -36,68 +44,155 @@ release_option: Final = click.option(
     metavar="VERSION",
     help="Release of the brokers that wrote it, for layouts that bytes alone do not tell apart.",
 )
+skip_option: Final = on_error_option("skip")
 
 
-def internal_logs(
-    path: Path, topic: str, *, required: bool = True
-) -> Iterator[Segment | Partition]:
-    """Yield the partitions of an internal topic that a path leads to, or the segment that it is.
+class Logs:
+    """The logs that the paths of a command lead to, and the exit code of what is found in them.
 
-    Raises:
-        KafkaSpecError: ``unreadable``, also where a log directory has none and it is required.
+    Of several replicas of a partition, the one with the largest end counts; the others are named.
+
+    Attributes:
+        code: exit code.
+        on_error: what happens with a batch that cannot be read, as ``to_batches`` takes it.
     """
-    with open_log(path) as opened:
-        if not isinstance(opened, LogDirectory):
-            yield opened
+
+    def __init__(
+        self, ctx: click.Context, paths: Sequence[Path], topic: str, on_error: str
+    ) -> None:
+        """Open some paths.
+
+        Args:
+            ctx: closes them.
+            paths: log directories, partitions of an internal topic, or segments of them.
+            topic: the one that the command is about.
+            on_error: ``fail`` or ``skip``.
+
+        Raises:
+            KafkaSpecError: ``unreadable``, if none of them has such a topic.
+        """
+        self._inputs = Inputs(paths, DEFAULT_CODEC, selection={"on_error": on_error})
+        self._failed = False
+        self._found = CLEAN
+        self._logs: dict[str, list[Segment | Partition]] = defaultdict(list)
+        self._beside: list[Partition] = []
+        self.on_error: OnError = self._inputs.cannot_decode if on_error == "skip" else "fail"
+        for path in paths:
+            try:
+                opened = open_log(path)
+                ctx.with_resource(opened)
+                self._open(path, opened, topic)
+            except KafkaSpecError as error:
+                warn(str(error))
+                self._failed = True
+        if not self._logs[topic]:
+            if self._failed:
+                ctx.exit(USAGE)
+            raise unreadable(", ".join(map(str, paths)), f"there is no partition of {topic}")
+
+    def _open(self, path: Path, opened: Segment | Partition | LogDirectory, topic: str) -> None:
+        if isinstance(opened, LogDirectory):
+            for error in opened.unreadable.values():
+                self._inputs.cannot_read(error)
+            for partition in opened.current:
+                self._logs[partition.topic or ""].append(partition)
+            self._beside += opened.current
             return
-        partitions = [each for each in opened.current if each.topic == topic]
-        if required and not partitions:
-            raise unreadable(str(path), f"there is no partition of {topic}")
-        yield from partitions
+        own = topic_of(path) if isinstance(opened, Segment) else opened.topic
+        if own in set(Topic) and own != topic:
+            raise unreadable(str(path), f"it is of {own}, not of {topic}")
+        self._logs[topic].append(opened)
+        self._beside += _neighbours(path.absolute(), opened)
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        return USAGE if self._failed else max(self._found, self._inputs.exit_code)
+
+    def found(self, text: str | None = None) -> None:
+        """Note that something is not as it should be, and print what."""
+        if text is not None:
+            warn(text)
+        self._found = FINDINGS
+
+    def of(self, topic: str) -> list[Segment | Partition]:
+        """Return the logs of a topic, one replica of each partition."""
+        return _longest(self._logs[topic])
+
+    @cached_property
+    def data(self) -> list[Partition]:
+        """The partitions in the log directories, one replica of each."""
+        unique = {each.path: each for each in self._beside}
+        return [log for log in _longest(unique.values()) if isinstance(log, Partition)]
+
+    @contextmanager
+    def reading(self, log: Segment | Partition) -> Iterator[None]:
+        """Report what cannot be read of a log, and what is missing in it, after it was read."""
+        try:
+            yield
+        except KafkaSpecError as error:
+            self._inputs.go_on(error)
+        self._inputs.report_missing(log, ends_only=True)
+
+    def left_out(self, log: Segment | Partition, left_out: LeftOut) -> None:
+        """Report what could not be decoded in a log."""
+        errors = left_out.errors
+        for error in errors[:_SHOWN]:
+            self.found(str(error))
+        if len(errors) > _SHOWN:
+            warn(f"{log.path}: {count_text(len(errors) - _SHOWN, 'more record')} not decoded")
+        for number, count in left_out.unknown.items():
+            what = "without a type" if number is None else f"of type {number}, which is not known"
+            self.found(f"{log.path}: {count_text(count, 'record')} {what}, left out")
+
+    def compacted(self, log: Segment | Partition, at: int | None) -> None:
+        """Report that a log no longer holds all records of a time.
+
+        Compaction removes what later records of the same keys replace, up to the offset in the
+        checkpoint of the cleaner: for a time after the first record from there on, nothing is
+        missing.
+        """
+        if at is None or isinstance(log, Segment) or not log.cleaner_offset:
+            return
+        first = log.find(offset=log.cleaner_offset).record
+        if first is None or first.timestamp > at:
+            self.found(
+                f"{log.path}: compacted up to offset {log.cleaner_offset}: what later records "
+                f"replaced is missing at {iso(at)}"
+            )
 
 
-def neighbours(log: Segment | Partition) -> Sequence[Partition]:
+def _neighbours(path: Path, opened: Segment | Partition) -> Sequence[Partition]:
     """Return the partitions of the log directory that a log is in; none if it is in none."""
-    path = log.path
-    if path is None:
-        return ()
-    home = path.absolute().parent
-    home = home.parent if isinstance(log, Segment) else home
+    home = path.parent.parent if isinstance(opened, Segment) else path.parent
     try:
         return LogDirectory(home).current
     except KafkaSpecError:
         return ()
 
 
-def report_left_out(log: Segment | Partition, left_out: LeftOut) -> int:
-    """Print what could not be decoded in a log; return the exit code."""
-    errors, unknown = left_out.errors, left_out.unknown
-    for error in errors[:_SHOWN]:
-        warn(str(error))
-    if len(errors) > _SHOWN:
-        warn(f"{log.path}: {count_text(len(errors) - _SHOWN, 'more record')} not decoded")
-    for number, count in unknown.items():
-        what = "without a type" if number is None else f"of type {number}, which is not known"
-        warn(f"{log.path}: {count_text(count, 'record')} {what}, left out")
-    return FINDINGS if errors or unknown else CLEAN
+def _longest(logs: Iterable[Segment | Partition]) -> list[Segment | Partition]:
+    """Return the logs without replicas of a partition that end earlier than another one."""
+    replicas: dict[Any, list[Segment | Partition]] = defaultdict(list)
+    for log in logs:
+        key = (log.topic, log.partition) if isinstance(log, Partition) and log.topic else log.path
+        replicas[key].append(log)
+    chosen = []
+    for same in replicas.values():
+        best = max(same, key=_end) if len(same) > 1 else same[0]
+        chosen.append(best)
+        for log in same:
+            if log.path != best.path:
+                note(f"{log.path}: left out; {best.path} has the same partition")
+    return chosen
 
 
-def report_compacted(log: Segment | Partition, at: int | None) -> int:
-    """Say if a log no longer holds all records of a time; return the exit code.
-
-    Compaction removes what later records of the same keys replace, up to the offset in the
-    checkpoint of the cleaner: for a time after the first record from there on, nothing is missing.
-    """
-    if at is None or isinstance(log, Segment) or not log.cleaner_offset:
-        return CLEAN
-    first = log.find(offset=log.cleaner_offset).record
-    if first is not None and first.timestamp <= at:
-        return CLEAN
-    warn(
-        f"{log.path}: compacted up to offset {log.cleaner_offset}: what later records replaced is "
-        f"missing at {iso(at)}"
-    )
-    return FINDINGS
+def _end(log: Segment | Partition) -> int:
+    assert isinstance(log, Partition)
+    try:
+        return log.log_end_offset
+    except KafkaSpecError:
+        return -1
 
 
 def show_event(event: Event, output_format: str) -> None:
@@ -107,7 +202,8 @@ def show_event(event: Event, output_format: str) -> None:
         return
     value = "deleted" if event.value is None else _summary(event.value)
     key = " ".join(f"{item}" for name, item in event.key.items() if name not in MESSAGE_FRAME)
-    say(f"{event.offset}  {iso(event.timestamp)}  {event.name}  {key}: {value}")
+    ended = "" if event.transaction is None else f" ({event.transaction})"
+    say(f"{event.offset}  {iso(event.timestamp)}  {event.name}{ended}  {key}: {value}")
 
 
 def _summary(value: Mapping[str, Any]) -> str:

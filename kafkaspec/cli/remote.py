@@ -15,10 +15,8 @@ from kafkaspec.cli.console import (
     print_json,
     size_text,
     stdout_console,
-    warn,
 )
-from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.internal import at_option, internal_logs, release_option, report_left_out
+from kafkaspec.cli.internal import Logs, at_option, release_option, skip_option
 from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
 
 _EPILOG = epilog(
@@ -45,6 +43,7 @@ _FINISHED = ("COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_FINISHED")
 @at_option
 @click.option("--unfinished", is_flag=True, help="Show copies and deletions that did not end.")
 @release_option
+@skip_option
 @format_option
 @click.pass_context
 def remote_command(
@@ -53,6 +52,7 @@ def remote_command(
     at: int | None,
     unfinished: bool,
     release: str | None,
+    on_error: str,
     output_format: str,
 ) -> None:
     """Show the segments in remote storage that __remote_log_metadata names, in any state.
@@ -64,14 +64,15 @@ def remote_command(
         provider()
         from kafkaspec.state.plain import plain
         from kafkaspec.state.remote import read_remote_segments
-    code, rows = CLEAN, []
-    for path in paths:
-        for log in internal_logs(path, Topic.REMOTE_LOG_METADATA):
-            found = read_remote_segments(log, at=at, release=release)
-            code = max(code, report_left_out(log, found))
+    logs = Logs(ctx, paths, Topic.REMOTE_LOG_METADATA, on_error)
+    rows = []
+    for log in logs.of(Topic.REMOTE_LOG_METADATA):
+        with logs.reading(log):
+            found = read_remote_segments(log, at=at, release=release, on_error=logs.on_error)
+            logs.left_out(log, found)
             for segment, count in found.orphans.items():
-                warn(f"{log.path}: {count_text(count, 'update')} of segment {segment}, left out")
-                code = FINDINGS
+                text = f"{count_text(count, 'update')} of segment {segment}, left out"
+                logs.found(f"{log.path}: {text}")
             rows += plain(found.segments)
     if unfinished:
         rows = [row for row in rows if row["state"] not in _FINISHED]
@@ -95,4 +96,4 @@ def remote_command(
         console = stdout_console()
         console.print(table)
     note(count_text(len(rows), "segment"))
-    ctx.exit(code)
+    ctx.exit(logs.code)

@@ -7,8 +7,9 @@ import click
 from kafkaspec.cli.console import count_text, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.internal import at_option, release_option
+from kafkaspec.cli.options import wrong_usage
 from kafkaspec.cli.spark_options import output_option, paths_argument, tasks_option
-from kafkaspec.cli.spark_session import check_outputs, save, session
+from kafkaspec.cli.spark_session import check_outputs, name_missing, save, session
 
 
 @click.command("messages")
@@ -35,28 +36,40 @@ def messages_command(
     remote_segments, deliveries; see "kafkaspec groups --help" and its like. PATHs are log
     directories of brokers, or partitions of the topic; the column log says which one a row is of.
 
-    Exit codes: 0 all was written, 1 some records could not be decoded (column error), 2 wrong
-    usage, or nothing can be read.
+    Exit codes: 0 all was written, 1 something is missing, or some records could not be decoded
+    (columns error and left_out), 2 wrong usage, or something cannot be read.
     """
-    from kafkaspec.spark.jobs.messages import ERROR, STATES, state, topic_messages
+    from kafkaspec.spark.jobs.messages import (
+        ERROR,
+        LEFT_OUT,
+        LOG,
+        STATES,
+        logs_of,
+        state,
+        topic_messages,
+    )
 
     check_outputs(paths, output)
+    if at is not None and name not in STATES:
+        raise click.UsageError("--at goes with a table of states")
+    with wrong_usage(ValueError):
+        lost = name_missing([str(log.path) for log in logs_of(paths, name)], log_start=False)
     with session(ctx) as spark:
         if name in STATES:
             rows = state(spark, paths, name, at=at, release=release, tasks=tasks)
-        elif at is not None:
-            raise click.UsageError("--at goes with a table of states")
         else:
-            try:
+            with wrong_usage(ValueError):
                 rows = topic_messages(spark, paths, name, release=release, tasks=tasks)
-            except ValueError as error:
-                raise click.UsageError(str(error)) from None
         save(output, **{name: rows})
         written = spark.read.parquet(f"{output}/{name}")
         count, bad = written.count(), 0
-        if name not in STATES:
+        if name in STATES:
+            logs = written.select(LOG, LEFT_OUT).distinct().collect()
+            bad = sum(row[LEFT_OUT] for row in logs)
+        else:
             bad = written.filter(f"{ERROR} is not null").count()
     say(f"{count_text(count, 'row')} in {output}/{name}")
     if bad:
-        say(f"{count_text(bad, 'record')} not decoded: see the column {ERROR}")
-    ctx.exit(FINDINGS if bad else CLEAN)
+        column = LEFT_OUT if name in STATES else ERROR
+        say(f"{count_text(bad, 'record')} not decoded: see the column {column}")
+    ctx.exit(FINDINGS if bad or lost else CLEAN)

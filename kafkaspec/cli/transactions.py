@@ -10,20 +10,10 @@ import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console, warn
-from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.internal import (
-    at_option,
-    internal_logs,
-    neighbours,
-    release_option,
-    report_compacted,
-    report_left_out,
-    show_event,
-)
+from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console
+from kafkaspec.cli.internal import Logs, at_option, release_option, show_event, skip_option
 from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.partition import Partition
 
 _EPILOG = epilog(
     """\
@@ -35,7 +25,8 @@ Output of --format json, one object for each line, by "type":
   open    topic, partition, producer_id, producer_epoch, first_offset,
           last_timestamp, transactional_id, state, hanging (null: no
           coordinator's partition was there to ask, or not all of them)
-  event   with --history: offset, timestamp, name, key, value, transactional
+  event   with --history: offset, timestamp, name, key, value, transaction
+          (committed, aborted, open; null outside of one)
 """,
     """\
 A transaction hangs when its coordinator knows that it has ended, or does not
@@ -60,6 +51,7 @@ wrong usage, or nothing of a PATH can be read.
     help="The partitions of __transaction_state at PATH are all of the cluster's.",
 )
 @release_option
+@skip_option
 @format_option
 @click.pass_context
 def transactions_command(
@@ -69,6 +61,7 @@ def transactions_command(
     history: str | None,
     complete: bool,
     release: str | None,
+    on_error: str,
     output_format: str,
 ) -> None:
     """Show transactional ids and their state, and transactions that are open in partitions.
@@ -87,43 +80,41 @@ def transactions_command(
             open_transactions,
             read_transactions,
         )
-    code = CLEAN
-    for path in paths:
-        found, beside = [], dict[Path, Partition]()
-        for log in internal_logs(path, Topic.TRANSACTION_STATE):
-            code = max(code, report_compacted(log, at))
+    logs = Logs(ctx, paths, Topic.TRANSACTION_STATE, on_error)
+    options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
+    found = []
+    for log in logs.of(Topic.TRANSACTION_STATE):
+        with logs.reading(log):
+            logs.compacted(log, at)
             if history is not None:
                 left_out = Latest(str(log.path))
-                options = {"at": at, "release": release}
                 for event in read_history(
                     log, Topic.TRANSACTION_STATE, history, left_out, **options
                 ):
                     show_event(event, output_format)
-                code = max(code, report_left_out(log, left_out))
-                continue
-            known = read_transactions(log, at=at, release=release)
-            code = max(code, report_left_out(log, known))
-            found.append(known)
-            beside |= {each.path: each for each in neighbours(log)}
-        if history is not None:
-            continue
-        ids = joined(found)
-        rows = {"transactional_id": plain(ids), "open": []}
-        for partition in beside.values() if at is None else ():
-            try:
-                rows["open"] += plain(open_transactions([partition], ids, complete=complete))
-            except KafkaSpecError as error:
-                warn(str(error))
-                code = FINDINGS
-        if any(row["hanging"] for row in rows["open"]):
-            code = FINDINGS
-        if output_format == "json":
-            for kind, table in rows.items():
-                for row in table:
-                    print_json(kind, row)
-        else:
-            _print(rows)
-    ctx.exit(code)
+                logs.left_out(log, left_out)
+            else:
+                known = read_transactions(log, **options)
+                logs.left_out(log, known)
+                found.append(known)
+    if history is not None:
+        ctx.exit(logs.code)
+    ids = joined(found)
+    rows = {"transactional_id": plain(ids), "open": []}
+    for partition in logs.data if at is None else ():
+        try:
+            rows["open"] += plain(open_transactions([partition], ids, complete=complete))
+        except KafkaSpecError as error:
+            logs.found(str(error))
+    if any(row["hanging"] for row in rows["open"]):
+        logs.found()
+    if output_format == "json":
+        for kind, table in rows.items():
+            for row in table:
+                print_json(kind, row)
+    else:
+        _print(rows)
+    ctx.exit(logs.code)
 
 
 def _print(rows: Mapping[str, list[dict[str, Any]]]) -> None:

@@ -11,11 +11,12 @@ import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.control_record import LeaderChangeMessage, VotersRecord
-from kafkaspec.errors import unreadable
+from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import OnError
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
 from kafkaspec.state.image import Image
 
@@ -38,7 +39,11 @@ class Cluster(LeftOut):
 
 
 def read_cluster(
-    source: Partition | Segment, *, at: int | None = None, release: str | None = None
+    source: Partition | Segment,
+    *,
+    at: int | None = None,
+    release: str | None = None,
+    on_error: OnError = "fail",
 ) -> Cluster:
     """Return the metadata of a cluster, as a controller that starts on these files has it.
 
@@ -49,13 +54,20 @@ def read_cluster(
         source: the directory of ``__cluster_metadata-0``, or a snapshot or segment of it alone.
         at: the state before the record at this offset; None for that at the end of the log.
         release: of the controllers that wrote it, ``3.0``; None if it is not known.
+        on_error: what happens with a batch that cannot be read; what is left out makes the state
+            unproven.
 
     Raises:
         KafkaSpecError: a batch cannot be read, or the log begins after ``at``.
     """
     cluster = Cluster()
+
+    def apply(segment: Segment, first: int | None, end: int | None) -> None:
+        changes = _changes(cluster, segment, first, end, release, on_error)
+        cluster.image.apply(sorted(changes, key=lambda each: each.offset))
+
     if isinstance(source, Segment):
-        _apply(cluster, source, None, at, release)
+        apply(source, None, at)
         return cluster
     start = 0
     for path in reversed(source.checkpoint_paths):
@@ -63,7 +75,7 @@ def read_cluster(
         if name is None or name.state or (at is not None and name.end_offset > at):
             continue
         cluster.snapshot, start = path, name.end_offset
-        _apply(cluster, source.open_segment(path), None, None, release)
+        apply(source.open_segment(path), None, None)
         break
     first = source.first_base_offset
     if first is not None and first > start:
@@ -74,31 +86,33 @@ def read_cluster(
     cluster.image.offset = start - 1
     cluster.end_offset = start
     for segment in source.segments_from(start):
-        _apply(cluster, segment, start, at, release)
+        apply(segment, start, at)
     if cluster.image.pending is not None:
         held = len(cluster.image.pending)
         cluster.notes.append(f"a metadata transaction of {held} records has not ended: left out")
     return cluster
 
 
-def _apply(
-    cluster: Cluster, segment: Segment, start: int | None, end: int | None, release: str | None
-) -> None:
-    changes = sorted(_changes(cluster, segment, start, end, release), key=lambda each: each.offset)
-    cluster.image.apply(changes)
-
-
 def _changes(
-    cluster: Cluster, segment: Segment, start: int | None, end: int | None, release: str | None
+    cluster: Cluster,
+    segment: Segment,
+    start: int | None,
+    end: int | None,
+    release: str | None,
+    on_error: OnError,
 ) -> Iterator[Change]:
-    for batch in segment.batches():
+    for batch in segment.scan():
+        if isinstance(batch, KafkaSpecError):
+            continue  # the columns say it
         after = batch.next_offset if end is None else min(batch.next_offset, end)
         cluster.end_offset = max(cluster.end_offset, after)
         if batch.is_control and (end is None or batch.base_offset < end):
             for control in batch.control_records():
                 name, value = _control(control.body)
                 yield Change(control.record.offset, control.record.timestamp, name, value)
-    reader = segment.to_batches(COLUMNS, layout="binary", start_offset=start, end_offset=end)
+    reader = segment.to_batches(
+        COLUMNS, layout="binary", start_offset=start, end_offset=end, on_error=on_error
+    )
     for piece in reader:
         table = pa.Table.from_batches([piece])
         yield from by_api_key(table, Topic.CLUSTER_METADATA, segment.name, release, cluster)

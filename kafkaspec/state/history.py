@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect
+from collections import defaultdict
+from enum import StrEnum
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.state.latest import (
+    COMMIT,
+    CONTROL,
     KEY,
+    MARKER,
     OFFSET,
+    PRODUCER,
     TIMESTAMP,
     TRANSACTIONAL,
     VALUE,
@@ -18,6 +25,16 @@ from kafkaspec.state.latest import (
     pieces,
 )
 from kafkaspec.state.plain import plain
+
+
+class Outcome(StrEnum):
+    """What became of the transaction that wrote a record."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    """The record never counted."""
+    OPEN = "open"
+    """No marker has come: the record does not count yet."""
 
 
 class Event(NamedTuple):
@@ -29,7 +46,7 @@ class Event(NamedTuple):
         name: type of the record, ``OffsetCommit``.
         key: fields of the key, as ``plain`` has them.
         value: fields of the value, None where the record deletes the key.
-        transactional: whether a marker has to come before it counts.
+        transaction: what became of its transaction, None for a record without one.
     """
 
     offset: int
@@ -37,11 +54,11 @@ class Event(NamedTuple):
     name: str
     key: dict[str, Any]
     value: dict[str, Any] | None
-    transactional: bool
+    transaction: Outcome | None
 
 
-def history(log: Source, topic: str, name: str, found: Latest, **options: Any) -> Iterator[Event]:
-    """Yield the records of a group or transactional id that a log still holds.
+def history(log: Source, topic: str, name: str, found: Latest, **options: Any) -> list[Event]:
+    """Return the records of a group or transactional id that a log still holds.
 
     Args:
         log: the partition of the internal topic, or a segment of it.
@@ -53,20 +70,42 @@ def history(log: Source, topic: str, name: str, found: Latest, **options: Any) -
     Raises:
         KafkaSpecError: a batch cannot be read.
     """
-    for tables, _ in pieces(log, topic, found, **options):
-        events = []
+    rows: list[tuple[str, dict[str, Any]]] = []
+    markers = []
+    for tables, ends in pieces(log, topic, found, **options):
+        markers.append(ends)
         for kind, table in tables.items():
             key = table[KEY].combine_chunks()
             owner = next(each for each in _OWNERS if key.type.get_field_index(each) >= 0)
-            rows = table.filter(pc.equal(pc.struct_field(key, owner), name))
-            events += [
-                Event(
-                    row[OFFSET], row[TIMESTAMP], kind, row[KEY], row[VALUE], row[TRANSACTIONAL]
-                )
-                for row in plain(rows)
-            ]  # fmt: skip
-        yield from sorted(events, key=lambda event: event.offset)
+            own = table.filter(pc.equal(pc.struct_field(key, owner), name))
+            rows += [(kind, row) for row in plain(own)]
+    outcomes = _Outcomes(markers, {row[PRODUCER] for _, row in rows if row[TRANSACTIONAL]})
+    return [
+        Event(
+            row[OFFSET], row[TIMESTAMP], kind, row[KEY], row[VALUE],
+            outcomes.of(row[PRODUCER], row[OFFSET]) if row[TRANSACTIONAL] else None,
+        )
+        for kind, row in sorted(rows, key=lambda each: each[1][OFFSET])
+    ]  # fmt: skip
 
 
 _OWNERS = ("group_id", "group", "transactional_id")
 """Fields that say whose a record is."""
+
+
+class _Outcomes:
+    """How the transactions of some producers ended."""
+
+    def __init__(self, markers: list[pa.Table], producers: set[int]) -> None:
+        self._ends: dict[int, list[tuple[int, Outcome]]] = defaultdict(list)
+        for table in markers if producers else ():
+            wanted = pc.is_in(table[PRODUCER], pa.array(sorted(producers), pa.int64()))
+            for end in table.filter(wanted).to_pylist():
+                kind = Outcome.COMMITTED if end[CONTROL] == COMMIT else Outcome.ABORTED
+                self._ends[end[PRODUCER]].append((end[MARKER], kind))
+
+    def of(self, producer: int, offset: int) -> Outcome:
+        """Return what the first marker of a producer after an offset says."""
+        ends = self._ends[producer]
+        place = bisect(ends, offset, key=lambda end: end[0])
+        return ends[place][1] if place < len(ends) else Outcome.OPEN

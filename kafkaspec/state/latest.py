@@ -31,12 +31,12 @@ Source = Segment | Partition
 """What is read: a partition of an internal topic, or a segment of it."""
 
 OFFSET, TIMESTAMP, KEY, VALUE, PENDING = "offset", "timestamp", "key", "value", "pending"
-TRANSACTIONAL, _PRODUCER, _CONTROL, _MARKER = (
+TRANSACTIONAL, PRODUCER, CONTROL, MARKER = (
     "transactional", "producer_id", "control_type", "marker",
 )  # fmt: skip
 _KEPT: Final = [OFFSET, TIMESTAMP, KEY, VALUE]
-_COLUMNS: Final = (OFFSET, TIMESTAMP, KEY, VALUE, TRANSACTIONAL, _PRODUCER, _CONTROL)
-_COMMIT: Final = "COMMIT"
+_COLUMNS: Final = (OFFSET, TIMESTAMP, KEY, VALUE, TRANSACTIONAL, PRODUCER, CONTROL)
+COMMIT: Final = "COMMIT"
 _FOREVER: Final = 1 << 62
 _AT_ONCE: Final = 1 << 18
 """Rows that are kept before it pays to look for the last ones of each key."""
@@ -109,18 +109,18 @@ def pieces(
         table = table.set_column(1, TIMESTAMP, table[TIMESTAMP].cast(pa.int64()))
         if at is not None:
             table = table.filter(pc.less_equal(table[TIMESTAMP], at))
-        control = table[_CONTROL].is_valid()
-        ends = table.filter(control).select([OFFSET, _PRODUCER, _CONTROL])
-        ends = ends.set_column(2, _CONTROL, ends[_CONTROL].cast(pa.string()))
-        ends = ends.rename_columns([_MARKER, _PRODUCER, _CONTROL])
-        ends = ends.append_column(OFFSET, ends[_MARKER])
+        control = table[CONTROL].is_valid()
+        ends = table.filter(control).select([OFFSET, PRODUCER, CONTROL])
+        ends = ends.set_column(2, CONTROL, ends[CONTROL].cast(pa.string()))
+        ends = ends.rename_columns([MARKER, PRODUCER, CONTROL])
+        ends = ends.append_column(OFFSET, ends[MARKER])
         yield _by_type(table.filter(pc.invert(control)), topic, release, found), ends
 
 
 def _by_type(
     table: pa.Table, topic: str, release: str | None, found: Latest
 ) -> dict[str, pa.Table]:
-    table = table.drop_columns([_CONTROL]).combine_chunks()
+    table = table.drop_columns([CONTROL]).combine_chunks()
     if not table.num_rows:
         return {}
     types = record_types(topic, table[KEY].combine_chunks(), get_codec())
@@ -180,9 +180,9 @@ class _Kept:
         self._count(rows.filter(pc.invert(transactional)))
         rows = rows.filter(transactional)
         if rows.num_rows and ends.num_rows:
-            places = rows.select([OFFSET, _PRODUCER])
-            kinds = places.join_asof(ends, OFFSET, _PRODUCER, _FOREVER)[_CONTROL]
-            self._count(rows.filter(pc.fill_null(pc.equal(kinds, _COMMIT), False)))
+            places = rows.select([OFFSET, PRODUCER])
+            kinds = places.join_asof(ends, OFFSET, PRODUCER, _FOREVER)[CONTROL]
+            self._count(rows.filter(pc.fill_null(pc.equal(kinds, COMMIT), False)))
             rows = rows.filter(pc.is_null(kinds))
         self._open = rows
 
@@ -216,6 +216,6 @@ def _last(rows: pa.Table) -> pa.Table:
     fields = {
         field.name: key.field(index) for index, field in enumerate(key.type) if field.name != UNUSED
     }
-    largest = pa.table(fields | {_MARKER: rows[OFFSET]}).group_by(list(fields))
-    offsets = largest.aggregate([(_MARKER, "max")])[f"{_MARKER}_max"]
+    largest = pa.table(fields | {MARKER: rows[OFFSET]}).group_by(list(fields))
+    offsets = largest.aggregate([(MARKER, "max")])[f"{MARKER}_max"]
     return rows.filter(pc.is_in(rows[OFFSET], offsets))

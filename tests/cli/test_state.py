@@ -74,6 +74,81 @@ def test_the_history_of_a_group_is_all_of_its_records() -> None:
     assert len(text.splitlines()) == len(events)
 
 
+def test_the_history_says_what_became_of_transactions(tmp_path: Path) -> None:
+    """The scenario commits offset 2 and takes offset 3 back; without its marker, that is open."""
+    log = Path(shutil.copytree(LOGS / "__consumer_offsets-0", tmp_path / "__consumer_offsets-0"))
+    wanted = [(2, "committed"), (3, "aborted")]
+    assert _outcomes(log) == wanted
+    last = [batch for batch in Partition(log).batches() if batch.is_control][-1]
+    path = Path(str(last.file))
+    path.write_bytes(path.read_bytes()[: last.position])
+    assert _outcomes(log) == [wanted[0], (3, "open")]
+
+
+def _outcomes(log: Path) -> list[tuple[int, str]]:
+    result = run("groups", "--format", "json", "--history", "group-t", log)
+    return [(event["value"]["offset"], event["transaction"]) for event in _objects(result.output)]
+
+
+def _copy(name: str, place: Path) -> Path:
+    return Path(shutil.copytree(LOGS / name, place / name))
+
+
+def test_what_is_missing_or_broken_is_named(tmp_path: Path) -> None:
+    log = _copy("__consumer_offsets-0", tmp_path)
+    path = log / "00000000000000000000.log"
+    batches = [(batch.position, batch.end) for batch in Partition(log).batches()]
+    whole, sound = path.read_bytes(), run("groups", "--format", "json", log)
+    assert sound.exit_code == 0, sound.output
+    path.write_bytes(whole[: batches[-1][1] - 3])
+    cut = run("groups", log)
+    assert cut.exit_code == 1
+    assert f"at byte {batches[-1][0]}: " in cut.output
+    broken = bytearray(whole)
+    broken[batches[2][1] - 1] ^= 1
+    path.write_bytes(broken)
+    skipped = run("groups", "--format", "json", log)
+    assert skipped.exit_code == 1
+    assert "checksum_mismatch" in skipped.output
+    assert {row["group"] for row in _objects(skipped.output)} == {
+        row["group"] for row in _objects(sound.output)
+    }
+    failed = run("groups", "--on-error", "fail", log)
+    assert failed.exit_code == 2
+    assert "checksum_mismatch" in failed.output
+
+
+def test_a_log_of_another_topic_is_refused(tmp_path: Path) -> None:
+    log = _copy("__consumer_offsets-0", tmp_path)
+    for command in ("transactions", "cluster", "remote"):
+        for path in (log, log / "00000000000000000000.log"):
+            result = run(command, path)
+            assert result.exit_code == 2, result.output
+            assert "it is of __consumer_offsets, not of __" in result.output
+    assert run("cluster", tmp_path).exit_code == 2
+
+
+def test_the_log_directories_of_several_brokers_are_one_cluster(tmp_path: Path) -> None:
+    """One has the coordinator, the other one the data; a replica that ends earlier is left out."""
+    one, other = tmp_path / "1", tmp_path / "2"
+    for name in ("__transaction_state-0", "__consumer_offsets-0"):
+        _copy(name, one)
+    for name in ("transactions-open-0", "groups-0", "__consumer_offsets-0"):
+        _copy(name, other)
+    result = run("transactions", "--all", "--format", "json", one, other)
+    assert result.exit_code == 0, result.output
+    (row,) = [row for row in _objects(result.output) if row["type"] == "open"]
+    assert (row["topic"], row["transactional_id"], row["hanging"]) == (
+        "transactions-open", "open", False,
+    )  # fmt: skip
+    path = one / "__consumer_offsets-0" / "00000000000000000000.log"
+    path.write_bytes(path.read_bytes()[: next(Partition(path.parent).batches()).end])
+    result = run("groups", "--group", "group-b", "--format", "json", one, other)
+    assert f"{path.parent}: left out" in result.output
+    (offset,) = [row for row in _objects(result.output) if row["type"] == "offset"]
+    assert (offset["offset"], offset["lag"]) == (12, 0)
+
+
 def test_a_lost_marker_makes_a_transaction_hang(tmp_path: Path) -> None:
     logs = Path(shutil.copytree(LOGS, tmp_path / "logs"))
     place = logs / "transactions-0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,10 @@ pytest.importorskip("pyspark")
 
 from click.testing import CliRunner
 
+import kafkaspec as ks
 from kafkaspec.cli.main import main
 from kafkaspec.log.partition import Partition
-from kafkaspec.spark.jobs.messages import STATES, state, topic_messages
+from kafkaspec.spark.jobs.messages import LEFT_OUT, STATES, state, topic_messages
 from tests.goldens import GOLDEN
 
 if TYPE_CHECKING:
@@ -44,13 +46,13 @@ def test_records_are_those_of_the_library(spark: SparkSession) -> None:
 
 
 def test_states_are_those_of_the_library(spark: SparkSession) -> None:
-    for kind, (topic, _, read) in STATES.items():
+    for kind, wanted in STATES.items():
         paths = [str(VERSION / "tiered" / "logs")] if kind == "remote_segments" else PATHS
         found = state(spark, paths, kind).collect()
-        expected = sum(
-            read(log).num_rows for log in _partitions(topic) if str(log.path.parent) in paths
-        )
+        logs = [log for log in _partitions(wanted.topic) if str(log.path.parent) in paths]
+        expected = sum(getattr(wanted.read(log), wanted.table).num_rows for log in logs)
         assert len(found) == expected, kind
+        assert not any(row[LEFT_OUT] for row in found), kind
         if kind not in ("members",):  # all of them have left
             assert expected, kind
 
@@ -64,3 +66,25 @@ def test_the_command_writes_a_table(spark: SparkSession, tmp_path: Path) -> None
     wrong = CliRunner().invoke(main, ["spark", "messages", "Nothing", *PATHS, "-o", str(out)])
     assert wrong.exit_code == 2
     assert "no topic has records called" in wrong.output
+    none = CliRunner().invoke(
+        main, ["spark", "messages", "remote_segments", PATHS[1], "-o", str(out)]
+    )
+    assert none.exit_code == 2
+    assert "there is no partition of __remote_log_metadata" in none.output
+
+
+def test_what_is_missing_or_does_not_decode_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+    """A key of a type that nobody knows, and a log that ends within a batch."""
+    log = tmp_path / "logs" / "__consumer_offsets-0"
+    shutil.copytree(VERSION / "logs" / log.name, log)
+    path = log / "00000000000000000000.log"
+    more = ks.encode([ks.Record(1000, 0, b"\x7f\xff", b"")], magic=2)
+    path.write_bytes(path.read_bytes() + more + more[:20])
+    rows = state(spark, str(log), "offsets").collect()
+    assert {row[LEFT_OUT] for row in rows} == {1}
+    out = tmp_path / "out"
+    command = ["spark", "messages", "offsets", str(log), "-o", str(out)]
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 1, result.output
+    assert "1 record not decoded" in result.output
+    assert "the last 20 bytes are the beginning of a batch" in result.output

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -19,8 +19,9 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.spark.jobs.units import rows_of
 from kafkaspec.spark.paths import local
 from kafkaspec.state import groups, remote, share, transactions
+from kafkaspec.state.framed import LeftOut
 
-__all__ = ["ERROR", "LOG", "STATES", "state", "topic_messages"]
+__all__ = ["ERROR", "LEFT_OUT", "LOG", "STATES", "logs_of", "state", "topic_messages"]
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,33 +30,42 @@ LOG: Final = "log"
 """Name of the column with the path of the log that a row is of."""
 
 
-def _groups(name: str, log: Any, **options: Any) -> pa.Table:
-    found: pa.Table = getattr(groups.read_groups(log, **options), name)
-    return found
+LEFT_OUT: Final = "left_out"
+"""Name of the column with the number of records of that log that are not in the state: they could
+not be decoded, or are of a type that is not known."""
 
 
-_Reader = Callable[..., pa.Table]
-STATES: Final[dict[str, tuple[str, pa.Schema, _Reader]]] = {
-    "groups": (Topic.CONSUMER_OFFSETS, groups.GROUPS, partial(_groups, "groups")),
-    "members": (Topic.CONSUMER_OFFSETS, groups.MEMBERS, partial(_groups, "members")),
-    "offsets": (Topic.CONSUMER_OFFSETS, groups.OFFSETS, partial(_groups, "offsets")),
-    "transactional_ids": (
-        Topic.TRANSACTION_STATE,
-        transactions.TRANSACTIONS,
-        lambda log, **options: transactions.read_transactions(log, **options).ids,
+class State(NamedTuple):
+    """A kind of states.
+
+    Attributes:
+        topic: the internal topic.
+        schema: the columns.
+        read: reads a partition.
+        table: attribute of what it returns that is the table.
+    """
+
+    topic: str
+    schema: pa.Schema
+    read: Callable[..., LeftOut]
+    table: str
+
+
+STATES: Final[dict[str, State]] = {
+    "groups": State(Topic.CONSUMER_OFFSETS, groups.GROUPS, groups.read_groups, "groups"),
+    "members": State(Topic.CONSUMER_OFFSETS, groups.MEMBERS, groups.read_groups, "members"),
+    "offsets": State(Topic.CONSUMER_OFFSETS, groups.OFFSETS, groups.read_groups, "offsets"),
+    "transactional_ids": State(
+        Topic.TRANSACTION_STATE, transactions.TRANSACTIONS, transactions.read_transactions, "ids"
     ),
-    "remote_segments": (
-        Topic.REMOTE_LOG_METADATA,
-        remote.SEGMENTS,
-        lambda log, **options: remote.read_remote_segments(log, **options).segments,
+    "remote_segments": State(
+        Topic.REMOTE_LOG_METADATA, remote.SEGMENTS, remote.read_remote_segments, "segments"
     ),
-    "deliveries": (
-        Topic.SHARE_GROUP_STATE,
-        share.DELIVERIES,
-        lambda log, **options: share.read_deliveries(log, **options).partitions,
+    "deliveries": State(
+        Topic.SHARE_GROUP_STATE, share.DELIVERIES, share.read_deliveries, "partitions"
     ),
 }
-"""Kinds of states: the topic, the columns, and what reads a partition of it."""
+"""The kinds of states, by name."""
 
 
 def topic_messages(
@@ -79,11 +89,11 @@ def topic_messages(
         tasks: how many there are to be; three a slot by default.
 
     Raises:
-        KafkaSpecError: ``unreadable``, if a path does not exist or has nothing of Kafka's.
+        KafkaSpecError: ``unreadable``, if a path does not exist or none has the topic.
         ValueError: no topic has records of that name.
     """
     kind = kind_of_record(name, release)
-    segments = [path for log in _logs(paths, kind.topic) for path in _segments(log)]
+    segments = [path for log in logs_of(paths, name) for path in _segments(log)]
     schema = _with_log(schema_of_messages(kind, "keep", of_segment=True))
     sizes = [path.stat().st_size for path in segments]
     return rows_of(spark, segments, sizes, partial(_messages, name, release, schema), schema, tasks)
@@ -108,6 +118,8 @@ def state(
 ) -> DataFrame:
     """Return a table of states, one task for some partitions of the internal topic.
 
+    The columns are ``log``, those of the kind, and ``left_out``.
+
     Args:
         spark: a session whose workers have kafkaspec and see the same files.
         paths: log directories of brokers, or partitions of the internal topic. A replica of a
@@ -118,12 +130,12 @@ def state(
         tasks: how many there are to be; three a slot by default.
 
     Raises:
-        KafkaSpecError: ``unreadable``, if a path does not exist or has nothing of Kafka's.
+        KafkaSpecError: ``unreadable``, if a path does not exist or none has the topic. In a
+            task: a batch cannot be read, or no record of a log is in the state.
         KeyError: no such kind.
     """
-    topic, columns, _ = STATES[kind]
-    partitions = [log.path for log in _logs(paths, topic) if isinstance(log, Partition)]
-    schema = _with_log(columns)
+    partitions = [log.path for log in logs_of(paths, kind) if isinstance(log, Partition)]
+    schema = _with_log(STATES[kind].schema).append(pa.field(LEFT_OUT, pa.int64(), nullable=False))
     sizes = [sum(path.stat().st_size for path in place.glob("*.log")) for place in partitions]
     read = partial(_state, kind, {"at": at, "release": release}, schema)
     return rows_of(spark, partitions, sizes, read, schema, tasks)
@@ -132,10 +144,16 @@ def state(
 def _state(
     kind: str, options: dict[str, Any], schema: pa.Schema, path: Path
 ) -> Iterator[pa.RecordBatch]:
-    _, _, read = STATES[kind]
+    wanted = STATES[kind]
     with Partition(path) as partition:
-        for batch in read(partition, **options).to_batches():
-            yield _placed(batch, path, schema)
+        found = wanted.read(partition, **options)
+    table: pa.Table = getattr(found, wanted.table)
+    left_out = len(found.errors) + sum(found.unknown.values())
+    if left_out and not table.num_rows:
+        raise next(iter(found.errors), unreadable(path, "it has records of unknown types only"))
+    table = table.append_column(LEFT_OUT, pa.repeat(left_out, table.num_rows))
+    for batch in table.to_batches():
+        yield _placed(batch, path, schema)
 
 
 def _placed(batch: pa.RecordBatch, path: Path, schema: pa.Schema) -> pa.RecordBatch:
@@ -169,13 +187,24 @@ def _for_spark(kind: pa.DataType) -> pa.DataType:
 _SIGNED: Final = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
 
 
-def _logs(paths: str | Sequence[str], topic: str) -> Iterator[Partition | Segment]:
+def logs_of(paths: str | Sequence[str], name: str) -> list[Partition | Segment]:
+    """Return the logs that a kind of states, or records of a type, are in.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, if a path does not exist, or none has such a topic.
+        ValueError: no topic has records of that name.
+    """
+    topic = STATES[name].topic if name in STATES else kind_of_record(name).topic
+    found: list[Partition | Segment] = []
     for path in [paths] if isinstance(paths, str) else paths:
         opened = open_log(_local(path))
         if isinstance(opened, LogDirectory):
-            yield from (each for each in opened.current if each.topic == topic)
+            found += [each for each in opened.current if each.topic == topic]
         else:
-            yield opened
+            found.append(opened)
+    if not found:
+        raise unreadable(str(paths), f"there is no partition of {topic}")
+    return found
 
 
 def _local(path: str) -> str:
