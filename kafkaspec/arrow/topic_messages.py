@@ -11,15 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.arrays import choose
-from kafkaspec.arrow.message_tables import MessageTable, message_table
-from kafkaspec.arrow.messages import decode_with
+from kafkaspec.arrow.message_layouts import decode_layouts, type_of_layouts
 from kafkaspec.arrow.reading import Log, partitions_of, record_batches
 from kafkaspec.arrow.record_types import located, record_types
 from kafkaspec.arrow.schema import SIMPLE, Request, request_of, whole_numbers
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.layout.messages import MESSAGES, written_by
+from kafkaspec.layout.messages import MESSAGES, in_topic, written_by
 from kafkaspec.log.columnar import OnMessage
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
@@ -34,14 +33,14 @@ class Kind:
     Attributes:
         topic: name of the topic.
         number: the number of the type in the records.
-        key: the message in its key; None where the value says what it is.
-        value: the message in its value.
+        key: the layouts of the message in its key; none where the value says what it is.
+        value: the layouts of the message in its value.
     """
 
     topic: str
     number: int
-    key: MessageTable | None
-    value: MessageTable
+    key: tuple[MessageLayout, ...]
+    value: tuple[MessageLayout, ...]
 
 
 @cache
@@ -61,14 +60,13 @@ def kind_of_record(name: str, release: str | None = None) -> Kind:
         known = sorted({_names(message)[0] for message in MESSAGES if _names(message)})
         raise ValueError(f"no topic has records called {name!r}; there are {', '.join(known)}")
     key, value = (
-        written_by([message for message in found if message.role in roles], release)
+        _layouts([message for message in found if message.role in roles], release)
         for roles in ((Role.KEY,), (Role.VALUE, Role.RECORD))
     )
     if not value:
         raise ValueError(f"{release} has no records called {name!r}")
-    layout, own_key = value[0], _table(key[0]) if key else None
-    assert layout.number is not None
-    return Kind(layout.topic, layout.number, own_key, _table(layout))
+    assert value[0].number is not None
+    return Kind(value[0].topic, value[0].number, key, value)
 
 
 def _names(message: MessageLayout) -> tuple[str, ...]:
@@ -83,17 +81,22 @@ def _names(message: MessageLayout) -> tuple[str, ...]:
     return ()
 
 
-def _table(message: MessageLayout) -> MessageTable:
-    return message_table(message.id)
+def _layouts(found: list[MessageLayout], release: str | None) -> tuple[MessageLayout, ...]:
+    """Return the layout of a release; without one also those before it, whatever their names."""
+    chosen = written_by(found, release)
+    if release is not None or not found or found[0].number is None:
+        return chosen
+    known = in_topic(found[0].topic, found[0].role, found[0].number)
+    return known[known.index(found[0]) :]
 
 
 def schema_of_messages(kind: Kind, on_message: OnMessage, *, of_segment: bool) -> pa.Schema:
     """Return the schema of a table of records."""
     names = ["offset", "timestamp"] if of_segment else ["partition", "offset", "timestamp"]
     fields = [pa.field(name, SIMPLE[name][0], nullable=SIMPLE[name][1]) for name in names]
-    if kind.key is not None:
-        fields.append(pa.field("key", kind.key.type))
-    fields.append(pa.field("value", kind.value.type))
+    if kind.key:
+        fields.append(pa.field("key", type_of_layouts(kind.key)))
+    fields.append(pa.field("value", type_of_layouts(kind.value)))
     if on_message == "keep":
         fields.append(pa.field(ERROR, pa.string()))
     return pa.schema(fields)
@@ -132,7 +135,7 @@ def _batches(log: Log, request: Request, kind: Kind, schema: pa.Schema) -> Itera
 
 def _chosen(codec: Codec, kind: Kind, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the records of a type."""
-    heads = batch.column("value" if kind.key is None else "key")
+    heads = batch.column("key" if kind.key else "value")
     wanted = whole_numbers((kind.number,))
     return choose(batch, pc.is_in(record_types(kind.topic, heads, codec), wanted))
 
@@ -147,14 +150,14 @@ def _typed(
         if field.name == ERROR:
             continue
         column = batch.column(field.name)
-        table = {"key": kind.key, "value": kind.value}.get(field.name)
-        if table is not None:
+        layouts = {"key": kind.key, "value": kind.value}.get(field.name)
+        if layouts is not None:
 
             def note(row: int, error: KafkaSpecError, part: str = field.name) -> None:
                 offset = batch.column("offset")[row].as_py()
                 errors.setdefault(row, []).append(located(error, where or None, offset, part))
 
-            column = decode_with(codec, table, column, note)
+            column = decode_layouts(codec, layouts, column, field.type, note)
         columns.append(column)
     if ERROR in schema.names:
         texts = {row: "; ".join(map(str, found)) for row, found in errors.items()}

@@ -139,7 +139,8 @@ class Columnar:
             name: ``OffsetCommit``, ``TransactionLog``, ``PartitionChange`` ...: the name of Kafka's
                 schema, without Key, Value or Record at its end.
             release: release of the broker that wrote them, ``4.0.2``: some wrote other layouts of
-                the same version. The newest layout by default.
+                the same version. By default, the newest layout that takes every byte of a record,
+                whose fields are in the columns of the newest one.
             on_message: ``fail`` raises the error of a record that does not decode. ``keep`` adds a
                 column ``error``: such a record has null for its key or value, and the text there.
             options: ``start_offset``, ``end_offset``, ``start_timestamp``, ``end_timestamp``,
