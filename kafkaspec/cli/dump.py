@@ -32,6 +32,7 @@ from kafkaspec.cli.options import (
     crc_option,
     epilog,
     jobs_option,
+    no_decode_option,
     no_mmap_option,
     paths_or_urls_argument,
     selection_options,
@@ -130,14 +131,7 @@ class _Decoding:
     show_default=True,
     help="Bytes in JSON: text where they are UTF-8, or always base64.",
 )
-@click.option(
-    "--no-decode",
-    "decode",
-    is_flag=True,
-    default=True,
-    flag_value=False,
-    help="Show the bytes of records of Kafka's own topics, not the messages in them.",
-)
+@no_decode_option
 @selection_options(on_error="skip")
 @click.option(
     "--limit", type=click.IntRange(min=0), metavar="N", help="Maximum number of records or batches."

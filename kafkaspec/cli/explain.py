@@ -9,13 +9,21 @@ import click
 
 from kafkaspec.cli.console import print_object, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.explain_data import Section, explain_batch, explain_sidecar, find_position
+from kafkaspec.cli.explain_data import explain_batch, explain_sidecar, find_position
+from kafkaspec.cli.explain_section import Section
 from kafkaspec.cli.explain_text import json_objects, print_section
 from kafkaspec.cli.explain_type import explain_type, type_named
-from kafkaspec.cli.options import CodecName, LogPath, format_option, no_mmap_option
+from kafkaspec.cli.options import (
+    CodecName,
+    LogPath,
+    format_option,
+    no_decode_option,
+    no_mmap_option,
+)
 from kafkaspec.cli.text_files import explain_text, refuse_options
 from kafkaspec.codecs import codec_names
 from kafkaspec.files import names
+from kafkaspec.log.messages import topic_of
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 
@@ -73,6 +81,7 @@ where the specification has one), kafka_name, doc, spec, error. Exit codes:
     metavar="NAME",
     help="With --as: a codec that must give the same result, or all.",
 )
+@no_decode_option
 @click.option("--full", is_flag=True, help="Show all bytes of long keys and values.")
 @no_mmap_option
 @format_option
@@ -87,6 +96,7 @@ def explain_command(
     parameters: tuple[int, ...],
     size: int | None,
     codec: str | None,
+    decode: bool,
     full: bool,
     output_format: str,
 ) -> None:
@@ -95,8 +105,8 @@ def explain_command(
     FILE is a segment or a KRaft snapshot, an index (its entries are shown, from --position on), or
     a producer snapshot or text file (all of it is shown). Names, positions and meanings of fields
     of binary files come from the specification, through the official Kaitai Struct compiler.
-    Records of a compressed batch are shown over the decompressed bytes. With --as, FILE can be any
-    file.
+    Records of a compressed batch are shown over the decompressed bytes, and after them, in Kafka's
+    own topics, the messages in their keys and values. With --as, FILE can be any file.
     """
     if offset is not None and position is not None:
         raise click.UsageError("give either --offset or --position")
@@ -104,7 +114,9 @@ def explain_command(
     if type_name is None:
         if parameters or size is not None or codec is not None:
             raise click.UsageError("--parameter, --size and --codec go with --as")
-        sections: Iterable[Section] = _sections(file, offset, position, max_records)
+        sections: Iterable[Section] = _sections(
+            file, offset, position, max_records, topic_of(file) if decode else None
+        )
     else:
         if offset is not None:
             raise click.UsageError("--as takes --position, not --offset")
@@ -126,7 +138,7 @@ def explain_command(
 
 
 def _sections(
-    file: Path, offset: int | None, position: int | None, max_records: int
+    file: Path, offset: int | None, position: int | None, max_records: int, topic: str | None
 ) -> Iterator[Section]:
     if names.is_text(file.name):
         refuse_options(offset=offset is not None, position=position is not None)
@@ -144,4 +156,4 @@ def _sections(
     with Segment(file, codec="kaitai") as segment:
         if position is None:
             position = 0 if offset is None else find_position(segment, offset)
-        yield from explain_batch(segment, position, max_records)
+        yield from explain_batch(segment, position, max_records, topic)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kafkaspec.codecs import Buffer, Origin, get_codec
+from kafkaspec.cli.explain_messages import message_sections
+from kafkaspec.cli.explain_section import Section
+from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec, with_error
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
@@ -31,31 +33,6 @@ _CONTROL_KEY = "control_record.control_record_key"
 _CONTROL_VALUE = "control_record.control_record_value"
 _AT_ONCE = 1000
 """Records that are decoded together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Some bytes and the fields in them.
-
-    Attributes:
-        title: title of the section.
-        data: the bytes.
-        start: position of the first byte.
-        fields: in the order of the bytes, structures before what is in them.
-        note: a remark to print after it, "" for none.
-        is_wrong: whether the remark says that the bytes are wrong.
-    """
-
-    title: str
-    data: Buffer
-    start: int
-    fields: list[FieldPosition]
-    note: str = ""
-    is_wrong: bool = False
-
-    def bytes_of(self, field: FieldPosition) -> bytes:
-        """Return the bytes of a field."""
-        return bytes(self.data[field.start - self.start : field.end - self.start])
 
 
 def find_position(segment: Segment, offset: int) -> int:
@@ -88,13 +65,17 @@ def entry_at(segment: Segment, position: int) -> int:
     return start if known else position
 
 
-def explain_batch(segment: Segment, byte: int, max_records: int) -> Iterator[Section]:
+def explain_batch(
+    segment: Segment, byte: int, max_records: int, topic: str | None = None
+) -> Iterator[Section]:
     """Yield the entry that holds a byte, and its content, decompressed if necessary.
 
     Args:
         segment: the segment that holds it.
         byte: byte offset of any byte of the entry.
         max_records: number of records or inner messages to show.
+        topic: the internal topic that has the records, whose messages are shown too; None for that
+            of a user.
 
     Raises:
         KafkaSpecError: ``byte`` is outside the file.
@@ -118,13 +99,16 @@ def explain_batch(segment: Segment, byte: int, max_records: int) -> Iterator[Sec
     origin = Origin(segment.name, position)
     fields = codec.positions(framing.entry, data, origin=origin)
     title = f"entry at byte {position}, {len(data)} bytes"
-    yield Section(title, data, position, fields, "" if byte == position else _which(fields, byte))
+    entry = Section(title, data, position, fields, "" if byte == position else _which(fields, byte))
+    yield entry
     if any(field.error for field in fields):
         return
     batch = segment.batch_at(position)
     yield _checksum(batch)
     try:
-        yield from _content(codec, batch, max_records)
+        if topic is not None and not batch.kind.has_record_sets and not batch.is_compressed:
+            yield from message_sections(codec, topic, entry, origin)
+        yield from _content(codec, batch, max_records, topic)
     except KafkaSpecError as error:
         yield Section("content", b"", 0, [], f"cannot be read: {error}", is_wrong=True)
 
@@ -141,13 +125,16 @@ def _checksum(batch: Batch) -> Section:
     return Section("", b"", 0, [], text, is_wrong=not batch.crc_valid)
 
 
-def _content(codec: KaitaiCodec, batch: Batch, max_records: int) -> Iterator[Section]:
+def _content(
+    codec: KaitaiCodec, batch: Batch, max_records: int, topic: str | None
+) -> Iterator[Section]:
     if isinstance(batch, DefaultBatch):
         if batch.num_records:
-            yield from _record_set(codec, batch, max_records)
+            yield from _record_set(codec, batch, max_records, None if batch.is_control else topic)
     elif batch.is_compressed:
         payload = bytes(batch.decompressed())
-        yield from _inner_messages(codec, batch, payload, _where(batch, len(payload)), max_records)
+        where = _where(batch, len(payload))
+        yield from _inner_messages(codec, batch, payload, where, max_records, topic)
 
 
 def _where(batch: Batch, size: int) -> str:
@@ -160,7 +147,9 @@ def _where(batch: Batch, size: int) -> str:
     return where
 
 
-def _record_set(codec: KaitaiCodec, batch: DefaultBatch, max_records: int) -> Iterator[Section]:
+def _record_set(
+    codec: KaitaiCodec, batch: DefaultBatch, max_records: int, topic: str | None
+) -> Iterator[Section]:
     """Yield the first records, some at a time, and the fault that ends them all."""
     total = batch.num_records
     most = min(max_records, total) if max_records else total
@@ -189,7 +178,10 @@ def _record_set(codec: KaitaiCodec, batch: DefaultBatch, max_records: int) -> It
         left = total - number if number == most else 0
         note = f"{left} more records; --records 0 shows all" if left and whole else ""
         fields = _renumbered(fields, f"{batch.payload_path}/records", number - wanted)
-        yield Section(title, window.data, start, fields, note)
+        section = Section(title, window.data, start, fields, note)
+        yield section
+        if topic is not None:
+            yield from message_sections(codec, topic, section, origin)
         position = end
     if not whole:
         return
@@ -235,7 +227,12 @@ def _renumbered(fields: list[FieldPosition], path: str, first: int) -> list[Fiel
 
 
 def _inner_messages(
-    codec: KaitaiCodec, batch: Batch, payload: bytes, where: str, max_records: int
+    codec: KaitaiCodec,
+    batch: Batch,
+    payload: bytes,
+    where: str,
+    max_records: int,
+    topic: str | None,
 ) -> Iterator[Section]:
     position = number = 0
     framing = batch.framing
@@ -250,7 +247,10 @@ def _inner_messages(
         origin = Origin(batch.file, position, path=batch.payload_path)
         fields = codec.positions(framing.entry, data, origin=origin)
         title = f"message {number}" + (f": {where}" if number == 0 else "")
-        yield Section(title, data, position, fields)
+        section = Section(title, data, position, fields)
+        yield section
+        if topic is not None and not any(field.error for field in fields):
+            yield from message_sections(codec, topic, section, origin)
         position, number = end, number + 1
 
 

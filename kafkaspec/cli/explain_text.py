@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kafkaspec.cli.console import count_text, new_table
-from kafkaspec.cli.explain_data import Section
+from kafkaspec.cli.explain_section import Section
 from kafkaspec.cli.options import iso
 from kafkaspec.cli.value_text import bytes_text
 from kafkaspec.codecs.references.kaitai import FieldPosition

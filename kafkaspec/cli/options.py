@@ -200,6 +200,16 @@ max_output_option: Final = click.option(
 )
 
 
+no_decode_option: Final = click.option(
+    "--no-decode",
+    "decode",
+    is_flag=True,
+    default=True,
+    flag_value=False,
+    help="Show the bytes of records of Kafka's own topics, not the messages in them.",
+)
+
+
 no_mmap_option: Final = click.option(
     "--no-mmap",
     is_flag=True,

@@ -12,7 +12,7 @@ from uuid import UUID
 import click
 
 from kafkaspec.cli.console import count_text
-from kafkaspec.cli.explain_data import Section
+from kafkaspec.cli.explain_section import Section
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.codecs.references.kaitai import FieldPosition
 from kafkaspec.errors import KafkaSpecError

@@ -68,20 +68,33 @@ def decode_messages(
         KafkaSpecError: one of them is of no known type, or does not decode.
     """
     reader = codec if isinstance(codec, Codec) else get_codec(codec)
+    keys, values = layouts_of(topic, record, reader, origin)
+    key = value = None
+    if record.key is not None:
+        key = decode_by(reader, keys, record.key, release, origin.under("/key"))
+    if record.value is not None:
+        value = decode_by(reader, values, record.value, release, origin.under("/value"))
+    return key, value
+
+
+def layouts_of(
+    topic: str, record: Record, codec: Codec, origin: Origin = NOWHERE
+) -> tuple[Sequence[MessageLayout], Sequence[MessageLayout]]:
+    """Return what key and value of a record can be, the newest first; nothing for null.
+
+    Raises:
+        KafkaSpecError: they do not say what they are, or it is no known type.
+    """
     inside = origin.under("/value")
     if record.key is None:
         if record.value is None:
-            return None, None
-        number = record_type(topic, record.value, reader, inside)
-        layouts = _known(topic, Role.RECORD, number, inside)
-        return None, _decode(reader, layouts, record.value, release, inside)
+            return (), ()
+        number = record_type(topic, record.value, codec, inside)
+        return (), _known(topic, Role.RECORD, number, inside)
     place = origin.under("/key")
-    number = record_type(topic, record.key, reader, place)
-    key = _decode(reader, _known(topic, Role.KEY, number, place), record.key, release, place)
-    if record.value is None:
-        return key, None
-    layouts = _known(topic, Role.VALUE, number, inside)
-    return key, _decode(reader, layouts, record.value, release, inside)
+    number = record_type(topic, record.key, codec, place)
+    keys = _known(topic, Role.KEY, number, place)
+    return keys, () if record.value is None else _known(topic, Role.VALUE, number, inside)
 
 
 def decode_message(
@@ -102,7 +115,7 @@ def decode_message(
     if not layouts:
         raise KeyError(f"the specification has no message {name}")
     reader = codec if isinstance(codec, Codec) else get_codec(codec)
-    return _decode(reader, layouts, data, release, origin)
+    return decode_by(reader, layouts, data, release, origin)
 
 
 def record_type(topic: str, data: Buffer, codec: Codec, origin: Origin = NOWHERE) -> int:
@@ -147,14 +160,18 @@ def _known(topic: str, role: Role, number: int, origin: Origin) -> Sequence[Mess
     return layouts
 
 
-def _decode(
+def decode_by(
     reader: Codec,
     layouts: Sequence[MessageLayout],
     data: Buffer,
-    release: str | None,
-    origin: Origin,
+    release: str | None = None,
+    origin: Origin = NOWHERE,
 ) -> Message:
-    """Return the message in the first layout that takes every byte, else the newest that reads."""
+    """Return the message in the first layout that takes every byte, else the newest that reads.
+
+    Raises:
+        KafkaSpecError: no layout does; that of the first one.
+    """
     candidates = written_by(layouts, release) or layouts[-1:]
     found: Message | None = None
     failure: KafkaSpecError | None = None

@@ -14,7 +14,7 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.cli.explain_data import entry_at
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import first_segment, golden, lines, run
-from tests.goldens import VERSIONS, files
+from tests.goldens import VERSIONS, dumps, files
 from tests.log import grown
 from tests.log.forge import batch, record, zigzag
 from tests.log.test_pieces import MEBIBYTE, grown_by, measured
@@ -223,3 +223,108 @@ def test_json_has_no_surprises(tmp_path: Path) -> None:
     path.write_bytes(batch(0, [record(0, b"\xff", headers=[(b"\xfe", None)])]))
     for line in run("explain", path, "--format", "json").stdout.splitlines():
         json.loads(line)
+
+
+def _messages(path: Path, position: int) -> list[list[dict[str, Any]]]:
+    """The sections of messages: fields with paths below those of keys and values of records."""
+    shown = lines(
+        run("explain", "--records", "0", "--position", str(position), "--format", "json", path)
+    )
+    sections: dict[str, list[dict[str, Any]]] = {}
+    for field in shown:
+        if " in /" in field["section"]:
+            sections.setdefault(field["section"], []).append(field)
+    return list(sections.values())
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        ("0.10.0.1", "__consumer_offsets-0"),
+        ("4.0.2", "__share_group_state-0"),  # layouts of an early release
+        ("4.3.1", "__consumer_offsets-0"),
+        ("4.3.1", "__transaction_state-0"),
+        ("4.3.1", "__cluster_metadata-0"),
+        ("4.3.1", "."),  # a snapshot
+    ],
+)
+def test_messages_in_records_are_taken_apart_to_each_byte(version: str, name: str) -> None:
+    path = next(file for file in golden(version, name).iterdir() if file.suffix in LOGS)
+    messages = 0
+    with Segment(path) as segment:
+        for batch in islice((batch for batch in segment.batches() if not batch.is_control), 8):
+            data = {bytes(item) for record in batch.records() for item in record[2:4] if item}
+            found = _messages(path, batch.position)
+            whole = [covered(section) for section in found if "/body/body/" not in str(section[0])]
+            assert data <= set(whole)
+            messages += len(found)
+            for section in found:
+                assert not [field for field in section if field["error"]], section
+                assert all(".ksy#/" in field["spec"] for field in section)
+                first, last = section[0]["start"], section[-1]["end"]
+                if not batch.is_compressed:  # positions are those of the file
+                    stored = path.read_bytes()[first:last]
+                    assert covered(section) == stored
+    assert messages > 2
+
+
+LOGS = (".log", ".checkpoint")
+
+
+def test_fields_of_a_group_and_what_consumers_wrote_into_it() -> None:
+    """The dump tool says the same of this record: member, subscription, assignment."""
+    path = first_segment(golden("4.3.1", "__consumer_offsets-0"))
+    with Segment(path) as segment:
+        second = next(batch for batch in segment.batches() if batch.base_offset == 1)
+    sections = _messages(path, second.position)
+    names = [section[0]["section"].partition(" ")[0] for section in sections]
+    assert names == [
+        "GroupMetadataKey",
+        "GroupMetadataValue",
+        "ConsumerProtocolSubscription",
+        "ConsumerProtocolAssignment",
+    ]
+    line = next(
+        line
+        for line in dumps("4.3.1")["__consumer_offsets-0/00000000000000000000.log"].splitlines()
+        if line.startswith("| offset: 1 ")
+    )
+    told = json.loads(line.partition(" payload: ")[2])["data"]
+    (member,) = told["members"]
+    texts = {
+        field["path"].rpartition("/")[2]: bytes.fromhex(field["value"]["hex"]).decode()
+        for field in sections[1]
+        if isinstance(field["value"], dict)
+        and "/subscription" not in field["path"]
+        and "/assignment" not in field["path"]
+    }
+    assert (texts["client_id"], texts["client_host"]) == (member["clientId"], member["clientHost"])
+    topics = [
+        bytes.fromhex(field["value"]["hex"]).decode()
+        for field in sections[2]
+        if "/topics/" in field["path"] and isinstance(field["value"], dict)
+    ]
+    assert topics == member["subscription"]["topics"]
+
+
+def test_what_does_not_decode_is_shown_up_to_where_it_does(tmp_path: Path) -> None:
+    place = tmp_path / "__consumer_offsets-0"
+    place.mkdir()
+    path = place / f"{0:020}.log"
+    with Segment(first_segment(golden("4.3.1", "__consumer_offsets-0"))) as segment:
+        record_ = next(item for item in segment.records() if item.offset == 2)
+    cut = record_._replace(offset=0, value=bytes(record_.value or b"")[:-3])
+    path.write_bytes(ks.encode([cut]))
+    result = run("explain", "--format", "json", path)
+    assert result.exit_code == 1
+    *before, last = lines(result)
+    assert "[overrun]" in last["error"]
+    assert any(field["path"].endswith("value/body/body/offset") for field in before)
+    path.write_bytes(ks.encode([cut._replace(key=b"\0\x63what")]))
+    result = run("explain", path)
+    assert result.exit_code == 1
+    assert "/key: __consumer_offsets has no key of type 99" in result.stdout
+    assert run("explain", "--no-decode", path).exit_code == 0
+    user = tmp_path / "orders-0"
+    place.rename(user)
+    assert run("explain", user / path.name).exit_code == 0
