@@ -17,7 +17,10 @@ from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.columns.conditions import Compare, Marks
 from kafkaspec.columns.json_lines import (
     BOOLEANS,
+    KEPT_BYTES,
     NULL,
+    PIECES_AHEAD,
+    RANGE_BYTES,
     Column,
     Field,
     JsonLines,
@@ -43,14 +46,6 @@ from kafkaspec.log.selection import Selection, chosen, first_position, selected_
 
 if TYPE_CHECKING:
     from kafkaspec.codecs.native.core import Core
-
-_RANGE: Final = 4 << 20
-"""Bytes of a segment that one thread reads."""
-_AHEAD: Final = 8
-"""Pieces of text of a range that wait to be written."""
-_KEPT: Final = 16 << 20
-"""Bytes that the allocator had better keep: glibc learns how many from the largest piece that was
-freed, and takes pages of less from the system again and again."""
 
 
 class _Shown(NamedTuple):
@@ -130,7 +125,7 @@ def read_lines(
         yield from selected_batches(segment, wanted)
         return
     lines = _json_lines(core, segment.name or "", base64)
-    core.module.memory(_KEPT)
+    core.module.memory(KEPT_BYTES)
     work: _Work
     if remote:  # its headers are not read apart, which would take as many requests again
         whole = first_position(segment, wanted), segment.size
@@ -138,7 +133,7 @@ def read_lines(
     else:
         work = partial(_lines, core, segment, wanted, lines)
         threads = jobs if jobs > 1 else 0
-        parts = flows_in_order(work, _items(segment, wanted), threads, _AHEAD)
+        parts = flows_in_order(work, _items(segment, wanted), threads, PIECES_AHEAD)
     for part in parts:
         if part is None:
             return
@@ -173,9 +168,9 @@ def _items(segment: Segment, wanted: Selection) -> Iterator[_Item]:
             yield item
         elif wanted.aborted:
             alone = aborted_positions(*item, wanted.aborted)
-            yield from divided_around(*item, _RANGE, alone)
+            yield from divided_around(*item, RANGE_BYTES, alone)
         else:
-            yield from divided(*item, _RANGE)
+            yield from divided(*item, RANGE_BYTES)
 
 
 def _lines(

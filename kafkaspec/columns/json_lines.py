@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 NULL: Final = "null"
 BOOLEANS: Final = ("false", "true")
 
+RANGE_BYTES: Final = 4 << 20
+"""Bytes of a segment that one thread makes lines of."""
+PIECES_AHEAD: Final = 8
+"""Pieces of text of a range that wait to be written."""
+KEPT_BYTES: Final = 16 << 20
+"""Bytes that the allocator had better keep: glibc learns how many from the largest piece that was
+freed, and takes pages of less from the system again and again."""
+
 _AT_ONCE: Final = 1 << 20
 """Bytes of lines that are made at once; a longer line is made alone."""
 

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec.codecs import HeaderTable
 from kafkaspec.columns.json_lines import (
+    KEPT_BYTES,
+    PIECES_AHEAD,
+    RANGE_BYTES,
     Column,
     Form,
     Lines,
@@ -49,13 +52,6 @@ from kafkaspec.model import Record
 
 if TYPE_CHECKING:
     from kafkaspec.codecs.native.core import Core
-
-_RANGE: Final = 4 << 20
-"""Bytes of a segment that one thread reads."""
-_AHEAD: Final = 8
-"""Pieces of text of a range that wait to be written."""
-_KEPT: Final = 16 << 20
-"""Bytes that the allocator had better keep; see ``kafkaspec.cli.dump_columns``."""
 
 _NEWEST: Final = max(KINDS)
 
@@ -150,11 +146,11 @@ def read_lines(
     """
     core = log.codec.core
     assert core is not None
-    core.module.memory(_KEPT)
+    core.module.memory(KEPT_BYTES)
     text = _Text(core, family, options)
     work = partial(_read, core, log, text)
     threads = jobs if jobs > 1 and options.parse is None else 0  # decoders hold the GIL
-    yield from flows_in_order(work, _items(family, log), threads, _AHEAD)
+    yield from flows_in_order(work, _items(family, log), threads, PIECES_AHEAD)
 
 
 class _Text:
@@ -224,7 +220,7 @@ class _Text:
 def _items(family: Family, log: Segment) -> Iterator[_Item]:
     for item in readable_headers(log):
         if isinstance(item, tuple):
-            yield from divided_around(*item, _RANGE, _alone(family, *item))
+            yield from divided_around(*item, RANGE_BYTES, _alone(family, *item))
         else:
             yield item
 

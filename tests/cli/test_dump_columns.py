@@ -73,9 +73,9 @@ def same(*arguments: str | Path, size: int = 1500) -> tuple[int, int]:
     command = ("dump", "--format", "json", *arguments)
     with from_records():
         expected = run(*command)
-    for jobs, most in (("1", dump_columns._RANGE), ("3", size)):
+    for jobs, most in (("1", dump_columns.RANGE_BYTES), ("3", size)):
         with (
-            mock.patch.object(dump_columns, "_RANGE", most),
+            mock.patch.object(dump_columns, "RANGE_BYTES", most),
             mock.patch.object(dump, "_FEW", 0),
             rows_of_columns() as rows,
         ):

@@ -16,10 +16,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.files.checkpoints import checkpoint_file
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.files.checkpoints.checkpoint_file import CheckpointFormat
 from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, shown, writable
 
 
@@ -44,51 +43,9 @@ class PartitionOffset:
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 
 
-def parse(data: bytes, *, file: str | None = None) -> tuple[PartitionOffset, ...]:
-    """Parse the entries of a checkpoint, in the order of the file.
-
-    Args:
-        data: all bytes of the file.
-        file: its name in errors.
-
-    Raises:
-        CorruptError: a line is malformed, or their number differs from line 2.
-        UnsupportedError: another version than 0.
-    """
-    return checkpoint_file.parse(Text(data, file), 3, _entry)
-
-
-def read(path: str | PathLike[str]) -> tuple[PartitionOffset, ...]:
-    """Read the entries of the checkpoint at ``path``.
-
-    Raises:
-        KafkaSpecError: ``unreadable``, and as ``parse``.
-    """
-    text = Text.load(path)
-    return parse(text.data, file=text.file)
-
-
-def scan(path: str | PathLike[str]) -> list[PartitionOffset | KafkaSpecError]:
-    """Read the entries of the checkpoint at ``path``, and the error of each malformed line.
-
-    Raises:
-        KafkaSpecError: ``unreadable``, or the first two lines are malformed.
-    """
-    return list(checkpoint_file.scan(Text.load(path), 3, _entry))
-
-
 def by_partition(entries: Iterable[PartitionOffset]) -> dict[tuple[str, int], PartitionOffset]:
     """Return the entries by topic and partition; as in Kafka, the last of duplicates counts."""
     return {(entry.topic, entry.partition): entry for entry in entries}
-
-
-def serialize(entries: Iterable[PartitionOffset]) -> bytes:
-    """Serialize entries as Kafka does, but in the given order. Kafka's order is that of a hash map.
-
-    Raises:
-        KafkaSpecError: ``unencodable``: a number does not fit, or a topic name is not legal.
-    """
-    return checkpoint_file.serialize([_line(entry) for entry in entries])
 
 
 def _line(entry: PartitionOffset) -> str:
@@ -108,3 +65,7 @@ def _entry(text: Text, found: Sequence[Piece], path: str) -> PartitionOffset:
         text.number(offset, LONG_BITS, f"{path}/offset"),
         topic.position,
     )
+
+
+_FORMAT = CheckpointFormat(3, _entry, _line)
+parse, read, scan, serialize = _FORMAT.parse, _FORMAT.read, _FORMAT.scan, _FORMAT.serialize
