@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kafkaspec.cli import dump, dump_columns
 from kafkaspec.codecs import codec_names
-from kafkaspec.columns.json_lines import JsonLines
+from kafkaspec.columns.json_lines import RANGE_BYTES, JsonLines
 from kafkaspec.log.encoding import encode
 from kafkaspec.model import Record
 from tests.analysis.entries import marker_batch
@@ -73,7 +73,7 @@ def same(*arguments: str | Path, size: int = 1500) -> tuple[int, int]:
     command = ("dump", "--format", "json", *arguments)
     with from_records():
         expected = run(*command)
-    for jobs, most in (("1", dump_columns.RANGE_BYTES), ("3", size)):
+    for jobs, most in (("1", RANGE_BYTES), ("3", size)):
         with (
             mock.patch.object(dump_columns, "RANGE_BYTES", most),
             mock.patch.object(dump, "_FEW", 0),
