@@ -11,7 +11,7 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console
-from kafkaspec.cli.internal import Logs, at_option, release_option, show_event, skip_option
+from kafkaspec.cli.internal import Logs, at_option, release_option, show_history, skip_option
 from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -33,10 +33,10 @@ Output of --format json, one object for each line, by "type":
           (committed, aborted, open; null outside of one)
 """,
     """\
-Lag is measured against the data partitions in the same log directory: in
-records, and as the time between the first record that was not consumed and the
-last one. With --at, both are those of that time; where a partition ended then is
-found by the timestamps of its records.
+Lag is measured against the data partitions in the log directories: in records,
+and as the time between the first record that was not consumed and the last one.
+With --at, both are those of that time; where a partition ended then is found by
+the timestamps of its records.
 """,
     """\
 A log that was compacted has only the last commits before the offset up to which
@@ -75,24 +75,16 @@ def groups_command(
     """
     with wrong_usage(ImportError):
         provider()
-        from kafkaspec.state.history import history as read_history
-        from kafkaspec.state.latest import Latest
     logs = Logs(ctx, paths, Topic.CONSUMER_OFFSETS, on_error)
     options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
+    logs.compacted(Topic.CONSUMER_OFFSETS, at)
+    if history is not None:
+        show_history(logs, Topic.CONSUMER_OFFSETS, history, options, output_format)
+        ctx.exit(logs.code)
     for log in logs.of(Topic.CONSUMER_OFFSETS):
         with logs.reading(log):
-            logs.compacted(log, at)
-            if history is not None:
-                left_out = Latest(str(log.path))
-                for event in read_history(
-                    log, Topic.CONSUMER_OFFSETS, history, left_out, **options
-                ):
-                    show_event(event, output_format)
-                logs.left_out(log, left_out)
-            else:
-                _show(_read(logs, log, options), wanted, output_format)
-    if history is None:
-        _show_deliveries(logs, options, wanted, output_format)
+            _show(_read(logs, log, options), wanted, output_format)
+    _show_deliveries(logs, options, wanted, output_format)
     ctx.exit(logs.code)
 
 

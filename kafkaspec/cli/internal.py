@@ -75,6 +75,7 @@ class Logs:
         self._failed = False
         self._found = CLEAN
         self._logs: dict[str, list[Segment | Partition]] = defaultdict(list)
+        self._chosen: dict[str, list[Segment | Partition]] = {}
         self._beside: list[Partition] = []
         self.on_error: OnError = self._inputs.cannot_decode if on_error == "skip" else "fail"
         for path in paths:
@@ -117,7 +118,9 @@ class Logs:
 
     def of(self, topic: str) -> list[Segment | Partition]:
         """Return the logs of a topic, one replica of each partition."""
-        return _longest(self._logs[topic])
+        if topic not in self._chosen:
+            self._chosen[topic] = _longest(self._logs[topic])
+        return self._chosen[topic]
 
     @cached_property
     def data(self) -> list[Partition]:
@@ -128,11 +131,17 @@ class Logs:
     @contextmanager
     def reading(self, log: Segment | Partition) -> Iterator[None]:
         """Report what cannot be read of a log, and what is missing in it, after it was read."""
+        with self._whole():
+            yield
+        self._inputs.report_missing(log, ends_only=True)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Report an error about a whole file, and go on with the next one."""
         try:
             yield
         except KafkaSpecError as error:
             self._inputs.go_on(error)
-        self._inputs.report_missing(log, ends_only=True)
 
     def left_out(self, log: Segment | Partition, left_out: LeftOut) -> None:
         """Report what could not be decoded in a log."""
@@ -145,21 +154,25 @@ class Logs:
             what = "without a type" if number is None else f"of type {number}, which is not known"
             self.found(f"{log.path}: {count_text(count, 'record')} {what}, left out")
 
-    def compacted(self, log: Segment | Partition, at: int | None) -> None:
-        """Report that a log no longer holds all records of a time.
+    def compacted(self, topic: str, at: int | None) -> None:
+        """Report which logs of a topic no longer hold all records of a time.
 
         Compaction removes what later records of the same keys replace, up to the offset in the
         checkpoint of the cleaner: for a time after the first record from there on, nothing is
         missing.
         """
-        if at is None or isinstance(log, Segment) or not log.cleaner_offset:
+        if at is None:
             return
-        first = log.find(offset=log.cleaner_offset).record
-        if first is None or first.timestamp > at:
-            self.found(
-                f"{log.path}: compacted up to offset {log.cleaner_offset}: what later records "
-                f"replaced is missing at {iso(at)}"
-            )
+        for log in self.of(topic):
+            if isinstance(log, Segment) or not log.cleaner_offset:
+                continue
+            with self._whole():
+                first = log.find(offset=log.cleaner_offset).record
+                if first is None or first.timestamp > at:
+                    self.found(
+                        f"{log.path}: compacted up to offset {log.cleaner_offset}: what later "
+                        f"records replaced is missing at {iso(at)}"
+                    )
 
 
 def _neighbours(path: Path, opened: Segment | Partition) -> Sequence[Partition]:
@@ -195,8 +208,22 @@ def _end(log: Segment | Partition) -> int:
         return -1
 
 
-def show_event(event: Event, output_format: str) -> None:
-    """Print a record of a group or transactional id."""
+def show_history(
+    logs: Logs, topic: Topic, name: str, options: Mapping[str, Any], output_format: str
+) -> None:
+    """Print the records of a group or transactional id in the logs of a topic."""
+    from kafkaspec.state.history import history
+    from kafkaspec.state.latest import Latest
+
+    for log in logs.of(topic):
+        left_out = Latest(str(log.path))
+        with logs.reading(log):
+            for event in history(log, topic, name, left_out, **options):
+                _show_event(event, output_format)
+        logs.left_out(log, left_out)
+
+
+def _show_event(event: Event, output_format: str) -> None:
     if output_format == "json":
         print_json("event", event._asdict())
         return

@@ -11,7 +11,7 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console
-from kafkaspec.cli.internal import Logs, at_option, release_option, show_event, skip_option
+from kafkaspec.cli.internal import Logs, at_option, release_option, show_history, skip_option
 from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
 from kafkaspec.errors import KafkaSpecError
 
@@ -72,8 +72,6 @@ def transactions_command(
     """
     with wrong_usage(ImportError):
         provider()
-        from kafkaspec.state.history import history as read_history
-        from kafkaspec.state.latest import Latest
         from kafkaspec.state.plain import plain
         from kafkaspec.state.transactions import (
             joined,
@@ -82,23 +80,15 @@ def transactions_command(
         )
     logs = Logs(ctx, paths, Topic.TRANSACTION_STATE, on_error)
     options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
+    logs.compacted(Topic.TRANSACTION_STATE, at)
+    if history is not None:
+        show_history(logs, Topic.TRANSACTION_STATE, history, options, output_format)
+        ctx.exit(logs.code)
     found = []
     for log in logs.of(Topic.TRANSACTION_STATE):
         with logs.reading(log):
-            logs.compacted(log, at)
-            if history is not None:
-                left_out = Latest(str(log.path))
-                for event in read_history(
-                    log, Topic.TRANSACTION_STATE, history, left_out, **options
-                ):
-                    show_event(event, output_format)
-                logs.left_out(log, left_out)
-            else:
-                known = read_transactions(log, **options)
-                logs.left_out(log, known)
-                found.append(known)
-    if history is not None:
-        ctx.exit(logs.code)
+            found.append(read_transactions(log, **options))
+            logs.left_out(log, found[-1])
     ids = joined(found)
     rows = {"transactional_id": plain(ids), "open": []}
     for partition in logs.data if at is None else ():
