@@ -31,8 +31,9 @@ _EPILOG = epilog(
 Output of --format json, one object for each line. "type" is cluster (snapshot,
 end_offset, leader, voters), feature, voter, controller, broker, topic, partition, config,
 quota, acl, scram, delegation_token, producer_ids or zk_migration, with the fields
-that Kafka's records have; with --diff it is difference (kind, before, after), and
-with --compare mismatch (kind, topic, partition, detail).
+and numbers that Kafka's records have (text shows names of Kafka's, TOPIC or READ);
+with --diff it is difference (kind, before, after), and with --compare mismatch
+(kind, topic, partition, detail).
 """,
     """\
 --diff A B compares the states before two offsets. --compare LOGS compares with a
@@ -104,7 +105,7 @@ def cluster_command(
     if diff is not None:
         changes = differences(clusters[0].image, clusters[1].image)
         for change in changes:
-            _show_change(change, as_json)
+            _show_change(change if as_json else change.named(), as_json)
         note(count_text(len(changes), "difference"))
     elif logs is not None:
         with LogDirectory(logs) as directory, wrong_usage(ValueError):
@@ -154,19 +155,19 @@ def _show(cluster: Cluster, as_json: bool) -> None:
     else:
         say("  ".join(f"{name} {_cell(value) or '-'}" for name, value in head.items()))
     for kind, items in image.items.items():
-        rows = [_named(image, kind, fields) for _, fields in sorted(items.items(), key=_order)]
+        rows = [_complete(image, kind, fields) for _, fields in sorted(items.items(), key=_order)]
         if as_json:
             for row in rows:
                 print_json(kind, row)
         elif rows:
-            _print(kind, rows)
+            _print(kind, [image.named(kind, row) for row in rows])
 
 
 def _order(item: tuple[Any, Any]) -> str:
     return repr(item[0])
 
 
-def _named(image: Image, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(image: Image, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return an item as it is shown: partitions with the name of their topic."""
     if kind == "partition":
         return {"topic": image.topic_name(fields["topic_id"]), **_shown(fields)}

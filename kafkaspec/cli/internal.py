@@ -227,7 +227,7 @@ def _show_event(event: Event, output_format: str) -> None:
     if output_format == "json":
         print_json("event", event._asdict())
         return
-    value = "deleted" if event.value is None else _summary(event.value)
+    value = "deleted" if event.named is None else _summary(event.named)
     key = " ".join(f"{item}" for name, item in event.key.items() if name not in MESSAGE_FRAME)
     ended = "" if event.transaction is None else f" ({event.transaction})"
     say(f"{event.offset}  {iso(event.timestamp)}  {event.name}{ended}  {key}: {value}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from base64 import b64decode
-from collections.abc import Sequence
 from typing import Any, Final
 
 from kafkaspec._generated.layout.topics import Topic
@@ -16,6 +15,7 @@ from kafkaspec.dumplog.options import Parse, Texts
 from kafkaspec.dumplog.releases import Release
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Role
+from kafkaspec.layout.kinds import kafka_name
 from kafkaspec.layout.messages import CONSUMER, EMBEDDED, in_topic
 from kafkaspec.log.messages import Message, decode_message, decode_messages, record_type
 from kafkaspec.model import Record
@@ -141,14 +141,6 @@ class Coordinated(Decoder):
 class Remote(Decoder):
     """Segments in remote storage, as the classes of the broker show themselves."""
 
-    _SEGMENT_STATES: Final = (
-        "COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED",
-        "DELETE_SEGMENT_FINISHED",
-    )  # fmt: skip
-    _PARTITION_STATES: Final = (
-        "DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE_PARTITION_FINISHED",
-    )  # fmt: skip
-
     def parse(self, record: Record) -> Texts:
         try:
             _, message = self._decoded(record._replace(key=None))
@@ -164,7 +156,7 @@ class Remote(Decoder):
     def _fields(self, name: str, fields: dict[str, Any]) -> dict[str, object]:
         late = {"eventTimestampMs": fields["eventTimestampMs"], "brokerId": fields["brokerId"]}
         if name == "RemotePartitionDeleteMetadata":
-            state = _of(self._PARTITION_STATES, fields["remotePartitionDeleteState"])
+            state = _state("remote_partition_delete_state", fields["remotePartitionDeleteState"])
             return {"topicPartition": _topic(fields["topicIdPartition"]), "state": state} | late
         custom = fields.get("customMetadata")
         size = len(b64decode(custom)) if custom is not None else 0
@@ -172,7 +164,7 @@ class Remote(Decoder):
             "customMetadata": (
                 "Optional.empty" if custom is None else f"Optional[CustomMetadata{{{size} bytes}}]"
             ),
-            "state": _of(self._SEGMENT_STATES, fields["remoteLogSegmentState"]),
+            "state": _state("remote_log_segment_state", fields["remoteLogSegmentState"]),
         }
         if name == "RemoteLogSegmentMetadataUpdate":
             return {"remoteLogSegmentId": _segment(fields)} | shared | late
@@ -193,8 +185,8 @@ class Remote(Decoder):
         return {"remoteLogSegmentId": _segment(fields)} | ends | broker | segment
 
 
-def _of(states: Sequence[str], number: int) -> str:
-    return states[number] if 0 <= number < len(states) else "null"
+def _state(name: str, number: int) -> str:
+    return kafka_name(f"enumeration.{name}", number) or "null"
 
 
 def _segment(fields: dict[str, Any]) -> str:
@@ -282,11 +274,6 @@ class Offsets(Decoder):
 class Transactions(Decoder):
     """States of transactions as text, up to 4.0."""
 
-    _STATES: Final = (
-        "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort",
-        "Dead", "PrepareEpochFence",
-    )  # fmt: skip
-
     def parse(self, record: Record) -> Texts:
         if record.key is None:
             raise _without("key", record)
@@ -303,11 +290,12 @@ class Transactions(Decoder):
         fields = message_fields(value.layout.name, value.value)
         places = _places(fields["transactionPartitions"] or [], "topic", "partitionIds")
         status = fields["transactionStatus"]
-        if not 0 <= status < len(self._STATES):
+        state = kafka_name("enumeration.transaction_state", status)
+        if state is None:
             raise _wrong(record, f"has transaction status {status}, which does not exist")
         return text, (
             f"producerId:{fields['producerId']},producerEpoch:{fields['producerEpoch']},"
-            f"state={self._STATES[status]},"
+            f"state={state},"
             f"partitions={self._set(places)},"
             f"txnLastUpdateTimestamp={fields['transactionLastUpdateTimestampMs']},"
             f"txnTimeoutMs={fields['transactionTimeoutMs']}"

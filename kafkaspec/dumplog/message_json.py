@@ -18,12 +18,11 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout import FieldLayout, Kind
 from kafkaspec.layout.kinds import type_key_of
 from kafkaspec.layout.messages import CONSUMER, EMBEDDED
-from kafkaspec.layout.names import MESSAGE_FRAME, SCHEMA_VERSION, TAGGED_FIELDS
+from kafkaspec.layout.names import MESSAGE_FRAME, SCHEMA_VERSION, TAGGED_FIELDS, TRUTH
 from kafkaspec.log.messages import Message
 
 _HIDDEN: Final = MESSAGE_FRAME - {TAGGED_FIELDS}
 _BODY: Final = "body"
-_TRUTH: Final = ".truth"
 _NULLABLE: Final = "nullable_bytes"
 
 _BEFORE: Final[dict[str, tuple[str, ...]]] = {
@@ -201,7 +200,7 @@ def _camel(name: str) -> str:
 
 def _shower(field: FieldLayout) -> Callable[[Any], Any]:
     """Return the function that makes a value of JSON of a field, or of an item of it."""
-    if field.enum.endswith(_TRUTH):
+    if field.enum == TRUTH:
         return bool
     if field.kind is Kind.BYTES and field.size == kafka_uuid.SIZE:
         return kafka_uuid.bytes_to_text

@@ -93,6 +93,22 @@ def value_names(name: str) -> tuple[str, ...]:
     return tuple(known.get(number, f"unknown({number})") for number in numbers)
 
 
+def kafka_name(enum: str, number: int) -> str | None:
+    """Return what Kafka calls a number of an enumeration, None for one that it does not know.
+
+    Args:
+        enum: key of the enumeration, ``enumeration.transaction_state``.
+        number: the number.
+    """
+    _, found = ENUMS[enum].get(number, (None, None))
+    return found
+
+
+def shown_name(enum: str, number: int) -> str:
+    """Return the same, and ``UNKNOWN(9)`` for a number that Kafka does not know."""
+    return kafka_name(enum, number) or f"UNKNOWN({number})"
+
+
 class RecordClasses(NamedTuple):
     """Classes of the typed model for the records of a batch.
 

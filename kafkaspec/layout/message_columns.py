@@ -87,6 +87,7 @@ class ColumnLayout:
             there counts.
         known: of a list of tagged fields, the numbers that have columns of their own.
         children: columns of a STRUCT, or the one of a LIST's items.
+        enum: key of the enumeration of an INTEGER, "" for none.
     """
 
     name: str
@@ -99,6 +100,7 @@ class ColumnLayout:
     paths: tuple[Path, ...] = ()
     known: tuple[int, ...] = ()
     children: tuple[ColumnLayout, ...] = ()
+    enum: str = ""
 
     def walk(self) -> Iterator[ColumnLayout]:
         """Yield the column and all below it, in the order of their numbers."""
@@ -123,6 +125,7 @@ class ColumnLayout:
             ),
             known=tuple(table.get("known", ())),
             children=tuple(cls.of(child) for child in table.get("children", ())),
+            enum=table.get("enum", ""),
         )
 
 

@@ -59,6 +59,9 @@ MESSAGE_FRAME: Final = frozenset(
 )
 """Fields of messages that say nothing about what a message describes."""
 
+TRUTH: Final = "enumeration.truth"
+"""Key of the enumeration whose numbers Kafka calls false and true."""
+
 HEADER_NAMES: Final = (
     MAGIC, COMPRESSION, TIMESTAMP_TYPE, LEADER_EPOCH, HAS_DELETE_HORIZON, IS_CONTROL,
     IS_TRANSACTIONAL, LAST_OFFSET_DELTA, BASE_TIMESTAMP, MAX_TIMESTAMP, PRODUCER_ID,

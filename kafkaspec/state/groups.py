@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec._generated.python.model.enumeration import MemberState, StreamsMemberState
 from kafkaspec.arrow.messages import decode_array
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout.messages import CONSUMER, EMBEDDED
@@ -153,13 +154,17 @@ def _child(column: pa.StructArray, index: int) -> pa.Array:
 
 @dataclass(frozen=True)
 class _Protocol:
-    """The record types of a kind of groups whose members the coordinator assigns."""
+    """A kind of groups whose members the coordinator assigns: its record types.
+
+    ``stable`` is the state of a member that has what it should have.
+    """
 
     kind: str
     group: str
     assigned: str
     member: str
     current: str
+    stable: int
 
     @classmethod
     def named(cls, kind: str) -> _Protocol:
@@ -168,14 +173,13 @@ class _Protocol:
         return cls(
             kind, f"{name}Metadata", f"{name}TargetAssignmentMetadata", f"{name}MemberMetadata",
             f"{name}CurrentMemberAssignment",
+            StreamsMemberState.STABLE if kind == "streams" else MemberState.STABLE,
         )  # fmt: skip
 
 
 _PROTOCOLS: Final = tuple(map(_Protocol.named, ("consumer", "share", "streams")))
 _ASSIGNED: Final = ("assigned_partitions", "active_tasks")
 """Fields that hold what a member has."""
-_STABLE: Final = 0
-"""``MemberState.STABLE``, also of streams and share groups."""
 
 
 def _rows(found: Latest, name: str) -> Iterator[dict[str, Any]]:
@@ -309,6 +313,6 @@ def _state(
     if epoch > target:
         return "Assigning"
     reconciled = all(
-        each["state"] == _STABLE and each["member_epoch"] == target for each in current
+        each["state"] == protocol.stable and each["member_epoch"] == target for each in current
     )
     return "Stable" if reconciled and len(current) == members else "Reconciling"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec.arrow.messages import table_of
 from kafkaspec.state.latest import (
     COMMIT,
     CONTROL,
@@ -24,7 +25,7 @@ from kafkaspec.state.latest import (
     Source,
     pieces,
 )
-from kafkaspec.state.plain import plain
+from kafkaspec.state.plain import plain, with_names
 
 
 class Outcome(StrEnum):
@@ -55,6 +56,12 @@ class Event(NamedTuple):
     key: dict[str, Any]
     value: dict[str, Any] | None
     transaction: Outcome | None
+
+    @property
+    def named(self) -> dict[str, Any] | None:
+        """The value with Kafka's names in place of numbers that stand for them."""
+        found: dict[str, Any] | None = with_names(table_of(self.name).layout.root, self.value)
+        return found
 
 
 def history(log: Source, topic: str, name: str, found: Latest, **options: Any) -> list[Event]:

@@ -9,8 +9,12 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec._generated.python.model.enumeration import ConfigResourceType, LeaderRecoveryState
+from kafkaspec.arrow.message_tables import message_table
+from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.names import MESSAGE_FRAME
 from kafkaspec.state.framed import Change, Value
+from kafkaspec.state.plain import with_names
 
 Fields = dict[str, Any]
 Key = tuple[Any, ...]
@@ -50,6 +54,23 @@ KEYS: Final[dict[Kind, tuple[str, ...]]] = {
     Kind.ZK_MIGRATION: (),
 }
 """The fields that identify each."""
+
+
+MESSAGES: Final[dict[Kind, str]] = {
+    Kind.FEATURE: "feature_level_record",
+    Kind.CONTROLLER: "register_controller_record",
+    Kind.BROKER: "register_broker_record",
+    Kind.TOPIC: "topic_record",
+    Kind.PARTITION: "partition_record",
+    Kind.CONFIG: "config_record",
+    Kind.QUOTA: "client_quota_record",
+    Kind.ACL: "access_control_entry_record",
+    Kind.SCRAM: "user_scram_credential_record",
+    Kind.DELEGATION_TOKEN: "delegation_token_record",
+    Kind.PRODUCER_IDS: "producer_ids_record",
+    Kind.ZK_MIGRATION: "zk_migration_state_record",
+}
+"""The message whose fields each has; a voter is in a control record."""
 
 
 class Image:
@@ -109,6 +130,14 @@ class Image:
         """Return whether a topic is that of the metadata itself, which is not among its topics."""
         return topic == Topic.CLUSTER_METADATA
 
+    @staticmethod
+    def named(kind: Kind, fields: Fields) -> Fields:
+        """Return the fields of an item with Kafka's names in place of numbers that mean them."""
+        if kind not in MESSAGES:
+            return fields
+        found: Fields = with_names(message_table(MESSAGES[kind]).layout.root, fields)
+        return found
+
     def topic_name(self, topic_id: Any) -> str | None:
         """Return the name of a topic."""
         topic = self.items[Kind.TOPIC].get((topic_id,))
@@ -166,13 +195,9 @@ def _remove_topic(image: Image, value: Value) -> None:
         del partitions[key]
     if topic is not None:
         configs = image.items[Kind.CONFIG]
-        wanted = (_TOPIC_CONFIG, topic["name"])
+        wanted = (ConfigResourceType.TOPIC, topic["name"])
         for key in [key for key in configs if key[:2] == wanted]:
             del configs[key]
-
-
-_TOPIC_CONFIG = 2
-"""``ConfigResource.Type.TOPIC``."""
 
 
 def _change_partition(image: Image, value: Value) -> None:
@@ -191,13 +216,13 @@ def _change_partition(image: Image, value: Value) -> None:
         partition["leader"] = leader
         partition["leader_epoch"] += 1
     recovery = value.get("leader_recovery_state")
-    if recovery is not None and recovery != _NO_CHANGE:
+    if recovery is not None and recovery != LeaderRecoveryState.NO_CHANGE:
         partition["leader_recovery_state"] = recovery
     partition["partition_epoch"] += 1
 
 
-_NO_LEADER_CHANGE, _NO_CHANGE = -2, -1
-"""``LeaderAndIsr.NO_LEADER_CHANGE``, ``LeaderRecoveryState.NO_CHANGE``."""
+_NO_LEADER_CHANGE: Final = int(field_of("partition_change_record.leader_tag", "leader").default)
+"""``LeaderConstants.NO_LEADER_CHANGE``."""
 _PATCHED = (
     "isr", "replicas", "removing_replicas", "adding_replicas", "directories",
     "eligible_leader_replicas", "last_known_elr",
@@ -206,7 +231,9 @@ _PATCHED = (
 
 def _put_partition(image: Image, value: Value) -> None:
     partition = image.items[Kind.PARTITION][key_of(Kind.PARTITION, value)] = _own(value)
-    partition["leader_recovery_state"] = partition.get("leader_recovery_state") or _RECOVERED
+    partition["leader_recovery_state"] = partition.get("leader_recovery_state") or (
+        LeaderRecoveryState.RECOVERED
+    )
     _settle(partition)
 
 
@@ -214,10 +241,6 @@ def _settle(partition: Fields) -> None:
     """An empty list of these and none are the same: ``Replicas.NONE``."""
     for name in ("eligible_leader_replicas", "last_known_elr"):
         partition[name] = partition.get(name) or None
-
-
-_RECOVERED = 0
-"""``LeaderRecoveryState.RECOVERED``."""
 
 
 def _clear_elr(image: Image, value: Value) -> None:
@@ -280,13 +303,11 @@ def _nothing(_: Image, __: Value) -> None:
     """Records that change no state."""
 
 
-_RULES: Final[dict[str, Rule]] = {
-    "register_broker_record": _put(Kind.BROKER),
+_RULES: Final[dict[str, Rule]] = {message: _put(kind) for kind, message in MESSAGES.items()} | {
     "unregister_broker_record": _drop(Kind.BROKER),
     "broker_registration_change_record": _change_broker,
     "fence_broker_record": _fence(True),
     "unfence_broker_record": _fence(False),
-    "topic_record": _put(Kind.TOPIC),
     "remove_topic_record": _remove_topic,
     "partition_record": _put_partition,
     "partition_change_record": _change_partition,
@@ -295,15 +316,10 @@ _RULES: Final[dict[str, Rule]] = {
     "client_quota_record": _set_quota,
     "feature_level_record": _set_feature,
     "producer_ids_record": _set_producer_ids,
-    "access_control_entry_record": _put(Kind.ACL),
     "remove_access_control_entry_record": _drop(Kind.ACL),
-    "user_scram_credential_record": _put(Kind.SCRAM),
     "remove_user_scram_credential_record": _drop(Kind.SCRAM),
-    "delegation_token_record": _put(Kind.DELEGATION_TOKEN),
     "remove_delegation_token_record": _drop(Kind.DELEGATION_TOKEN),
-    "register_controller_record": _put(Kind.CONTROLLER),
     "unregister_controller_record": _drop(Kind.CONTROLLER),
-    "zk_migration_state_record": _put(Kind.ZK_MIGRATION),
     "no_op_record": _nothing,
     "voters_record": _set_voters,
     "leader_change_message": _change_leader,
@@ -323,6 +339,14 @@ class Difference(NamedTuple):
     def names(self) -> tuple[str, ...]:
         """The fields that identify it."""
         return KEYS[self.kind]
+
+    def named(self) -> Difference:
+        """Return the same with Kafka's names in place of numbers that mean them."""
+        before, after = (
+            None if side is None else Image.named(self.kind, side)
+            for side in (self.before, self.after)
+        )
+        return self._replace(before=before, after=after)
 
 
 def differences(before: Image, after: Image) -> list[Difference]:

@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.layout.kinds import shown_name
+from kafkaspec.layout.message_columns import ColumnKind, ColumnLayout
 from kafkaspec.layout.names import TAGGED_FIELDS, UNUSED
 
 _SELDOM = frozenset({TAGGED_FIELDS, UNUSED})
@@ -21,6 +23,23 @@ def plain(values: pa.Array | pa.ChunkedArray | pa.Table) -> list[Any]:
     """
     kind = pa.struct(list(values.schema)) if isinstance(values, pa.Table) else values.type
     return [_plain(kind, value) for value in values.to_pylist()]
+
+
+def with_names(column: ColumnLayout, value: Any) -> Any:
+    """Return a value with Kafka's names in place of numbers that stand for them.
+
+    Args:
+        column: what it is a value of.
+        value: the value, as ``plain`` returns it; fields that the column has not stay as they are.
+    """
+    if value is None:
+        return None
+    if column.kind is ColumnKind.LIST:
+        return [with_names(column.children[0], item) for item in value]
+    if column.kind is ColumnKind.STRUCT:
+        known = {child.name: with_names(child, value.get(child.name)) for child in column.children}
+        return {name: known.get(name, item) for name, item in value.items()}
+    return shown_name(column.enum, value) if column.enum else value
 
 
 def _plain(kind: pa.DataType, value: Any) -> Any:

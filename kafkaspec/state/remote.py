@@ -9,14 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.layout.kinds import shown_name
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
 from kafkaspec.state.latest import Source
 
-STATES: Final = (
-    "COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED",
-    "DELETE_SEGMENT_FINISHED",
-)  # fmt: skip
-"""Names of ``remote_log_segment_state``; ``RemoteLogSegmentState`` in Kafka."""
+_STATE: Final = "enumeration.remote_log_segment_state"
 SEGMENTS: Final = pa.schema([
     ("topic", pa.string()),
     ("topic_id", pa.string()),
@@ -90,7 +87,7 @@ def _apply(segments: dict[str, dict[str, Any]], change: Change, orphans: dict[st
         return
     segment = place["id"]
     state = {
-        "state": state_name(value["remote_log_segment_state"]),
+        "state": shown_name(_STATE, value["remote_log_segment_state"]),
         "updated": value["event_timestamp_ms"],
     }
     if "start_offset" not in value:
@@ -113,8 +110,3 @@ def _apply(segments: dict[str, dict[str, Any]], change: Change, orphans: dict[st
         "broker_id": value["broker_id"],
         "started": value["event_timestamp_ms"],
     }
-
-
-def state_name(state: int) -> str:
-    """Return the name of a state, ``UNKNOWN(9)`` for one that Kafka does not have."""
-    return STATES[state] if 0 <= state < len(STATES) else f"UNKNOWN({state})"

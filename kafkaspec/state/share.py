@@ -9,12 +9,12 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.layout.kinds import shown_name
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, VALUE, Latest, Source, pieces
 from kafkaspec.state.plain import plain
 
-DELIVERY_STATES: Final = ("AVAILABLE", "ACQUIRED", "ACKNOWLEDGED", "ARCHIVING", "ARCHIVED")
-"""Names of ``delivery_state``; ``RecordState`` in Kafka."""
+_STATE: Final = "enumeration.record_state"
 DELIVERIES: Final = pa.schema([
     ("group", pa.string()),
     ("topic_id", pa.string()),
@@ -137,15 +137,9 @@ def _row(key: Sequence[Any], value: Mapping[str, Any]) -> dict[str, Any]:
             {
                 "first_offset": batch["first_offset"],
                 "last_offset": batch["last_offset"],
-                "state": state_name(batch["delivery_state"]),
+                "state": shown_name(_STATE, batch["delivery_state"]),
                 "delivery_count": batch["delivery_count"],
             }
             for batch in value["state_batches"]
         ],
     }
-
-
-def state_name(state: int) -> str:
-    """Return the name of a state, ``UNKNOWN(9)`` for one that Kafka does not have."""
-    known = 0 <= state < len(DELIVERY_STATES)
-    return DELIVERY_STATES[state] if known else f"UNKNOWN({state})"

@@ -9,16 +9,22 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec._generated.python.model.enumeration import TransactionState
+from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.partition import Partition
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, TIMESTAMP, VALUE, Source, latest
 
-STATES: Final = (
-    "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead",
-    "PrepareEpochFence",
-)  # fmt: skip
-"""Names of ``transaction_status``; ``TransactionState`` in Kafka."""
-_OPEN: Final = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
+_STATE: Final = "enumeration.transaction_state"
+_OPEN: Final = frozenset(
+    shown_name(_STATE, state)
+    for state in (
+        TransactionState.ONGOING,
+        TransactionState.PREPARE_COMMIT,
+        TransactionState.PREPARE_ABORT,
+        TransactionState.PREPARE_EPOCH_FENCE,
+    )
+)
 """States in which partitions still have to get their markers."""
 
 TRANSACTIONS: Final = pa.schema([
@@ -104,7 +110,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     )
     return {
         "transactional_id": row[KEY]["transactional_id"],
-        "state": state_name(value["transaction_status"]),
+        "state": shown_name(_STATE, value["transaction_status"]),
         "producer_id": value["producer_id"],
         "producer_epoch": value["producer_epoch"],
         "previous_producer_id": value.get("previous_producer_id"),
@@ -116,11 +122,6 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
         "log_offset": row[OFFSET],
         "timestamp": row[TIMESTAMP],
     }
-
-
-def state_name(status: int) -> str:
-    """Return the name of a state, ``Unknown(9)`` for one that Kafka does not have."""
-    return STATES[status] if 0 <= status < len(STATES) else f"Unknown({status})"
 
 
 def open_transactions(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from operator import attrgetter
 
 import pytest
 
@@ -133,6 +134,24 @@ def test_the_messages_of_a_topic_begin_alike() -> None:
             fields = LAYOUTS[message.key].fields
             head = [(item.id, item.type, item.size, item.signed) for item in fields]
             assert head[: len(HEADS[message.topic])] == [*HEADS[message.topic]], message.key
+
+
+@pytest.mark.parametrize("name", codec_names())
+def test_a_number_without_a_name_is_read_and_written(name: str) -> None:
+    """State 99 of a transaction, and of the move from ZooKeeper, which no release has."""
+    codec = get_codec(name)
+    for data, message, path in (
+        (
+            b"\0\0" + bytes(14) + b"\x63" + b"\xff" * 4 + bytes(16),
+            "transaction_log_value", "body.transaction_status",
+        ),
+        (b"\1\x15\0\x63\0", "zk_migration_state_record", "zk_migration_state"),
+    ):  # fmt: skip
+        key = f"{message}.{message}"
+        value, end = codec.parse(key, data, complete=True)
+        number = attrgetter(path)(value)
+        assert (int(number), end) == (99, len(data)), message
+        assert codec.serialize(key, value) == data, message
 
 
 BAD = {

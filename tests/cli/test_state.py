@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,24 @@ def test_the_cluster_has_what_its_snapshot_and_log_say() -> None:
     text = run("cluster", ADMINISTERED)
     assert text.exit_code == 0
     assert "administered-streams" in text.output
+    kinds = {row["resource_type"] for row in rows if row["type"] == "config"}
+    assert kinds == {2, 4, 16, 32}  # what the scenario sets, as Kafka's own tool prints it
+    for name in ("TOPIC", "BROKER", "CLIENT_METRICS", "GROUP", "SCRAM-SHA-256", "SASL_PLAINTEXT"):
+        assert name in text.output, name
+    assert "SCRAM-SHA-256" in run("cluster", ADMINISTERED, "--diff", "0", "200").output
+
+
+def test_the_history_has_names_of_states_in_text_and_numbers_in_json() -> None:
+    text = run("transactions", "--history", "a-lz4", LOGS).output
+    rows = _objects(run("transactions", "--history", "a-lz4", "--format", "json", LOGS).output)
+    states = [row["value"]["transaction_status"] for row in rows]
+    assert states[:2] == [0, 1]
+    names = re.findall("transaction_status=(\\w+)", text)
+    known = {
+        0: "Empty", 1: "Ongoing", 2: "PrepareCommit", 3: "PrepareAbort", 4: "CompleteCommit",
+        5: "CompleteAbort",
+    }  # fmt: skip
+    assert names == [known.get(state, state) for state in states]
 
 
 def test_differences_and_mismatches_are_named() -> None:

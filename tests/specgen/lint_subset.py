@@ -208,11 +208,22 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         "S9 gap",
         "    1:\n      id: blue\n",
         "    2:\n      id: blue\n",
+        [f"{MESSAGE}/seq/4: S9: 2 of color does not fit the field; write a wider type"],
+    ),
+    (
+        "S9 order",
+        "    1:\n      id: blue\n",
+        "    -1:\n      id: blue\n",
         [
-            "sample.ksy#/enums/color: S9: values of an enum count from 0 without a gap; "
-            "write the others as plain integers",
-            f"{MESSAGE}/seq/4: S9: 2 of color does not fit the field; write a wider type",
+            "sample.ksy#/enums/color: S9: values of an enum ascend; write them in this order",
+            f"{MESSAGE}/seq/4: S9: -1 of color does not fit the field; write a wider type",
         ],
+    ),
+    (
+        "S9 enum of another file",
+        "        enum: color\n",
+        "        enum: paint::color\n",
+        [f"{MESSAGE}/seq/4: S9: paint is not in meta/imports; write it there"],
     ),
     (
         "S9 in-enum",

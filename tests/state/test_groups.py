@@ -7,10 +7,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.conformance.goldens import read_dumps
 from kafkaspec.log.partition import Partition
 from kafkaspec.state.groups import read_groups
+from kafkaspec.state.history import history
 from kafkaspec.state.lag import with_lag
+from kafkaspec.state.latest import Latest
 from kafkaspec.state.transactions import open_transactions, read_transactions
 from tests.goldens import GOLDEN, VERSIONS
 
@@ -93,6 +96,28 @@ def test_an_offset_counts_when_its_transaction_commits() -> None:
                 assert [(row["offset"], row["pending"]) for row in rows] == [(2, False)], version
                 compared += 1
     assert compared >= min(len(VERSIONS) - 8, 2)
+
+
+def test_a_streams_group_is_stable_once_its_member_has_its_tasks() -> None:
+    """The one member of the scenario has taken all tasks when it writes its last assignment."""
+    if "4.3.1" not in VERSIONS:
+        return
+    logs = GOLDEN / "4.3.1" / "administered" / "logs"
+    log = Partition(logs / "__consumer_offsets-0")
+    records = _records(logs, Topic.CONSUMER_OFFSETS)
+    written = [value for _, key, value in records if key["type"] == "22" and value is not None]
+    assert [len(value["activeTasks"]) for value in written] == [0, 2]
+    events = [
+        event
+        for event in history(log, Topic.CONSUMER_OFFSETS, "group-streams", Latest())
+        if event.name == "StreamsGroupCurrentMemberAssignment" and event.value is not None
+    ]
+    assert [event.value and event.value["state"] for event in events] == [
+        value["state"] for value in written
+    ]
+    groups = read_groups(log, at=events[-1].timestamp).groups.to_pylist()
+    (state,) = [row["state"] for row in groups if row["group"] == "group-streams"]
+    assert state == "Stable"
 
 
 def test_transactional_ids_are_those_that_the_dump_tool_shows() -> None:

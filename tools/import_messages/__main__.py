@@ -1,8 +1,8 @@
 """Bring the messages of a release of Kafka into spec/messages, or compare them with a release.
 
 Without an option, make or update the structure of the file of each stored message, and keep the
-sentences of the files that are there; a new field gets a sentence that begins with TODO, which the
-linter refuses until somebody writes one.
+sentences and enumerations of the files that are there; a new field gets a sentence that begins with
+TODO, which the linter refuses until somebody writes one.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kafkaspec.layout.names import MESSAGE_FRAME, SCHEMA_VERSION, TAGGED_FIELDS
+from kafkaspec.layout.names import MESSAGE_FRAME, SCHEMA_VERSION, TAGGED_FIELDS, TRUTH
 from tools.import_messages.schema import Schema, SchemaField
 from tools.import_messages.structure import INTEGERS, given_default, implied_default
 from tools.specgen.evaluate import evaluate
@@ -172,7 +172,7 @@ def _of_field(
     match field.type:
         case IntegerType(size, signed):
             kind = _LETTERS[f"{'s' if signed else 'u'}{size}"] if size > 1 else "int8"
-            kind = "bool" if field.enum == "truth" else kind
+            kind = "bool" if field.enum == TRUTH else kind
         case FloatType():
             kind = "float64"
         case BytesType():

@@ -36,6 +36,8 @@ _FOLDERS = {
 """Folders of ``spec/messages`` by module of Kafka; a folder is named like its topic."""
 _OF_CORE = {"Transaction": "transaction_state"}
 """Folders of what the core had before 3.5 and 3.9, by the begin of the name."""
+_SHARED = ("varint", "flexible", "primitive", "enumeration")
+"""Files of types and enumerations that messages share."""
 _FRAMED = ("cluster_metadata", "remote_log_metadata")
 _CAMEL = (re.compile(r"(?<=[a-z0-9])(?=[A-Z])"), re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])"))
 _OTHER_IDS = {"num_partitions": "partition_count"}
@@ -43,10 +45,6 @@ _OTHER_IDS = {"num_partitions": "partition_count"}
 _VERSION = {"id": "version", "type": "s4", "doc": "Version of the message."}
 _END = {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}}
 _LEFT = "_io.size - _io.pos"
-_TRUTH = {
-    0: {"id": "false_value", "-orig-id": "false", "doc": "It is not so."},
-    1: {"id": "true_value", "-orig-id": "true", "doc": "It is so. Readers take any but 0 for it."},
-}
 
 
 def snake(name: str) -> str:
@@ -86,6 +84,14 @@ def make(schema: Schema, release: str, layout: tuple[str, str] | None = None) ->
     return f"messages/{folder}/{name}", _Maker(schema, release, folder).file(name, layout)
 
 
+def name_imports(file: Node) -> None:
+    """Name in a file the other files whose types and enumerations it uses."""
+    text, meta = str(file), file["meta"]
+    imports = [f"../../{used}" for used in _SHARED if f"'{used}::" in text]
+    endian, _ = meta.pop("endian"), meta.pop("imports", None)
+    meta |= ({"imports": imports} if imports else {}) | {"endian": endian}
+
+
 @dataclass
 class _Maker:
     """Maker of one file."""
@@ -102,9 +108,6 @@ class _Maker:
         else:
             rest = "Bytes after it are ignored."
             seq.append({"id": "unused", "-default": "[]", "size-eos": True, "doc": rest})
-        text = str((self.types, seq))
-        imports = [f"../../{used}" for used in ("varint", "flexible", "primitive")
-                   if f"'{used}::" in text]  # fmt: skip
         meta = {
             "id": name,
             "title": f"{self.schema.name} of Apache Kafka",
@@ -112,18 +115,15 @@ class _Maker:
             "xref": {"wikidata": "Q16235208"},
             "license": "CC0-1.0",
             "ks-version": "0.11",
+            "endian": "be",
         }
-        if imports:
-            meta["imports"] = imports
-        meta["endian"] = "be"
         found: Node = {"meta": meta, "-orig-id": self.schema.name}
         if layout is not None:
             found["-releases"] = "..".join(layout)
         found |= self._described(f"{TODO}: say what it is.") | {"seq": seq}
         if self.types:
             found["types"] = self.types
-        if "'enum': 'truth'" in text:
-            found["enums"] = {"truth": _TRUTH}
+        name_imports(found)
         return found
 
     def _described(self, doc: str) -> Node:
@@ -239,7 +239,7 @@ class _Part:
         if item.type in INTEGERS:
             return [base | given | {"type": INTEGERS[item.type]} | when | doc]
         if item.type == "bool":
-            return [base | given | {"type": "u1", "enum": "truth"} | when | doc]
+            return [base | given | {"type": "u1", "enum": "enumeration::truth"} | when | doc]
         if item.type == "uuid":
             return [base | given | {"size": 16} | when | doc]
         if item.type in ("string", "bytes"):

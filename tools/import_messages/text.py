@@ -1,4 +1,4 @@
-"""Write a file of the specification as text, and keep the sentences of the one before."""
+"""Write a file of the specification as text, and keep what people wrote into the one before."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 
 import yaml
 
-from tools.import_messages.structure import TODO, Node
+from tools.import_messages.structure import TODO, Node, name_imports
 
 _WIDTH = 80
 _PLACES = ("params", "seq")
+_LAST = ("valid", "if", "doc", "doc-ref", *_PLACES)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -70,8 +71,9 @@ def read(path: Path) -> Node:
 
 
 def write(path: Path, made: Node, before: Node) -> bool:
-    """Write a file with the sentences of the one before; return whether anything changes."""
-    keep_docs(made, before)
+    """Write a file with what ``keep`` keeps of the one before; return whether anything changes."""
+    keep(made, before)
+    name_imports(made)
     text = dump(made)
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return False
@@ -80,15 +82,22 @@ def write(path: Path, made: Node, before: Node) -> bool:
     return True
 
 
-def keep_docs(made: Node, before: Node) -> None:
-    """Take over the sentences of an earlier file, wherever the new one has none."""
+def keep(made: Node, before: Node) -> None:
+    """Take over what no schema says from an earlier file: sentences, and names of numbers."""
     known = dict(_documented(before)) if before else {}
     for place, node in _documented(made):
         if node["doc"].startswith(TODO) and place in known:
             node["doc"] = known[place]["doc"]
-        for key in ("-webide-representation",):
-            if place in known and key in known[place]:
-                node[key] = known[place][key]
+        for key in ("-webide-representation", "enum"):
+            if key not in node and key in known.get(place, ()):
+                _put(node, key, known[place][key])
+
+
+def _put(node: Node, key: str, value: Any) -> None:
+    """Set a key of a type or of an integer where the order of keys has it."""
+    after = {name: node.pop(name) for name in _LAST if name in node}
+    node[key] = value
+    node |= after
 
 
 def _documented(file: Node) -> Iterator[tuple[str, Node]]:

@@ -403,7 +403,7 @@ class _FileReader:
         return Field(
             id=node.id("a field"),
             type=self.field_type(node),
-            enum=node.optional_text("enum"),
+            enum=self.enum_key(node),
             valid=self.valid(node),
             repeat=self.repeat(node),
             condition=node.expression("if"),
@@ -415,7 +415,7 @@ class _FileReader:
         )
 
     def instance(self, instance_id: str, node: _Node) -> ValueInstance | PeekInstance:
-        common = {"id": instance_id, "enum": node.optional_text("enum"), **node.described()}
+        common = {"id": instance_id, "enum": self.enum_key(node), **node.described()}
         condition = node.expression("if")
         if "value" in node.content:
             if misplaced := sorted({"pos", "type", "valid"} & set(node.keys)):
@@ -537,6 +537,14 @@ class _FileReader:
             case "until":
                 return Repeat(until=node.needed_expression("repeat-until"))
         raise node.fail(f"must be eos, expr or until, not {ex.shown(kind)}", "repeat")
+
+    def enum_key(self, node: _Node) -> str | None:
+        """Return the key of the enumeration of a field: ``color`` or ``other_file::color``."""
+        text = node.optional_text("enum")
+        if text is None:
+            return None
+        file, inside, name = text.rpartition("::")
+        return f"{file if inside else self.spec_id}.{name}"
 
     def enum(self, name: str, node: _Node) -> Enum:
         values = []

@@ -169,7 +169,8 @@ class Described:
 class Field(Described):
     """An attribute of ``seq``.
 
-    ``location`` is its place in the specification, ``recordbatch.ksy#/types/record/seq/3``.
+    ``location`` is its place in the specification, ``recordbatch.ksy#/types/record/seq/3``;
+    ``enum`` the key of the enumeration of its values, ``recordbatch.compression_type``.
     """
 
     id: str
@@ -253,6 +254,11 @@ class EnumValue(Described):
     id: str
     location: str
 
+    @property
+    def shown(self) -> str:
+        """What Kafka shows: the name of its constant, or ``-orig-id``."""
+        return self.original_id or self.id.upper()
+
 
 @dataclass(frozen=True)
 class Enum:
@@ -262,6 +268,11 @@ class Enum:
     values: tuple[EnumValue, ...]
     spec_id: str
     location: str
+
+    @property
+    def key(self) -> str:
+        """``enumeration.truth``: how fields name it."""
+        return f"{self.spec_id}.{self.id}"
 
 
 @dataclass(frozen=True)
@@ -394,7 +405,7 @@ class Model:
 
     @cached_property
     def _enums(self) -> dict[str, Enum]:
-        return {f"{enum.spec_id}.{enum.id}": enum for spec in self.specs for enum in spec.enums}
+        return {enum.key: enum for spec in self.specs for enum in spec.enums}
 
     def spec(self, spec_id: str) -> Spec:
         """Return the specification with this id."""
@@ -414,9 +425,13 @@ class Model:
         """Return whether the reference means a known type."""
         return f"{reference.spec_id}.{reference.name}" in self._types
 
-    def enum(self, spec_id: str, enum_id: str) -> Enum:
-        """Return an enumeration of a specification."""
-        return self._enums[f"{spec_id}.{enum_id}"]
+    def enum(self, key: str) -> Enum:
+        """Return the enumeration with a key, ``enumeration.truth``."""
+        return self._enums[key]
+
+    def has_enum(self, key: str) -> bool:
+        """Return whether the key means a known enumeration."""
+        return key in self._enums
 
     def all_types(self) -> tuple[Type, ...]:
         """Return every type of every specification."""

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: AccessControlRecord
 -releases: 2.8..2.8
@@ -38,7 +39,8 @@ seq:
   - id: resource_type
     -orig-id: ResourceType
     type: s1
-    doc: Number of the kind of resource, as Kafka's enumeration has it.
+    enum: enumeration::resource_type
+    doc: Kind of what the entry protects.
   - id: resource_name
     -orig-id: ResourceName
     type: flexible::compact_nullable_string
@@ -46,7 +48,8 @@ seq:
   - id: pattern_type
     -orig-id: PatternType
     type: s1
-    doc: 3 literal, 4 prefixed.
+    enum: enumeration::pattern_type
+    doc: Whether the name is whole, or how names begin.
   - id: principal
     -orig-id: Principal
     type: flexible::compact_string
@@ -58,11 +61,13 @@ seq:
   - id: operation
     -orig-id: Operation
     type: s1
-    doc: Number of the operation, as Kafka's enumeration has it.
+    enum: enumeration::acl_operation
+    doc: What is allowed or denied.
   - id: permission_type
     -orig-id: PermissionType
     type: s1
-    doc: 2 deny, 3 allow.
+    enum: enumeration::acl_permission_type
+    doc: Whether it is allowed or denied.
   - id: tagged_fields
     type: flexible::tagged_fields
   - id: end

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../primitive
+    - ../../enumeration
   endian: be
 -orig-id: BrokerRegistrationChangeRecord
 doc: 'Changes the registration of a broker: fields that are absent stay.'
@@ -55,7 +56,8 @@ types:
         -orig-id: Fenced
         -default: '0'
         type: s1
-        doc: 1 if it gets fenced, -1 if the fence goes, 0 for no change.
+        enum: enumeration::broker_registration_fencing_change
+        doc: Whether the broker gets fenced, or its fence goes.
       - id: end
         size: 0
         valid:
@@ -68,7 +70,8 @@ types:
         -orig-id: InControlledShutdown
         -default: '0'
         type: s1
-        doc: 1 if it is about to leave in order, 0 for no change.
+        enum: enumeration::broker_registration_in_controlled_shutdown_change
+        doc: Whether the broker begins to leave in order.
       - id: end
         size: 0
         valid:

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: ClientQuotaRecord
 doc: Sets or removes a quota.
@@ -56,7 +57,7 @@ seq:
   - id: remove
     -orig-id: Remove
     type: u1
-    enum: truth
+    enum: enumeration::truth
     doc: Whether the value is taken away.
   - id: tagged_fields
     type: flexible::tagged_fields
@@ -80,13 +81,3 @@ types:
         doc: Which one, or null for the default of all.
       - id: tagged_fields
         type: flexible::tagged_fields
-enums:
-  truth:
-    0:
-      id: false_value
-      -orig-id: 'false'
-      doc: It is not so.
-    1:
-      id: true_value
-      -orig-id: 'true'
-      doc: It is so. Readers take any but 0 for it.

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: ConfigRecord
 doc: Sets or removes a setting.
@@ -35,7 +36,8 @@ seq:
   - id: resource_type
     -orig-id: ResourceType
     type: s1
-    doc: Number of the kind of resource, as Kafka's enumeration has it.
+    enum: enumeration::config_resource_type
+    doc: Kind of what has the setting.
   - id: resource_name
     -orig-id: ResourceName
     type: flexible::compact_string

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../primitive
+    - ../../enumeration
   endian: be
 -orig-id: ConfigRecord
 -releases: 2.8..2.8
@@ -36,7 +37,8 @@ seq:
   - id: resource_type
     -orig-id: ResourceType
     type: s1
-    doc: Number of the kind of resource, as Kafka's enumeration has it.
+    enum: enumeration::config_resource_type
+    doc: Kind of what has the setting.
   - id: resource_name
     -orig-id: ResourceName
     type: primitive::plain_string

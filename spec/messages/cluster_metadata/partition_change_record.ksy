@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../primitive
+    - ../../enumeration
   endian: be
 -orig-id: PartitionChangeRecord
 doc: 'Changes a partition: tags that are absent stay as they are.'
@@ -161,9 +162,8 @@ types:
         -orig-id: LeaderRecoveryState
         -default: '-1'
         type: s1
-        doc: |
-          1 while a leader that was elected out of sync recovers, 0 if not, -1
-          for no change.
+        enum: enumeration::leader_recovery_state
+        doc: Whether a leader that was elected out of sync still has to recover.
       - id: end
         size: 0
         valid:

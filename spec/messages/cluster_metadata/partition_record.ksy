@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../primitive
+    - ../../enumeration
   endian: be
 -orig-id: PartitionRecord
 doc: Adds a partition, or states all about it in a snapshot.
@@ -144,7 +145,8 @@ types:
         -orig-id: LeaderRecoveryState
         -default: '0'
         type: s1
-        doc: 1 while a leader that was elected out of sync recovers, else 0.
+        enum: enumeration::leader_recovery_state
+        doc: Whether a leader that was elected out of sync still has to recover.
       - id: end
         size: 0
         valid:

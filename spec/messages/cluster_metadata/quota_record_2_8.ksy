@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../primitive
+    - ../../enumeration
   endian: be
 -orig-id: QuotaRecord
 -releases: 2.8..2.8
@@ -57,7 +58,7 @@ seq:
   - id: remove
     -orig-id: Remove
     type: u1
-    enum: truth
+    enum: enumeration::truth
     doc: Whether the value is taken away.
   - id: end
     size: 0
@@ -77,13 +78,3 @@ types:
         -orig-id: EntityName
         type: primitive::nullable_string
         doc: Which one, or null for the default of all.
-enums:
-  truth:
-    0:
-      id: false_value
-      -orig-id: 'false'
-      doc: It is not so.
-    1:
-      id: true_value
-      -orig-id: 'true'
-      doc: It is so. Readers take any but 0 for it.

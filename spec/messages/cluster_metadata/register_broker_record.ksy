@@ -10,6 +10,7 @@ meta:
     - ../../varint
     - ../../flexible
     - ../../primitive
+    - ../../enumeration
   endian: be
 -orig-id: RegisterBrokerRecord
 doc: Registers a broker.
@@ -41,7 +42,7 @@ seq:
     -orig-id: IsMigratingZkBroker
     -default: '0'
     type: u1
-    enum: truth
+    enum: enumeration::truth
     if: schema_version.value >= 2
     doc: Whether it is a broker with ZooKeeper that is about to change over.
   - id: incarnation_id
@@ -86,13 +87,13 @@ seq:
     -orig-id: Fenced
     -default: '1'
     type: u1
-    enum: truth
+    enum: enumeration::truth
     doc: Whether the broker may lead no partition and is not shown to clients.
   - id: in_controlled_shutdown
     -orig-id: InControlledShutdown
     -default: '0'
     type: u1
-    enum: truth
+    enum: enumeration::truth
     if: schema_version.value >= 1
     doc: Whether the broker is about to leave in order.
   - id: tagged_fields
@@ -122,7 +123,8 @@ types:
       - id: security_protocol
         -orig-id: SecurityProtocol
         type: s2
-        doc: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
+        enum: enumeration::security_protocol
+        doc: Whether connections are encrypted and authenticated.
       - id: tagged_fields
         type: flexible::tagged_fields
   broker_feature:
@@ -243,13 +245,3 @@ types:
             0: log_dirs_tag
             1: cordoned_log_dirs_tag
             _: unknown_tag
-enums:
-  truth:
-    0:
-      id: false_value
-      -orig-id: 'false'
-      doc: It is not so.
-    1:
-      id: true_value
-      -orig-id: 'true'
-      doc: It is so. Readers take any but 0 for it.

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../primitive
+    - ../../enumeration
   endian: be
 -orig-id: RegisterBrokerRecord
 -releases: 2.8..2.8
@@ -100,7 +101,8 @@ types:
       - id: security_protocol
         -orig-id: SecurityProtocol
         type: s2
-        doc: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
+        enum: enumeration::security_protocol
+        doc: Whether connections are encrypted and authenticated.
   broker_feature:
     -orig-id: BrokerFeature
     doc: A feature that the broker supports.

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: RegisterControllerRecord
 doc: Registers a controller.
@@ -43,7 +44,7 @@ seq:
   - id: zk_migration_ready
     -orig-id: ZkMigrationReady
     type: u1
-    enum: truth
+    enum: enumeration::truth
     doc: Whether all is there for a migration from ZooKeeper.
   - id: num_end_points
     -orig-id: EndPoints
@@ -98,7 +99,8 @@ types:
       - id: security_protocol
         -orig-id: SecurityProtocol
         type: s2
-        doc: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
+        enum: enumeration::security_protocol
+        doc: Whether connections are encrypted and authenticated.
       - id: tagged_fields
         type: flexible::tagged_fields
   controller_feature:
@@ -120,13 +122,3 @@ types:
         doc: Highest level that the node can run at.
       - id: tagged_fields
         type: flexible::tagged_fields
-enums:
-  truth:
-    0:
-      id: false_value
-      -orig-id: 'false'
-      doc: It is not so.
-    1:
-      id: true_value
-      -orig-id: 'true'
-      doc: It is so. Readers take any but 0 for it.

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: RemoveUserScramCredentialRecord
 doc: Removes a SCRAM credential.
@@ -39,7 +40,8 @@ seq:
   - id: mechanism
     -orig-id: Mechanism
     type: s1
-    doc: 'SCRAM mechanism: 1 SHA-256, 2 SHA-512.'
+    enum: enumeration::scram_mechanism
+    doc: Which hash the mechanism uses.
   - id: tagged_fields
     type: flexible::tagged_fields
   - id: end

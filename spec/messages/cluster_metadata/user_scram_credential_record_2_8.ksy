@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../primitive
+    - ../../enumeration
   endian: be
 -orig-id: UserScramCredentialRecord
 -releases: 2.8..2.8
@@ -63,7 +64,8 @@ types:
       - id: mechanism
         -orig-id: Mechanism
         type: s1
-        doc: 'SCRAM mechanism: 1 SHA-256, 2 SHA-512.'
+        enum: enumeration::scram_mechanism
+        doc: Which hash the mechanism uses.
       - id: salt
         -orig-id: Salt
         type: primitive::byte_array

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: ZkMigrationStateRecord
 doc: Says how far the migration from ZooKeeper is.
@@ -35,7 +36,8 @@ seq:
   - id: zk_migration_state
     -orig-id: ZkMigrationState
     type: s1
-    doc: 0 none, 1 about to begin, 2 under way, 3 done.
+    enum: enumeration::zk_migration_state
+    doc: How far the move from ZooKeeper to KRaft has come.
   - id: tagged_fields
     type: flexible::tagged_fields
   - id: end

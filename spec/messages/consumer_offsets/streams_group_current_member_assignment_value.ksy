@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: StreamsGroupCurrentMemberAssignmentValue
 doc: Value of what a member of a streams group has now.
@@ -29,7 +30,8 @@ seq:
   - id: state
     -orig-id: State
     type: s1
-    doc: Where it is in its life, as a number of Kafka's own enumeration.
+    enum: enumeration::streams_member_state
+    doc: How far the member is with what it was assigned.
   - id: num_active_tasks
     -orig-id: ActiveTasks
     -derive: count(active_tasks) + 1

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: RemoteLogSegmentMetadataRecord
 -releases: 3.0..3.5
@@ -76,7 +77,8 @@ seq:
   - id: remote_log_segment_state
     -orig-id: RemoteLogSegmentState
     type: s1
-    doc: 0 copy started, 1 copied, 2 delete started, 3 deleted.
+    enum: enumeration::remote_log_segment_state
+    doc: What became of the segment.
   - id: tagged_fields
     type: flexible::tagged_fields
   - id: end

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: RemoteLogSegmentMetadataSnapshotRecord
 doc: A segment in remote storage, in a file with all segments of a partition.
@@ -81,7 +82,8 @@ seq:
   - id: remote_log_segment_state
     -orig-id: RemoteLogSegmentState
     type: s1
-    doc: 0 copy started, 1 copied, 2 delete started, 3 deleted.
+    enum: enumeration::remote_log_segment_state
+    doc: What became of the segment.
   - id: tagged_fields
     type: message_tags
   - id: end
@@ -112,7 +114,7 @@ types:
         -orig-id: TxnIndexEmpty
         -default: '0'
         type: u1
-        enum: truth
+        enum: enumeration::truth
         doc: Whether the segment has no aborted transactions.
       - id: end
         size: 0
@@ -171,13 +173,3 @@ types:
           cases:
             0: txn_index_empty_tag
             _: unknown_tag
-enums:
-  truth:
-    0:
-      id: false_value
-      -orig-id: 'false'
-      doc: It is not so.
-    1:
-      id: true_value
-      -orig-id: 'true'
-      doc: It is so. Readers take any but 0 for it.

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: RemotePartitionDeleteMetadataRecord
 doc: How far the removal of a partition from remote storage is.
@@ -46,7 +47,8 @@ seq:
   - id: remote_partition_delete_state
     -orig-id: RemotePartitionDeleteState
     type: s1
-    doc: 0 marked, 1 started, 2 finished.
+    enum: enumeration::remote_partition_delete_state
+    doc: How far the deletion has come.
   - id: tagged_fields
     type: flexible::tagged_fields
   - id: end

@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: ShareSnapshotValue
 doc: Value of the whole delivery state of a share group for a partition.
@@ -84,7 +85,8 @@ types:
       - id: delivery_state
         -orig-id: DeliveryState
         type: s1
-        doc: 0 available, 1 acquired, 2 acknowledged, 4 archived.
+        enum: enumeration::record_state
+        doc: What became of these records.
       - id: delivery_count
         -orig-id: DeliveryCount
         type: s2

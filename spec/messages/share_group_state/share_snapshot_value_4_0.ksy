@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: ShareSnapshotValue
 -releases: 4.0..4.0
@@ -75,7 +76,8 @@ types:
       - id: delivery_state
         -orig-id: DeliveryState
         type: s1
-        doc: 0 available, 1 acquired, 2 acknowledged, 4 archived.
+        enum: enumeration::record_state
+        doc: What became of these records.
       - id: delivery_count
         -orig-id: DeliveryCount
         type: s2

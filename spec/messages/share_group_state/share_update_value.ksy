@@ -9,6 +9,7 @@ meta:
   imports:
     - ../../varint
     - ../../flexible
+    - ../../enumeration
   endian: be
 -orig-id: ShareUpdateValue
 doc: Value of a change of the delivery state since the last snapshot.
@@ -68,7 +69,8 @@ types:
       - id: delivery_state
         -orig-id: DeliveryState
         type: s1
-        doc: 0 available, 1 acquired, 2 acknowledged, 4 archived.
+        enum: enumeration::record_state
+        doc: What became of these records.
       - id: delivery_count
         -orig-id: DeliveryCount
         type: s2

@@ -10,6 +10,7 @@ meta:
     - ../../varint
     - ../../flexible
     - ../../primitive
+    - ../../enumeration
   endian: be
 -orig-id: TransactionLogValue
 doc: Value of a transactional id with its producer and its transaction.
@@ -71,9 +72,8 @@ types:
       - id: transaction_status
         -orig-id: TransactionStatus
         type: s1
-        doc: |
-          0 empty, 1 ongoing, 2 about to commit, 3 about to abort, 4 committed,
-          5 aborted, 6 dead, 7 about to fence the producer.
+        enum: enumeration::transaction_state
+        doc: State of the transaction, for its coordinator.
       - id: num_transaction_partitions
         -orig-id: TransactionPartitions
         -derive: count(transaction_partitions)
@@ -251,9 +251,8 @@ types:
       - id: transaction_status
         -orig-id: TransactionStatus
         type: s1
-        doc: |
-          0 empty, 1 ongoing, 2 about to commit, 3 about to abort, 4 committed,
-          5 aborted, 6 dead, 7 about to fence the producer.
+        enum: enumeration::transaction_state
+        doc: State of the transaction, for its coordinator.
       - id: num_transaction_partitions
         -orig-id: TransactionPartitions
         -derive: count(transaction_partitions) + 1

@@ -111,10 +111,11 @@ class ConstructModule:
         with out.block("from kafkaspec.codecs.references.construct.runtime import (", ")"):
             out.lines(*(f"{name}," for name in runtime))
         out.line()
-        enums = [camel(enum.id) for enum in self.spec.enums]
-        enums = [name for name in enums if re.search(rf"\b{name}\b", code)]
-        if enums:
-            out.line(f"from ..python.model.{self.spec.id} import {', '.join(enums)}")
+        for spec in self.model.closure(self.spec.id):
+            enums = [camel(enum.id) for enum in spec.enums]
+            enums = [name for name in enums if re.search(rf"\b{name}\b", code)]
+            if enums:
+                out.line(f"from ..python.model.{spec.id} import {', '.join(enums)}")
         if self.imports:
             out.line(f"from . import {', '.join(sorted(self.imports))}")
         out.line()
@@ -269,7 +270,7 @@ class ConstructModule:
                 return self._sized(type_, field.type, self._reference(type_, field.type))
             case SwitchType():
                 return self._sized(type_, field.type, self._choice(type_, field.type))
-        return f"Named({text}, {camel(field.enum)})" if field.enum else text
+        return f"Named({text}, {camel(self.model.enum(field.enum).id)})" if field.enum else text
 
     def _sized(self, type_: Type, kind: TypeReference | SwitchType, text: str) -> str:
         if kind.size is not None:

@@ -65,7 +65,7 @@ class Deferred:
         if valid.any_of:
             demands.append(_join("|", [f"{value} == {self._side(v)}" for v in valid.any_of]))
         if valid.in_enum and enum is not None:
-            members = self.model.enum(self.type.spec_id, enum).values
+            members = self.model.enum(enum).values
             demands.append(_join("|", [f"{value} == {member.value}" for member in members]))
         if valid.expression is not None:
             demands.append(self.text(valid.expression))

@@ -23,6 +23,7 @@ from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.model import (
     BitsType,
     Enum,
+    EnumValue,
     Field,
     IntegerType,
     Model,
@@ -229,8 +230,13 @@ def _enum(out: CodeWriter, enum: Enum) -> None:
     _table(
         out,
         ("Value", "Name", "Meaning"),
-        [(str(value.value), f"`{value.id}`", cell(value.doc)) for value in enum.values],
+        [(str(value.value), _name(value), cell(value.doc)) for value in enum.values],
     )
+
+
+def _name(value: EnumValue) -> str:
+    name = f"`{value.id}`"
+    return f"{name} (`{value.original_id}`)" if value.original_id else name
 
 
 def _index(model: Model) -> Output:

@@ -165,7 +165,8 @@ def allowed_text(field: Field, page: str) -> str:
     if field.is_guard and field.valid is not None and field.valid.expression is not None:
         parts.append(code(field.valid.expression))
     if field.enum:
-        parts.append(f"[{field.enum}](#{field.enum})")
+        file, _, name = field.enum.partition(".")
+        parts.append(f"[{name}]({'' if file == page else f'{file}.md'}#{name})")
     if field.condition is not None:
         parts.append(f"only if {code(field.condition)}")
     return "; ".join(part for part in parts if part)

@@ -133,7 +133,7 @@ def _field(model: Model, type_: Type, field: Field) -> FieldLayout:
         default=_default(field),
         opaque_count=type_.is_opaque_count(field),
         constant=field.constant,
-        enum=f"{type_.spec_id}.{field.enum}" if field.enum else "",
+        enum=field.enum or "",
         original_id=field.original_id or "",
         doc=field.doc,
     )
@@ -240,10 +240,10 @@ def _package(model: Model) -> Output:
     with out.block("ENUMS: dict[str, dict[int, tuple[str, str]]] = {", "}"):
         for spec in model.specs:
             for enum in spec.enums:
-                with out.block(f'"{spec.id}.{enum.id}": {{', "},"):
+                with out.block(f'"{enum.key}": {{', "},"):
                     for value in enum.values:
-                        out.line(f"{value.value}: ({value.id!r}, {value.doc!r}),")
-    out.line('"""Names and meanings of enumerated values, by key of the enumeration."""')
+                        out.line(f"{value.value}: ({value.id!r}, {value.shown!r}),")
+    out.line('"""Names of numbers in the specification and in Kafka, by key of the enumeration."""')
     out.line()
     with out.block("ENTRY_KINDS: dict[str, dict[int, EntryKind]] = {", "}"):
         for key, kinds in entry_kinds(model).items():

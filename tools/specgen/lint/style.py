@@ -165,14 +165,19 @@ def _field_naming(field: Field, *, is_message: bool) -> Messages:
 
 def _enum(model: Model, type_: Type, field: Field) -> Messages:
     if field.enum is not None:
-        enums = {enum.id: enum for enum in model.spec(type_.spec_id).enums}
+        file, _, name = field.enum.partition(".")
         bounds = value_range(model, field)
-        if field.enum not in enums:
-            yield f"there is no enum {field.enum} in this file; write the id of one"
+        if file not in (type_.spec_id, *model.spec(type_.spec_id).imports):
+            yield f"{file} is not in meta/imports; write it there"
+        elif not model.has_enum(field.enum):
+            where = "this file" if file == type_.spec_id else file
+            yield f"there is no enum {name} in {where}; write the id of one"
         elif bounds is None:
             yield "only an integer can have an enum; leave it out"
-        elif wide := [v.value for v in enums[field.enum].values if v.value > bounds[1]]:
-            yield f"{wide[0]} of {field.enum} does not fit the field; write a wider type"
+        else:
+            values = [value.value for value in model.enum(field.enum).values]
+            if wide := [value for value in values if not bounds[0] <= value <= bounds[1]]:
+                yield f"{wide[0]} of {name} does not fit the field; write a wider type"
     if field.valid is not None and field.valid.in_enum and "refuses" not in field.doc:
         yield (
             "in-enum is for values that Kafka refuses; say in doc that Kafka refuses others, "
@@ -182,5 +187,5 @@ def _enum(model: Model, type_: Type, field: Field) -> Messages:
 
 def _values(enum: Enum) -> Messages:
     values = [value.value for value in enum.values]
-    if values != list(range(len(values))):
-        yield "values of an enum count from 0 without a gap; write the others as plain integers"
+    if values != sorted(values):
+        yield "values of an enum ascend; write them in this order"

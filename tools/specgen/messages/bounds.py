@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 from kafkaspec.layout.message_columns import HIGHEST, LOWEST
 from tools.specgen.expression import LEFT, Attribute, Binary, Expression, Name, literal
@@ -80,12 +79,7 @@ def _allowed(model: Model, item: Field, valid: Valid) -> list[int]:
             raise Unsupported(f"{item.location} allows what is no number")
         return [number for number in found if number is not None]
     assert item.enum is not None
-    return [value.value for value in model.enum(home(item), item.enum).values]
-
-
-def home(item: Field) -> str:
-    """Return the id of the file that has a field."""
-    return PurePosixPath(item.location.partition("#")[0]).stem
+    return [value.value for value in model.enum(item.enum).values]
 
 
 def _clauses(

@@ -19,12 +19,12 @@ from kafkaspec.layout.message_columns import (
     Path,
     Step,
 )
-from kafkaspec.layout.names import SCHEMA_VERSION
+from kafkaspec.layout.names import SCHEMA_VERSION, TRUTH
 from tools.specgen.evaluate import UnknownNameError, evaluate
 from tools.specgen.expression import Attribute, Binary, Int, Name, literal, names, walk
 from tools.specgen.facts.fields import expressions, is_integer, scalar_of
 from tools.specgen.facts.ranges import MOST_VERSIONS, is_text
-from tools.specgen.messages.bounds import bounds, home, width
+from tools.specgen.messages.bounds import bounds, width
 from tools.specgen.messages.nodes import Line, Node, Place, Unsupported
 from tools.specgen.messages.sections import Section, counts
 from tools.specgen.model import (
@@ -387,14 +387,6 @@ class _Deriver:
         low, high, _ = bounds(self.model, item)
         return low == high
 
-    def _is_truth(self, item: Field) -> bool:
-        """Return whether the values of an integer are called false and true."""
-        if item.enum is None:
-            return False
-        values = self.model.enum(home(item), item.enum).values
-        names = [(value.value, value.original_id or value.id) for value in values]
-        return names == [(0, "false"), (1, "true")]
-
     def _leaf(self, item: Field, place: Place) -> Node:
         default = 0
         if item.default is not None and isinstance(item.default.value, int):
@@ -402,11 +394,12 @@ class _Deriver:
         kind = item.type
         nullable = place.tagged
         if isinstance(kind, IntegerType):
-            if self._is_truth(item):
+            if item.enum == TRUTH:
                 return Node(item.id, ColumnKind.BOOLEAN, nullable=nullable, default=default)
             return Node(
-                item.id, ColumnKind.INTEGER, kind.size, kind.signed, nullable, default=default
-            )
+                item.id, ColumnKind.INTEGER, kind.size, kind.signed, nullable, default=default,
+                enum=item.enum or "",
+            )  # fmt: skip
         if isinstance(kind, FloatType):
             return Node(item.id, ColumnKind.FLOAT, kind.size, True, nullable)
         if isinstance(kind, BytesType):

@@ -45,7 +45,7 @@ def _row(row: tuple[int, ...]) -> list[int | None]:
 
 def _column(column: ColumnLayout, depth: int) -> str:
     made: dict[str, Any] = {"name": column.name, "kind": column.kind.name}
-    for name in ("size", "signed", "nullable", "filled", "default", "paths", "known"):
+    for name in ("size", "signed", "nullable", "filled", "default", "enum", "paths", "known"):
         value = getattr(column, name)
         if value and value != ((),):
             made[name] = value

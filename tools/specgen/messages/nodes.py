@@ -30,6 +30,7 @@ class Node:
     nullable: bool = False
     filled: bool = False
     default: int = 0
+    enum: str = ""
     paths: list[Path] = field(default_factory=list)
     known: set[int] = field(default_factory=set)
     children: list[Node] = field(default_factory=list)
@@ -51,6 +52,7 @@ class Node:
             tuple(self.paths),
             tuple(sorted(self.known)),
             tuple(child.layout() for child in self.children),
+            self.enum,
         )
 
     def walk(self) -> Iterator[Node]:

@@ -47,7 +47,7 @@ class CTranslator:
             case ex.Bool(value):
                 return str(int(value))
             case ex.EnumMember(enum, member):
-                values = self.model.enum(self.type.spec_id, enum).values
+                values = self.model.enum(f"{self.type.spec_id}.{enum}").values
                 return str(next(value.value for value in values if value.id == member))
             case ex.Name("_"):
                 return self.value
@@ -121,6 +121,6 @@ def checks(translator: CTranslator, node: Field | PeekInstance) -> list[str]:
     if valid.expression is not None:
         found.append(translator.text(valid.expression))
     if valid.in_enum and node.enum is not None:
-        members = translator.model.enum(translator.type.spec_id, node.enum).values
+        members = translator.model.enum(node.enum).values
         found.append(" || ".join(f"{value} == {item.value}" for item in members))
     return found

@@ -91,7 +91,7 @@ class Translator(Terms):
         if valid.any_of:
             tests.append(f"{value} not in {_tuple([self.text(item) for item in valid.any_of])}")
         if valid.in_enum and field.enum:
-            enum = self.model.enum(self.type.spec_id, field.enum)
+            enum = self.model.enum(field.enum)
             tests.append(f"{value} not in {_tuple([str(item.value) for item in enum.values])}")
         if valid.expression is not None:
             tests.append(self.negated(valid.expression))
@@ -185,7 +185,7 @@ class Translator(Terms):
         raise ValueError(f"{self.type.location}: _io.{name} is not supported")
 
     def _enum(self, enum_id: str, member: str) -> str:
-        enum = self.model.enum(self.type.spec_id, enum_id)
+        enum = self.model.enum(f"{self.type.spec_id}.{enum_id}")
         if self.enum_names:
             return f"{camel(enum_id)}.{member.upper()}"
         return str(next(value.value for value in enum.values if value.id == member))
