@@ -83,6 +83,7 @@ DEFERRED = (
     ("kafkaspec.cli.verify", "kafkaspec.cli.verify_text", _RICH),
     ("kafkaspec.cli.export", "kafkaspec.arrow.export", _EXTRA),
     ("kafkaspec.cli.groups", "kafkaspec.state", _EXTRA),
+    ("kafkaspec.cli.internal", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.transactions", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.cluster", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.remote", "kafkaspec.state", _EXTRA),
