@@ -1,4 +1,4 @@
-"""``kafkaspec find``: locate an offset or a timestamp."""
+"""``kafkaspec find``: locate an offset, a timestamp or a key."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ from kafkaspec.log.messages import topic_of
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
+from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
     from kafkaspec.cli.dump_messages import Messages
@@ -50,9 +52,9 @@ _EPILOG = epilog(
     """\
 Output of --format json, one object for each segment or partition:
   path               what was searched
-  how                offset, broker, plain or max_timestamp
+  how                offset, broker, plain, max_timestamp or key
   target             the offset, or milliseconds since the Unix epoch (-1 for
-                     a log without timestamps)
+                     a log without timestamps), or the key as it was given
   found              whether there is an answer
   file               segment that decided, null if none was tried
   position           byte offset of the batch in it
@@ -70,7 +72,8 @@ Output of --format json, one object for each segment or partition:
 """,
     """\
 What is missing in the log up to the answer is named on stderr: "find" looks at
-the ends of segments, as "dump --help" says.
+the ends of segments, as "dump --help" says. By key, batches that cannot be
+decoded are named and passed over.
 """,
     """\
 Exit codes: 0 found, 1 not found, or something on the way is missing or cannot
@@ -89,6 +92,15 @@ be read, 2 wrong usage, or nothing of a PATH can be read.
     help="Find this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
 )
 @click.option("--max-timestamp", is_flag=True, help="Find the largest timestamp, as a broker does.")
+@click.option(
+    "--key",
+    metavar="KEY",
+    help='Find the newest record with this key: text, or as dump shows it: {"base64": "..."}; in '
+    'Kafka\'s own topics {"group": "g", "topic": "t", "partition": 0}, or some of these fields.',
+)
+@click.option(
+    "--all", "every", is_flag=True, help="By key: find all such records, the newest first."
+)
 @isolation_option("By timestamp: whether to accept answers at or after the last stable offset.")
 @log_start_option
 @click.option(
@@ -105,6 +117,8 @@ def find_command(
     offset: int | None,
     timestamp: int | None,
     max_timestamp: bool,
+    key: str | None,
+    every: bool,
     isolation: str,
     log_start: LogStart,
     plain: bool,
@@ -112,7 +126,7 @@ def find_command(
     codec: str,
     output_format: str,
 ) -> None:
-    """Find the file, batch and record of an offset or a timestamp.
+    """Find the file, batch and record of an offset, a timestamp or a key.
 
     A PATH is a segment, a partition directory, a whole log directory, or the URL of one (s3://...,
     with fsspec). By offset, the answer is the first batch that ends at or after it.
@@ -125,14 +139,20 @@ def find_command(
     With --max-timestamp the time index of each segment says what its largest timestamp is, and the
     first segment with the greatest decides; the answer is often a transaction marker.
 
+    By key, segments are searched from the last one back. Control records have no keys; records of
+    transactions count whether they were committed or not.
+
     --isolation read_committed hides an answer at or after the last stable offset: the first
     offset of a transaction that is still open. Records below the log start offset in the log
     directory's checkpoint do not count; --log-start ignore finds them as long as they exist.
     """
-    if (offset is not None) + (timestamp is not None) + max_timestamp != 1:
-        raise click.UsageError("give one of --offset, --timestamp and --max-timestamp")
+    given = (offset is not None, timestamp is not None, max_timestamp, key is not None)
+    if sum(given) != 1:
+        raise click.UsageError("give one of --offset, --timestamp, --max-timestamp and --key")
     committed = isolation == "read_committed"
-    if committed and offset is not None:
+    if every and key is None:
+        raise click.UsageError("--all goes with --key")
+    if committed and (offset is not None or key is not None):
         raise click.UsageError("--isolation goes with --timestamp and --max-timestamp")
     if plain and timestamp is None:
         raise click.UsageError("--plain goes with --timestamp")
@@ -144,7 +164,7 @@ def find_command(
     }
     if committed:
         target["isolation"] = isolation
-    search = _Search(target, log_start, codec, output_format == "json", are_mapped())
+    search = _Search(target, log_start, codec, output_format == "json", are_mapped(), key, every)
     code = CLEAN
     for path in paths:
         inputs = Inputs([path], codec)
@@ -163,6 +183,8 @@ class _Search:
     codec: str
     as_json: bool
     mapped: bool
+    key: str | None = None
+    every: bool = False
 
     def run(self, inputs: Inputs) -> bool:
         """Print the answer of each log; return whether one of them has none."""
@@ -203,6 +225,8 @@ class _Search:
 
     def answer(self, name: str, log: Segment | Partition, inputs: Inputs) -> bool:
         """Print the answer of a log; return whether there is none."""
+        if self.key is not None:
+            return self._by_key(name, log, inputs, self.key)
         try:
             if isinstance(log, Segment):
                 if "isolation" in self.target:
@@ -224,15 +248,36 @@ class _Search:
             log_start=self.log_start,
             ends_only=True,
         )
-        if self.as_json:
-            print_object(_json(name, found, self.codec))
-        else:
-            for line in _text(name, found):
-                say(line)
+        self._show(name, found, found.target)
         return found.batch is None
 
+    def _by_key(self, name: str, log: Segment | Partition, inputs: Inputs, key: str) -> bool:
+        from kafkaspec.cli.find_key import find_key
 
-def _json(name: str, found: Found, codec: str) -> dict[str, Any]:
+        start, missed = self.log_start, True
+        found = find_key(log, key, self.codec, log_start=start, on_error=inputs.cannot_decode)
+        try:
+            for item in found if self.every else islice(found, 1):
+                missed = False
+                self._show(name, item, key)
+        except KafkaSpecError as error:
+            inputs.cannot_read(error)
+            return False
+        if missed:
+            self._show(name, Found("key", -1, None), key)
+        inputs.read += 1
+        inputs.report_missing(log, log_start=start, ends_only=True)
+        return missed
+
+    def _show(self, name: str, found: Found, target: int | str) -> None:
+        if self.as_json:
+            print_object(_json(name, found, self.codec, target))
+        else:
+            for line in _text(name, found, self.codec, target):
+                say(line)
+
+
+def _json(name: str, found: Found, codec: str, target: int | str) -> dict[str, Any]:
     from kafkaspec.cli.dump_json import decode_controls, record_lines, text_or_base64
 
     batch, record = found.batch, found.record
@@ -250,7 +295,7 @@ def _json(name: str, found: Found, codec: str) -> dict[str, Any]:
     return {
         "path": name,
         "how": found.how,
-        "target": found.target,
+        "target": target,
         "found": batch is not None,
         "file": None if found.path is None else str(found.path),
         "position": found.position,
@@ -278,11 +323,13 @@ def _messages(found: Found, codec: str) -> Messages | None:
     return Messages(topic, codec)
 
 
-def _text(name: str, found: Found) -> list[str]:
-    lines = [f"{name}: {_wanted(found)}"]
+def _text(name: str, found: Found, codec: str, target: int | str) -> list[str]:
+    lines = [f"{name}: {_wanted(found, target)}"]
     if found.path is not None:
         lines.append(f"  file    {found.path}")
-    lines += _answer(found)
+    lines += _answer(found, codec)
+    if found.how == "key":
+        return lines
     if found.decided_by is not None:
         lines.append(
             f"  decided by the largest timestamp of the segment, {found.decided_by.value} "
@@ -309,7 +356,9 @@ def _text(name: str, found: Found) -> list[str]:
     return lines
 
 
-def _wanted(found: Found) -> str:
+def _wanted(found: Found, target: int | str) -> str:
+    if isinstance(target, str):
+        return f"key {printable(target)}"
     if found.how == "offset":
         return f"offset {found.target}"
     time = f"{found.target} ({iso(found.target)})"
@@ -318,7 +367,7 @@ def _wanted(found: Found) -> str:
     return f"time {time}, " + ("answer of a broker" if found.how == "broker" else "plain answer")
 
 
-def _answer(found: Found) -> list[str]:
+def _answer(found: Found, codec: str) -> list[str]:
     batch, record = found.batch, found.record
     if batch is None:
         return ["  not found"]
@@ -329,9 +378,13 @@ def _answer(found: Found) -> list[str]:
     if record is None:
         return [*lines, "  record  none at or after it is left in the batch"]
     note = " (a control record)" if batch.is_control else ""
+    messages = None if batch.is_control else _messages(found, codec)
+    key, value = bytes_text(record.key), bytes_text(record.value)
+    if messages is not None:
+        (shown,) = messages.show(batch, [record])
+        key, value = printable(shown.key or key), printable(shown.value or value)
     lines.append(
         f"  record  offset {record.offset}, time {record.timestamp} ({iso(record.timestamp)}), "
-        f"key {bytes_text(record.key)}, value {bytes_text(record.value)}"
-        f"{headers_text(record.headers)}{note}"
+        f"key {key}, value {value}{headers_text(record.headers)}{note}"
     )
     return lines

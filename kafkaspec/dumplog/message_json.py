@@ -105,6 +105,11 @@ class _Part(NamedTuple):
     null_since: int | None
 
 
+def field_names(key: str) -> dict[str, str]:
+    """Return the fields of a message that JSON shows, with their ids, by the key of its type."""
+    return {part.name: part.id for part in _parts(key)}
+
+
 @cache
 def _parts(key: str) -> tuple[_Part, ...]:
     layout = LAYOUTS[key]

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kafkaspec import Record, encode
 from kafkaspec.cli.options import Timestamp, iso
+from kafkaspec.codecs import codec_names
+from kafkaspec.log.partition import Partition
 from tests.cli.helpers import golden, lines, run
-from tests.goldens import GOLDEN, VERSIONS, produced
+from tests.goldens import GOLDEN, VERSIONS, dumps, produced
 from tests.log.forge import batch, record
 
 
@@ -211,3 +217,117 @@ def test_jobs_change_nothing(tmp_path: Path, target: tuple[str, ...]) -> None:
     assert one.stdout
     assert "lost-0" in one.stderr
     assert (many.stdout, many.stderr, many.exit_code) == (one.stdout, one.stderr, one.exit_code)
+
+
+# -- by key ----------------------------------------------------------------------------------------
+
+
+def _by_key(key: str, *arguments: str | Path) -> list[dict[str, Any]]:
+    result = run("find", "--format", "json", "--key", key, *arguments)
+    found = lines(result)
+    assert result.exit_code == (0 if all(item["found"] for item in found) else 1)
+    return found
+
+
+def _as_key(data: bytes) -> str:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = ""
+    encoded = json.dumps({"base64": base64.b64encode(data).decode()})
+    return encoded if not text or text.startswith("{") else text
+
+
+@pytest.mark.parametrize("name", ["segments-0", "compacted-0", "codec-zstd-0", "headers-gzip-0"])
+def test_every_record_is_found_by_its_key(name: str) -> None:
+    sent: dict[bytes | None, list[int]] = {}
+    for item in Partition(golden("4.3.1", name)).records():
+        sent.setdefault(None if item.key is None else bytes(item.key), []).append(item.offset)
+    keys = [key for key in sent if key is not None]
+    for key in keys[:: max(1, len(keys) // 5)]:
+        every = _by_key(_as_key(key), "--all", golden("4.3.1", name))
+        assert [found["record"]["offset"] for found in every] == sent[key][::-1], key
+        (newest,) = _by_key(_as_key(key), golden("4.3.1", name))
+        assert newest == every[0]
+        assert newest["how"] == "key"
+        assert newest["base_offset"] <= newest["record"]["offset"] <= newest["last_offset"]
+    (nothing,) = _by_key("no such key", golden("4.3.1", name))
+    assert not nothing["found"]
+
+
+@pytest.mark.parametrize("codec", codec_names())
+def test_keys_of_any_size_in_any_entry(tmp_path: Path, codec: str) -> None:
+    """A view holds 12 bytes itself; messages and wrappers are columns too; null is no key."""
+    keys = [b"", b"a", b"\xff" * 4, b"k" * 12, b"k" * 13, b"k" * 12 + b"x", b"kkkk", b"k" * 300]
+    for magic, compression in ((0, "gzip"), (1, "none"), (2, "none"), (2, "lz4")):
+        path = tmp_path / str(magic) / compression / "t-0" / f"{0:020}.log"
+        path.parent.mkdir(parents=True)
+        stamp = -1 if magic == 0 else 7
+        records = [Record(n, stamp, key, b"k" * 40) for n, key in enumerate([None, *keys, *keys])]
+        data = [records[at : at + 5] for at in range(0, len(records), 5)]
+        path.write_bytes(
+            b"".join(encode(some, magic=magic, compression=compression) for some in data)
+        )
+        for number, key in enumerate(keys, 1):
+            found = _by_key(_as_key(key) or '{"base64": ""}', "--all", "--codec", codec, path)
+            assert [item["record"]["offset"] for item in found] == [number + len(keys), number]
+
+
+def test_keys_of_internal_topics_by_their_fields() -> None:
+    """As the dump tool shows them: all fields, or some."""
+    logs = golden("4.3.1", "__consumer_offsets-0").parent
+    told = [
+        (int(match[1]), json.loads(match[2]))
+        for match in re.finditer(
+            r"^\| offset: (\d+) .*? key: (\{.*\}) payload: ",
+            dumps("4.3.1")["__consumer_offsets-0/00000000000000000000.log"],
+            re.M,
+        )
+    ]
+    for wanted in (
+        {"group": "group-a", "topic": "groups", "partition": 0},
+        {"group": "group-a"},
+        {"topic": "groups"},
+        {"type": "GroupMetadataKey", "group": "group-b"},
+        {"groupId": "no such group"},
+    ):
+        fields = {name: value for name, value in wanted.items() if name != "type"}
+        expected = [
+            offset
+            for offset, key in told
+            if fields.items() <= key["data"].items()
+            and (key["type"] == "2" or "type" not in wanted)
+        ]
+        found = _by_key(json.dumps(wanted), "--all", logs / "__consumer_offsets-0")
+        assert [item["record"]["offset"] for item in found if item["found"]] == expected[::-1]
+        assert bool(expected) == ("groupId" not in wanted)
+    shared = {"groupId": "no", "topicId": "gtTm9KVTSAGNBJfWODSMnw", "partition": 0}
+    assert _by_key(json.dumps(shared), logs / "__share_group_state-0")[0]["found"] is False
+    text = run("find", "--key", '{"group": "group-b", "topic": "groups"}', logs)
+    assert text.exit_code == 1  # other partitions have no such record
+    wrong = run("find", "--key", '{"grouping": 1}', logs / "__consumer_offsets-0")
+    assert wrong.exit_code == 2
+    assert "OffsetCommitKey: group, topic, partition" in wrong.output
+
+
+def test_a_directory_is_searched_in_parts_alike(tmp_path: Path) -> None:
+    for number in range(20):
+        place = tmp_path / f"t-{number}"
+        place.mkdir()
+        (place / f"{0:020}.log").write_bytes(encode([Record(0, 7, b"k%d" % (number % 3), b"v")]))
+    outputs = {run("find", "--key", "k1", "--jobs", jobs, tmp_path).stdout for jobs in "13"}
+    (output,) = outputs
+    assert output.count("record  offset 0") == 7
+
+
+def test_a_broken_batch_is_named_and_passed_over(tmp_path: Path) -> None:
+    place = tmp_path / "t-0"
+    place.mkdir()
+    good = [encode([Record(n, 7, b"k", b"v%d" % n)]) for n in range(3)]
+    broken = bytearray(good[1])
+    broken[-1] ^= 1
+    (place / f"{0:020}.log").write_bytes(good[0] + bytes(broken) + good[2])
+    result = run("find", "--key", "k", "--all", place)
+    assert result.exit_code == 1
+    assert "checksum_mismatch" in result.stderr
+    assert result.stdout.count("record  offset") == 2

@@ -75,6 +75,11 @@ DEFERRED = (
     ("kafkaspec.cli.dump", "kafkaspec.cli.dump_messages", "messages, which other logs do not have"),
     ("kafkaspec.cli.find", "kafkaspec.cli.dump_messages", "as above"),
     ("kafkaspec.cli.dump_kafka", "kafkaspec.dumplog", "columns, messages: few dumps need them"),
+    (
+        "kafkaspec.cli.find",
+        "kafkaspec.cli.find_key",
+        "columns, messages: other look-ups do without",
+    ),
     ("kafkaspec.cli.find", "kafkaspec.cli.dump_json", "columns, which text does not need"),
     ("kafkaspec.cli.console", "rich", _RICH),
     ("kafkaspec.cli.index", "rich", _RICH),

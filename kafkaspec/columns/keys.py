@@ -1,0 +1,154 @@
+"""Find records by their keys, in columns: without an object for a record that has another key."""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout
+from kafkaspec.columns.names import BATCH_POSITION
+from kafkaspec.columns.reader import Reader
+from kafkaspec.columns.wanted import Wanted
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import names
+from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry
+from kafkaspec.log.lookup import Found
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import LogStart, OnError, report
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+Matches = Callable[[bytes], bool]
+"""Function that says whether a key is one of those that are looked for."""
+
+_VIEW: Final = 16
+_INLINE: Final = 12
+"""Bytes of a view, and of a key that it holds itself."""
+_START: Final = struct.Struct("<i4s")
+_PLACE: Final = struct.Struct("<ii")
+
+
+def find_keys(
+    log: Segment | Partition,
+    keys: Sequence[bytes] | Matches,
+    *,
+    log_start: LogStart = "ignore",
+    on_error: OnError = "fail",
+) -> Iterator[Found]:
+    """Yield the records that have one of some keys, the newest first; control records do not count.
+
+    Args:
+        log: the log to search.
+        keys: the keys, or what says whether a key is one.
+        log_start: first offset that counts, of a partition.
+        on_error: see ``kafkaspec.log.selection.OnError``.
+
+    Raises:
+        KafkaSpecError: a batch cannot be read.
+    """
+    if isinstance(log, Segment):
+        yield from _of_segment(log, keys, None, on_error)
+        return
+    start = log.log_start_of(log_start)
+    for path in reversed(log.paths_from(start, None)):
+        with log.open_segment(path) as segment:
+            yield from _of_segment(segment, keys, start, on_error)
+
+
+def _of_segment(
+    segment: Segment, keys: Sequence[bytes] | Matches, start: int | None, on_error: OnError
+) -> Iterator[Found]:
+    # An integer for each: a record becomes an object when it is asked for.
+    positions, offsets = array("q"), array("q")
+    for columns in _columns(segment, start, on_error):
+        for position, offset in _found(columns, keys):
+            if start is None or offset >= start:
+                positions.append(position)
+                offsets.append(offset)
+    for position, offset in zip(reversed(positions), reversed(offsets), strict=True):
+        batch = segment.batch_at(position)
+        record = next(item for item in batch.records() if item.offset == offset)
+        yield Found("key", offset, segment.path, batch, record)
+
+
+def _columns(segment: Segment, start: int | None, on_error: OnError) -> Iterator[Columns]:
+    position = 0
+    while True:
+        wanted = Wanted(start_offset=start, start_position=position)
+        try:
+            yield from Reader(segment, (names.OFFSET, names.KEY, BATCH_POSITION), wanted)
+            return
+        except KafkaSpecError as error:
+            if error.reason in ALWAYS_RAISED:
+                raise
+            report(on_error, error)
+            _, _, after = broken_entry(segment, position, error)
+            if after is None:
+                return
+            position = after
+
+
+def _found(columns: Columns, keys: Sequence[bytes] | Matches) -> Iterator[tuple[int, int]]:
+    """Yield the byte offset of the batch and the log offset of each record that has a key."""
+    column = columns.columns[names.KEY]
+    assert isinstance(column, BytesColumn)
+    if callable(keys) or columns.layout is not Layout.VIEW:
+        matches = keys if callable(keys) else frozenset(keys).__contains__
+        rows = [row for row, key in _each(columns, column) if matches(key)]
+    else:
+        rows = sorted(row for key in set(keys) for row in _equal(columns, column, key))
+    offsets, positions = (columns.columns[name] for name in (names.OFFSET, BATCH_POSITION))
+    assert isinstance(offsets, IntegerColumn)
+    assert isinstance(positions, IntegerColumn)
+    for row in rows:
+        yield columns.start + positions.integers[row], offsets.integers[row]
+
+
+def _equal(columns: Columns, column: BytesColumn, key: bytes) -> Iterator[int]:
+    """Yield the rows with a key, by views: the bytes of one say its size and how the key begins."""
+    main, end = column.main, columns.rows * _VIEW
+    assert isinstance(main, bytearray)
+    inline = len(key) <= _INLINE
+    wanted = _START.pack(len(key), key[:4])
+    if inline:
+        wanted += key[4:].ljust(_VIEW - _START.size, b"\0")
+    place = main.find(wanted, 0, end)
+    while place >= 0:
+        row, within = divmod(place, _VIEW)
+        same = not within and _is_there(column, row)
+        if same and (inline or _pointed_at(columns, main, place) == key):
+            yield row
+        place = main.find(wanted, place + (1 if within else _VIEW), end)
+
+
+def _each(columns: Columns, column: BytesColumn) -> Iterator[tuple[int, bytes]]:
+    """Yield each row that has a key, with the key."""
+    main = memoryview(column.main).cast("B")
+    if columns.layout is Layout.VIEW:
+        for row in range(columns.rows):
+            if _is_there(column, row):
+                yield row, _pointed_at(columns, main, row * _VIEW)
+        return
+    ends, data = main.cast("i"), memoryview(column.data or b"").cast("B")
+    for row in range(columns.rows):
+        if _is_there(column, row):
+            yield row, bytes(data[ends[row] : ends[row + 1]])
+
+
+def _pointed_at(columns: Columns, main: Buffer, place: int) -> bytes:
+    """Return the bytes of a view."""
+    size, _ = _START.unpack_from(main, place)
+    if size <= _INLINE:
+        return bytes(memoryview(main)[place + 4 : place + 4 + size])
+    number, start = _PLACE.unpack_from(main, place + _START.size)
+    return bytes(memoryview(columns.sources[number])[start : start + size])
+
+
+def _is_there(column: BytesColumn, row: int) -> bool:
+    if not column.nulls or column.validity is None:
+        return True
+    return bool(memoryview(column.validity).cast("B")[row >> 3] >> (row & 7) & 1)
