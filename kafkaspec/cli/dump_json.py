@@ -84,7 +84,8 @@ MEANINGS: Final[tuple[tuple[tuple[Key, ...], str], ...]] = (
     (
         (Key.PROBLEM,),
         "only in Kafka's own topics: why a key or value is shown as\nbytes, and not as the message "
-        "in it: an object of type,\nversion and Kafka's fields",
+        "in it: an object of type,\nversion and Kafka's fields; unknown_tags are tagged fields\n"
+        "that the specification does not know",
     ),
 )
 """What the fields of a line mean, several together where it is the same."""

@@ -79,4 +79,4 @@ class Messages:
         if version is not None:
             shown["version"] = int(version)
         decode = partial(decode_message, codec=self._codec)
-        return json_text(shown | expanded_fields(name, value, decode))
+        return json_text(shown | expanded_fields(name, value, decode, unknown=True))

@@ -39,16 +39,21 @@ these that is there comes after it. No byte depends on
 the order in the schema, which is no fact of the layout therefore."""
 
 
-def message_fields(name: str, value: Any) -> dict[str, Any]:
+UNKNOWN_TAGS: Final = "unknown_tags"
+"""Name in JSON of the tagged fields of a structure that the specification does not know."""
+
+
+def message_fields(name: str, value: Any, *, unknown: bool = False) -> dict[str, Any]:
     """Return the fields of a message as values of JSON.
 
     Args:
         name: Kafka's name of the message.
         value: the structure of the typed model.
+        unknown: whether ``UNKNOWN_TAGS`` are among them, which Kafka does not show.
     """
     found: dict[str, Any] = {}
     tagged: dict[str, Any] = {}
-    _collect(value, found, tagged)
+    _collect(value, found, tagged, unknown)
     for field, item in tagged.items():
         later = next((key for key in _BEFORE.get(f"{name}.{field}", ()) if key in found), None)
         if later is None:
@@ -58,15 +63,18 @@ def message_fields(name: str, value: Any) -> dict[str, Any]:
     return found
 
 
-def expanded_fields(name: str, value: Any, decode: Callable[[str, Any], Message]) -> dict[str, Any]:
+def expanded_fields(
+    name: str, value: Any, decode: Callable[[str, Any], Message], *, unknown: bool = False
+) -> dict[str, Any]:
     """Return the fields of a message, with what consumers wrote into a group decoded.
 
     Args:
         name: Kafka's name of the message.
         value: the structure of the typed model.
         decode: decodes a message of that name from bytes.
+        unknown: see ``message_fields``.
     """
-    fields = message_fields(name, value)
+    fields = message_fields(name, value, unknown=unknown)
     if name == "GroupMetadataValue" and fields["protocolType"] == CONSUMER:
         for shown, member in zip(fields["members"], value.body.members, strict=True):
             for field, embedded in EMBEDDED.items():
@@ -111,14 +119,14 @@ def field_names(key: str) -> dict[str, str]:
 
 
 @cache
-def _parts(key: str) -> tuple[_Part, ...]:
+def _parts(key: str, unknown: bool = False) -> tuple[_Part, ...]:
     layout = LAYOUTS[key]
     counted = {field.derive_from for field in layout.fields if field.derive}
     return tuple(
         _Part(
             field.id,
             _name(field),
-            None if field.id in (TAGGED_FIELDS, _BODY) else _shower(field),
+            None if field.id in (TAGGED_FIELDS, _BODY) else _shower(field, unknown),
             field.optional and field.id not in counted,
             field.since if _nullable(field) else None,
         )
@@ -144,15 +152,18 @@ def _key_of(value: Any) -> str:
     return _keys[kind]
 
 
-def _collect(value: Any, found: dict[str, Any], tagged: dict[str, Any]) -> None:
-    for part in _parts(_key_of(value)):
+def _collect(value: Any, found: dict[str, Any], tagged: dict[str, Any], unknown: bool) -> None:
+    for part in _parts(_key_of(value), unknown):
         item = getattr(value, part.id)
         if part.show is None:
             if part.id == _BODY:
-                _collect(item, found, tagged)
+                _collect(item, found, tagged, unknown)
                 continue
-            for tag in item.fields:
-                _collect_tag(tag, tagged)
+            others = [tag for tag in item.fields if not _collect_tag(tag, tagged, unknown)]
+            if others and unknown:
+                found[UNKNOWN_TAGS] = [
+                    {"tag": int(tag.tag), "data": _number_or_bytes(_data(tag))} for tag in others
+                ]
         elif item is None:
             if not part.may_miss or _has(value, part.null_since):
                 found[part.name] = None
@@ -169,17 +180,24 @@ def _has(value: Any, since: int | None) -> bool:
     return int(getattr(value, SCHEMA_VERSION, 0) if version is None else version) >= since
 
 
-def _collect_tag(tag: Any, tagged: dict[str, Any]) -> None:
+def _collect_tag(tag: Any, tagged: dict[str, Any], unknown: bool) -> bool:
+    """Collect the fields in a tagged field; return whether the specification knows it."""
     content = getattr(tag, "content", None)
     if content is None or not is_dataclass(content):
-        return  # of a type that knows no tags
+        return False  # of a type that knows no tags
     shown = [
         field
         for field in LAYOUTS[_key_of(content)].fields
         if field.original_id and not field.derive
     ]
     if shown and not all(_is_default(field, getattr(content, field.id)) for field in shown):
-        _collect(content, tagged, tagged)
+        _collect(content, tagged, tagged, unknown)
+    return bool(shown)
+
+
+def _data(tag: Any) -> Any:
+    """Return the bytes of a tagged field that the specification does not know."""
+    return getattr(tag, "content", tag).data
 
 
 def _is_default(field: FieldLayout, item: Any) -> bool:
@@ -203,7 +221,7 @@ def _camel(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-def _shower(field: FieldLayout) -> Callable[[Any], Any]:
+def _shower(field: FieldLayout, unknown: bool) -> Callable[[Any], Any]:
     """Return the function that makes a value of JSON of a field, or of an item of it."""
     if field.enum == TRUTH:
         return bool
@@ -216,7 +234,7 @@ def _shower(field: FieldLayout) -> Callable[[Any], Any]:
     if field.kind is Kind.FLOAT:
         return _Double
     if field.kind is Kind.TYPE:
-        return partial(_structure, field.original_id)
+        return partial(_structure, field.original_id, unknown)
     return _number_or_bytes
 
 
@@ -224,10 +242,10 @@ def _number_or_bytes(item: Any) -> Any:
     return item if isinstance(item, int) else b64encode(item).decode("ascii")
 
 
-def _structure(original_id: str, item: Any) -> Any:
+def _structure(original_id: str, unknown: bool, item: Any) -> Any:
     """Return what is in a structure; of an array or identifier that is one, this alone."""
     key = _key_of(item)
-    parts = _parts(key)
+    parts = _parts(key, unknown)
     if len(parts) == 1 and parts[0].show is not None:
         (field,) = [field for field in LAYOUTS[key].fields if field.id == parts[0].id]
         if field.id == "value" or field.original_id == original_id != "":
@@ -236,7 +254,7 @@ def _structure(original_id: str, item: Any) -> Any:
                 return list(map(parts[0].show, value))
             return None if value is None else parts[0].show(value)
     fields: dict[str, Any] = {}
-    _collect(item, fields, fields)
+    _collect(item, fields, fields, unknown)
     return fields
 
 

@@ -96,3 +96,31 @@ def test_find_shows_messages_as_dump_does() -> None:
     (found,) = (json.loads(line) for line in result.stdout.splitlines())
     assert found["record"] == _objects(log)[2]
     assert found["record"]["value"]["offset"] == 9
+
+
+def test_tagged_fields_that_are_not_known_are_shown(tmp_path: Path) -> None:
+    """At the end of the structure that has them; Kafka's tool is silent about them."""
+    place = tmp_path / "__consumer_offsets-0"
+    place.mkdir()
+    records = [record for record in Partition(LOGS / place.name).records() if record.offset == 2]
+    (commit,) = records
+    value = bytes(commit.value or b"")
+    assert value[-19:-16] == b"\x01\x00\x10"
+    more = value[:-19] + b"\x02" + value[-18:] + b"\x07\x03\xaa\xbb\xcc"
+    log = place / f"{0:020}.log"
+    log.write_bytes(ks.encode([commit._replace(offset=0, value=more)]))
+    (row,) = _objects(log).values()
+    assert row["value"].pop("unknown_tags") == [{"tag": 7, "data": "qrvM"}]
+    assert row["value"] == _objects(LOGS / place.name)[2]["value"]
+    assert '"unknown_tags":[{"tag":7,"data":"qrvM"}]' in run("dump", log).stdout
+    kafka = run("dump", "--format", "kafka", "--offsets-decoder", log)
+    assert '"topicId"' in kafka.stdout
+    assert "unknown" not in kafka.stdout.lower()
+    metadata = tmp_path / "__cluster_metadata-0"
+    metadata.mkdir()
+    data = bytes.fromhex("010900") + bytes(16) + b"\x01\x07\x03\xaa\xbb\xcc"
+    log = metadata / f"{0:020}.log"
+    log.write_bytes(ks.encode([ks.Record(0, 1, None, data)]))
+    (row,) = _objects(log).values()
+    assert row["value"]["type"] == "RemoveTopicRecord"
+    assert row["value"]["unknown_tags"] == [{"tag": 7, "data": "qrvM"}]
