@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from kafkaspec._generated.layout import ENUMS
 from kafkaspec.cli.console import count_text, new_table
 from kafkaspec.cli.explain_section import Section
 from kafkaspec.cli.options import iso
@@ -102,18 +101,10 @@ def value_text(field: FieldPosition) -> str:
     return str(value)
 
 
-@cache
 def enum_name(enum: str, value: Any) -> str:
-    """Return the name of a value of an enumeration, "" for none."""
-    if not enum:
-        return ""
-    spec, _, name = enum.partition(".")
-    module = import_module(f"kafkaspec._generated.python.model.{spec}")
-    members = getattr(module, "".join(part.capitalize() for part in name.split("_")))
-    try:
-        return str(members(value).name).lower()
-    except ValueError:
-        return ""
+    """Return the name of a value of an enumeration, Kafka's if it is another; "" for none."""
+    name, kafka = ENUMS.get(enum, {}).get(value, ("", ""))
+    return name if name.upper() == kafka else kafka
 
 
 def json_objects(section: Section) -> Iterator[dict[str, Any]]:

@@ -35,7 +35,6 @@ Exit codes: 0 all was read, 1 something could not be decoded, or an update is
 about a segment that nothing announced, 2 wrong usage, or nothing can be read.
 """,
 )
-_FINISHED = ("COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_FINISHED")
 
 
 @click.command("remote", epilog=_EPILOG)
@@ -63,7 +62,7 @@ def remote_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.state.plain import plain
-        from kafkaspec.state.remote import read_remote_segments
+        from kafkaspec.state.remote import FINISHED, read_remote_segments
     logs = Logs(ctx, paths, Topic.REMOTE_LOG_METADATA, on_error)
     rows = []
     for log in logs.of(Topic.REMOTE_LOG_METADATA):
@@ -75,7 +74,7 @@ def remote_command(
                 logs.found(f"{log.path}: {text}")
             rows += plain(found.segments)
     if unfinished:
-        rows = [row for row in rows if row["state"] not in _FINISHED]
+        rows = [row for row in rows if row["state"] not in FINISHED]
     if output_format == "json":
         for row in rows:
             print_json("remote_segment", row)

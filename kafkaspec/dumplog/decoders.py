@@ -16,11 +16,11 @@ from kafkaspec.dumplog.releases import Release
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Role
 from kafkaspec.layout.kinds import kafka_name
-from kafkaspec.layout.messages import CONSUMER, EMBEDDED, in_topic
+from kafkaspec.layout.messages import CONSUMER, EMBEDDED, by_name, in_topic
 from kafkaspec.log.messages import Message, decode_message, decode_messages, record_type
 from kafkaspec.model import Record
 
-_GROUP: Final = 2
+_GROUP: Final = by_name("GroupMetadataKey")[0].number or 0
 """Type of the record of a group, the last one before the groups of KIP-848."""
 _DELETE: Final = "<DELETE>"
 _KEYS_KEPT: Final = 1 << 14
@@ -37,12 +37,12 @@ release knows is no fact of the layout, which is the same in all that have it.""
 _UNKNOWN_ID: Final = (
     "org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id "
 )
-_RENAMED: Final[dict[tuple[str, str], tuple[Release, str]]] = {
+RENAMED: Final[dict[tuple[str, str], tuple[Release, str]]] = {
     ("ProducerIdsRecord", "nextProducerId"): ((3, 2), "producerIdsEnd"),
     ("PartitionRecord", "lastKnownElr"): ((3, 8), "lastKnownELR"),
     ("PartitionChangeRecord", "lastKnownElr"): ((3, 8), "lastKnownELR"),
 }
-"""Fields that have another name than in earlier releases, with the first release that has it."""
+"""Fields that JSON names as earlier releases did not, with the first release that has the name."""
 
 
 class Decoder(ABC):
@@ -90,7 +90,7 @@ class Metadata(Decoder):
         if self._release < _METADATA_SINCE.get(value.api_key, ()):
             return None, f"Error at {record.offset}, skipping. {_UNKNOWN_ID}{value.api_key}"
         fields = message_fields(name, value)
-        for (renamed, new), (release, old) in _RENAMED.items():
+        for (renamed, new), (release, old) in RENAMED.items():
             if renamed == name and self._release < release:
                 fields = {old if key == new else key: item for key, item in fields.items()}
         kind = _UPPER.sub("_", name).upper()

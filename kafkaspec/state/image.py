@@ -9,7 +9,11 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec._generated.python.model.enumeration import ConfigResourceType, LeaderRecoveryState
+from kafkaspec._generated.python.model.enumeration import (
+    BrokerRegistrationFencingChange,
+    ConfigResourceType,
+    LeaderRecoveryState,
+)
 from kafkaspec.arrow.message_tables import message_table
 from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.names import MESSAGE_FRAME
@@ -278,13 +282,14 @@ def _fence(fenced: bool) -> Rule:
 
 
 def _change_broker(image: Image, value: Value) -> None:
-    """``BrokerRegistrationFencingChange`` and its like: 0 changes nothing, -1 takes back."""
+    """A change of 0 is none: ``BrokerRegistrationFencingChange`` and its like."""
     broker = image.items[Kind.BROKER].get((value["broker_id"],))
     if broker is None:
         return
-    for name in ("fenced", "in_controlled_shutdown"):
-        if value.get(name):
-            broker[name] = value[name] > 0
+    if value.get("fenced"):
+        broker["fenced"] = value["fenced"] == BrokerRegistrationFencingChange.FENCE
+    if value.get("in_controlled_shutdown"):
+        broker["in_controlled_shutdown"] = True
     if value.get("log_dirs"):
         broker["log_dirs"] = value["log_dirs"]
     if value.get("cordoned_log_dirs") is not None:

@@ -9,11 +9,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
 from kafkaspec.state.latest import Source
 
 _STATE: Final = "enumeration.remote_log_segment_state"
+FINISHED: Final = frozenset(
+    shown_name(_STATE, state)
+    for state in (
+        RemoteLogSegmentState.COPY_SEGMENT_FINISHED,
+        RemoteLogSegmentState.DELETE_SEGMENT_FINISHED,
+    )
+)
+"""States in which nothing is under way."""
 SEGMENTS: Final = pa.schema([
     ("topic", pa.string()),
     ("topic_id", pa.string()),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import unified_diff
 
+from kafkaspec.dumplog import decoders
 from kafkaspec.layout import MessageLayout
 from kafkaspec.layout.messages import written_by
 from tools.import_messages.schema import Schema
@@ -32,11 +33,10 @@ NEVER_WRITTEN = {("LeaderChangeMessage", 1)}
 BEFORE_KRAFT = {("LeaderChangeMessage", (2, 7))}
 """Formats of releases in which nobody could run what writes them."""
 RENAMED = {
-    ("ProducerIdsRecord", "ProducerIdsEnd"): "NextProducerId",
-    ("PartitionRecord", "LastKnownELR"): "LastKnownElr",
-    ("PartitionChangeRecord", "LastKnownELR"): "LastKnownElr",
+    (schema, old[0].upper() + old[1:]): new[0].upper() + new[1:]
+    for (schema, new), (_, old) in decoders.RENAMED.items()
 }
-"""Names of today for those that an earlier release had in the same place."""
+"""Names of today for those that an earlier release had in the same place, as schemas have them."""
 
 
 def differences(model: Model, schemas: Mapping[str, Schema], release: str) -> Iterator[str]:
