@@ -15,12 +15,18 @@ from typing import IO, TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 
 import pyarrow as pa
 
-from kafkaspec.arrow.reading import Log, default_columns, record_batches
+from kafkaspec.arrow.reading import Log, default_columns, place_of, record_batches
 from kafkaspec.arrow.schema import Request, request_of
+from kafkaspec.arrow.topic_messages import ERROR, kind_of_record, read_messages
 from kafkaspec.codecs import get_codec
 from kafkaspec.columns import json_lines
 from kafkaspec.columns.memory import Layout
-from kafkaspec.log.columnar import CHUNK_BYTES
+from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.layout.names import TAGGED_FIELDS, UNUSED
+from kafkaspec.log.columnar import CHUNK_BYTES, OnMessage
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.messages import topic_of
+from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
 from kafkaspec.writing.atomic import file_aside
 from kafkaspec.writing.places import check_output
@@ -34,6 +40,10 @@ FILE_CHUNK: Final = 4 << 20
 """Bytes of Kafka data in a record batch of a file, and so in a row group of Parquet. A writer takes
 several times as much memory, and with jobs the next ones are made meanwhile; what larger row groups
 would give is in ``benchmarks/LIMITS.md``."""
+
+
+_SELDOM: Final = frozenset({TAGGED_FIELDS, UNUSED})
+"""Fields of messages that JSON lines leave out where there is nothing in them."""
 
 
 class Writer(Protocol):
@@ -98,6 +108,87 @@ def export(
     return _write(log, request, to, cast(IO[bytes], _Stream(output)))
 
 
+def export_messages(
+    log: Log,
+    output: str | os.PathLike[str] | IO[bytes],
+    to: Format,
+    name: str,
+    *,
+    release: str | None = None,
+    on_message: OnMessage = "fail",
+    replace_existing: bool = False,
+    **options: Any,
+) -> tuple[int, int]:
+    """Write the records of one type of an internal topic to a file, decoded.
+
+    The columns are those of ``Columnar.topic_messages``, nested. In JSON lines, a UUID has Kafka's
+    form, other bytes and timestamps are as ``export`` writes them, and unknown tagged fields and
+    surplus bytes are left out where there are none.
+
+    Args:
+        log: the log to read: of the topic, or a log directory that has it.
+        output: see ``export``.
+        to: format of the file.
+        name: the type of record, ``OffsetCommit``.
+        release: see ``Columnar.topic_messages``, and for ``on_message``.
+        on_message: ``keep`` adds the column ``error``.
+        replace_existing: whether to replace an existing file.
+        options: ranges, ``isolation``, ``log_start``, ``on_error``, ``on_unreadable``, ``jobs`` and
+            ``progress``, as ``export`` takes them.
+
+    Returns:
+        Number of records, and of those that did not decode.
+
+    Raises:
+        ValueError: no topic has records of that name, or it is not this topic.
+        KafkaSpecError: the log cannot be read, or a record does not decode, and ``fail``.
+        FileExistsError: ``output`` exists.
+        OSError: ``output`` cannot be written.
+    """
+    logs_of(log, name, release)
+    options = {"max_bytes": FILE_CHUNK, "layout": "binary"} | options
+    reader = read_messages(log, name, release=release, on_message=on_message, **options)
+    if not isinstance(output, str | os.PathLike):
+        return _write_all(reader, to, cast(IO[bytes], _Stream(output)))
+    check_output(output, log)
+    with file_aside(output, replace=replace_existing) as file:
+        return _write_all(reader, to, file)
+
+
+def logs_of(log: Log, name: str, release: str | None = None) -> Sequence[Log]:
+    """Return what ``export_messages`` reads: the log, or partitions of a log directory.
+
+    Raises:
+        ValueError: no topic has records of that name, or it is not this topic.
+    """
+    topic = kind_of_record(name, release).topic
+    if isinstance(log, LogDirectory):
+        found = [partition for partition in log.current if partition.topic == topic]
+        if not found:
+            raise ValueError(f"{log.path} has no partition of {topic}, where {name} records are")
+        return found
+    own = place_of(log).topic if isinstance(log, Segment) else log.topic
+    snapshot = log.path is not None and topic_of(log.path) == topic
+    if own not in (None, topic) and not snapshot:
+        raise ValueError(f"{log.path} is of {own}; {name} records are in {topic}")
+    return [log]
+
+
+def _write_all(reader: pa.RecordBatchReader, to: Format, file: IO[bytes]) -> tuple[int, int]:
+    rows = bad = 0
+    writer = writer_of(to, file, reader.schema)
+    try:
+        for batch in reader:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+            if ERROR in batch.schema.names:
+                bad += batch.num_rows - batch.column(ERROR).null_count
+    finally:
+        writer.close()
+    file.flush()
+    return rows, bad
+
+
 class _Stream:
     """A file that counts its bytes, since a pipe does not know its position."""
 
@@ -121,7 +212,7 @@ class _Stream:
 def _write(log: Log, request: Request, to: Format, file: IO[bytes]) -> int:
     """Write all record batches, and return the number of records."""
     rows = 0
-    writer = writer_of(to, file, request)
+    writer = writer_of(to, file, request.schema)
     try:
         for batch in record_batches(log, request):
             writer.write_batch(batch)
@@ -133,7 +224,7 @@ def _write(log: Log, request: Request, to: Format, file: IO[bytes]) -> int:
     return rows
 
 
-def writer_of(to: Format, file: IO[bytes], request: Request) -> Writer:
+def writer_of(to: Format, file: IO[bytes], schema: pa.Schema) -> Writer:
     """Return a writer for a format.
 
     Raises:
@@ -143,9 +234,9 @@ def writer_of(to: Format, file: IO[bytes], request: Request) -> Writer:
     if to == "parquet":
         from pyarrow import parquet
 
-        writer = parquet.ParquetWriter(file, request.schema, compression="zstd")
+        writer = parquet.ParquetWriter(file, schema, compression="zstd")
     elif to == "arrow":
-        writer = pa.ipc.new_file(file, request.schema)
+        writer = pa.ipc.new_file(file, schema)
     elif to == "jsonl":
         writer = JsonLines(file, get_codec().core)
     else:
@@ -167,7 +258,7 @@ class JsonLines:
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Write the records of a batch."""
-        if self._core is None:
+        if self._core is None or any(map(pa.types.is_struct, batch.schema.types)):
             self._file.write(_lines(batch).encode())
             return
         shown = [
@@ -244,6 +335,10 @@ def _values(column: pa.Array) -> list[str]:
     kind = column.type
     if _is_text(kind):
         return [_bytes(value) for value in column.to_pylist()]
+    if pa.types.is_struct(kind):
+        return [
+            json.dumps(_nested(kind, value), ensure_ascii=False) for value in column.to_pylist()
+        ]
     if pa.types.is_list(kind):
         return [_pairs(value) for value in column.to_pylist()]
     if pa.types.is_timestamp(kind):
@@ -259,6 +354,23 @@ def _bytes(data: bytes | str | None) -> str:
     except UnicodeDecodeError:
         assert isinstance(data, bytes)
         return f'{{"base64": "{b64encode(data).decode("ascii")}"}}'
+
+
+def _nested(kind: pa.DataType, value: Any) -> Any:
+    """Return a value of a message as JSON has it."""
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        return {
+            field.name: _nested(field.type, value[field.name])
+            for field in kind
+            if field.name not in _SELDOM or value[field.name]
+        }
+    if pa.types.is_list(kind):
+        return [_nested(kind.value_type, item) for item in value]
+    if pa.types.is_fixed_size_binary(kind) and kind.byte_width == kafka_uuid.SIZE:
+        return kafka_uuid.bytes_to_text(value)
+    return json.loads(_bytes(value)) if isinstance(value, bytes) else value
 
 
 def _pairs(headers: list[dict[str, Any]]) -> str:

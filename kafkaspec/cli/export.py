@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, note, progress_bar, size_text
+from kafkaspec.cli.console import count_text, note, progress_bar, size_text, warn
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs, log_bytes
+from kafkaspec.cli.internal import release_option
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
     codec_option,
@@ -29,6 +30,7 @@ from kafkaspec.cli.outputs import (
     opened_output,
 )
 from kafkaspec.log.batch import CrcPolicy
+from kafkaspec.log.columnar import OnMessage
 from kafkaspec.log.opening import open_log
 
 _EPILOG = epilog(
@@ -39,6 +41,11 @@ Columns:
   on request  leader_epoch, magic, compression, producer_id, producer_epoch,
               sequence, transactional, control_type, batch_position,
               batch_base_offset
+""",
+    """\
+Columns with --messages: offset, timestamp, key and value, after partition if
+PATH is no segment; with --on-error skip also error, why one of them is null.
+In JSON lines UUIDs are in Kafka's form.
 """,
     """\
 A timestamp is in UTC, null for none. In JSON lines it is milliseconds since
@@ -73,6 +80,13 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 )
 @file_option(required=True)
 @click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in this order.")
+@click.option(
+    "--messages",
+    "message",
+    metavar="NAME",
+    help="Export the records of one type of one of Kafka's own topics, decoded: OffsetCommit ...",
+)
+@release_option
 @selection_options(on_error="fail")
 @click.option("--include-control", is_flag=True, help="Export control records too.")
 @click.option(
@@ -94,6 +108,8 @@ def export_command(
     to: str | None,
     output: Path,
     columns: list[str] | None,
+    message: str | None,
+    release: str | None,
     include_control: bool,
     header_keys: str,
     force: bool,
@@ -108,6 +124,10 @@ def export_command(
     --include-control; records of aborted transactions are included without --isolation
     read_committed.
 
+    With --messages, PATH is of the topic, or a log directory that has it. NAME is the name of
+    Kafka's schema without Key, Value or Record: OffsetCommit, GroupMetadata, TransactionLog,
+    PartitionChange ... Keys and values are nested columns.
+
     PATH is a segment (.log, .kafka), a KRaft snapshot (.checkpoint), a partition directory, a
     whole log directory, or the URL of a segment (s3://..., with fsspec).
     """
@@ -115,9 +135,13 @@ def export_command(
     if to not in _FORMATS:
         suffixes = ", ".join(f".{name}" for name in _FORMATS)
         raise click.UsageError(f"{output} ends in none of {suffixes}; name the format: --to")
+    if message is None and release is not None:
+        raise click.UsageError("--release goes with --messages")
+    if message is not None and (columns or include_control or header_keys != "string"):
+        raise click.UsageError("--columns, --include-control, --header-keys go without --messages")
     with wrong_usage(ImportError):
         provider()
-        from kafkaspec.arrow.export import export
+        from kafkaspec.arrow.export import Format, export, export_messages, logs_of
     inputs = Inputs([], codec, crc, selection)
     chosen: dict[str, Any] = selection | {"on_unreadable": inputs.cannot_read}
     if selection["on_error"] == "skip":
@@ -136,19 +160,27 @@ def export_command(
             read.add(name)
             bar(done, name)
 
-        rows = export(
-            opened,
-            file,
-            to,  # type: ignore[arg-type]  # one of the choices
-            columns=columns,
-            progress=advance,
-            jobs=jobs,
-            include_control=include_control,
-            **chosen,
-        )
-        inputs.report_missing(opened)
+        form: Format = to  # type: ignore[assignment]  # one of the choices
+        chosen |= {"progress": advance, "jobs": jobs}
+        if message is None:
+            bad, rows = (
+                0,
+                export(
+                    opened, file, form, columns=columns, include_control=include_control, **chosen
+                ),
+            )
+        else:
+            kept: OnMessage = "keep" if selection["on_error"] == "skip" else "fail"
+            rows, bad = export_messages(
+                opened, file, form, message, release=release, on_message=kept, **chosen
+            )
+        for each in [opened] if message is None else logs_of(opened, message, release):
+            inputs.report_missing(each)
         if inputs.unreadable and not read:
             ctx.exit(USAGE)
+    if bad:
+        inputs.broken += bad
+        warn(f"{count_text(bad, 'record')} not decoded: see the column error")
     size = f" to {output} ({size_text(output.stat().st_size)})" if is_file(output) else ""
     note(count_text(rows, "record") + size)
     ctx.exit(inputs.exit_code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import sys
 from itertools import groupby
 from pathlib import Path
@@ -305,3 +306,93 @@ def test_jobs_skip_what_is_damaged(tmp_path: Path, jobs: int) -> None:
     assert rows == whole - len(batches[2].records())
     assert [error.reason for error in errors] == [ks.Reason.CHECKSUM_MISMATCH]
     assert output.read_bytes().count(b"\n") == rows
+
+
+# -- messages --------------------------------------------------------------------------------------
+
+LOGS = goldens.GOLDEN / "4.3.1" / "logs"
+
+
+def _told(topic: str, number: str) -> dict[int, dict[str, Any]]:
+    """Values of records of a type by offset, as 4.3.1's own dump tool shows them."""
+    path = f"{topic}-0/{0:020}.log"
+    line = re.compile(
+        rf'^\| offset: (\d+) .*? key: {{"type":"{number}",.*?}} payload: (.*)$', re.MULTILINE
+    )
+    return {
+        int(found[1]): json.loads(found[2])["data"]
+        for found in line.finditer(goldens.dumps("4.3.1")[path])
+        if found[2].startswith("{")
+    }
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_messages_are_exported_as_typed_columns(tmp_path: Path, to: Format) -> None:
+    for name, topic, number, fields in (
+        ("OffsetCommit", "__consumer_offsets", "1", {"offset": "offset", "metadata": "metadata"}),
+        ("TransactionLog", "__transaction_state", "0", {"producer_id": "producerId"}),
+        ("GroupMetadata", "__consumer_offsets", "2", {"generation": "generation"}),
+    ):
+        told = _told(topic, number)
+        assert told
+        for path in (LOGS, LOGS / f"{topic}-0", LOGS / f"{topic}-0" / f"{0:020}.log"):
+            output = tmp_path / f"out.{to}"
+            result = run("export", path, "--messages", name, "-o", output, "--force")
+            assert result.exit_code == 0, result.output
+            if to == "jsonl":
+                rows = [json.loads(line) for line in output.read_text("utf-8").splitlines()]
+            elif to == "parquet":
+                rows = parquet.read_table(output).to_pylist()
+            else:
+                rows = pa.ipc.open_file(output).read_all().to_pylist()
+            found = {row["offset"]: row["value"] for row in rows if row["value"] is not None}
+            assert found.keys() == told.keys()
+            for offset, value in told.items():
+                for id_, shown in fields.items():
+                    assert found[offset][id_] == value[shown]
+
+
+def test_messages_in_json_have_ids_as_kafka_writes_them(tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    assert run("export", LOGS, "--messages", "OffsetCommit", "-o", output).exit_code == 0
+    rows = [json.loads(line) for line in output.read_text("utf-8").splitlines()]
+    ids = {row["offset"]: row["value"]["topic_id"] for row in rows}
+    assert ids == {
+        offset: value.get("topicId") for offset, value in _told("__consumer_offsets", "1").items()
+    }
+    assert all("unused" not in row["key"] for row in rows)
+
+
+def test_messages_that_are_not_there_are_refused_by_name(tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    for path, name, said in (
+        (LOGS, "Nothing", "no topic has records called 'Nothing'"),
+        (LOGS / "plain-0", "OffsetCommit", "is of plain; OffsetCommit records are in __consumer_"),
+        (LOGS.parent / "unclean" / "logs", "ShareSnapshot", "has no partition of __share_group_st"),
+    ):
+        result = run("export", path, "--messages", name, "-o", output)
+        assert result.exit_code == 2
+        assert said in result.output.replace("\n", "")
+        assert not output.exists()
+    wrong = run("export", LOGS, "--messages", "OffsetCommit", "--columns", "key", "-o", output)
+    assert wrong.exit_code == 2
+    assert run("export", LOGS, "--release", "4.0", "-o", output).exit_code == 2
+
+
+def test_messages_that_do_not_decode(tmp_path: Path) -> None:
+    place = tmp_path / "__consumer_offsets-0"
+    place.mkdir()
+    records = list(ks.Partition(LOGS / place.name).records())
+    records[2] = records[2]._replace(value=bytes(records[2].value or b"")[:-3])
+    (place / f"{0:020}.log").write_bytes(b"".join(ks.encode([record]) for record in records))
+    output = tmp_path / "out.parquet"
+    command: list[str | Path] = ["export", place, "--messages", "OffsetCommit", "-o", output]
+    failed = run(*command)
+    assert failed.exit_code == 2
+    assert "record 2, byte" in failed.output
+    assert not output.exists()
+    kept = run(*command, "--on-error", "skip")
+    assert kept.exit_code == 1
+    assert "1 record not decoded" in kept.output
+    rows = parquet.read_table(output).to_pylist()
+    assert [row["offset"] for row in rows if row["error"]] == [2]
