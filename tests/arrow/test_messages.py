@@ -77,7 +77,7 @@ def check(name: str, data: Sequence[bytes | None]) -> tuple[pa.Array, dict[int, 
     assert errors == reasons, name
     if not found.equals(wanted):
         for row, (ours, theirs) in enumerate(zip(found, wanted, strict=True)):
-            assert ours.as_py() == theirs.as_py(), (name, data[row])
+            assert same(ours.as_py(), theirs.as_py()), (name, data[row])
     assert found.type == message_type(name)
     return found, errors
 
@@ -169,7 +169,13 @@ def test_damaged_messages_have_the_same_errors() -> None:
         ]
         found, _ = check(name, data)
         again = encode_messages(name, found)
-        assert decode_messages(name, again).equals(found), name
+        again = decode_messages(name, again)
+        assert again.equals(found) or same(again.to_pylist(), found.to_pylist()), name
+
+
+def same(ours: object, theirs: object) -> bool:
+    """Whether values are the same; a number that is none equals itself here."""
+    return repr(ours) == repr(theirs)
 
 
 @pytest.mark.core

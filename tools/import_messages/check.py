@@ -9,9 +9,11 @@ from difflib import unified_diff
 from kafkaspec.dumplog import decoders
 from kafkaspec.layout import MessageLayout
 from kafkaspec.layout.messages import written_by
+from kafkaspec.layout.names import FRAME_VERSION
 from tools.import_messages.schema import Schema
 from tools.import_messages.shape import Shape, of_schema, of_spec
-from tools.specgen.facts.messages import messages
+from tools.import_messages.structure import frame_version
+from tools.specgen.facts.messages import messages, number
 from tools.specgen.model import Model
 
 ELSEWHERE = {
@@ -104,6 +106,9 @@ def _message(
         return
     if schema.number is not None and layout.number != schema.number:
         yield f"{name}: number {layout.number}, Kafka has {schema.number}"
+    frame = model.type(layout.key).field_by_id.get(FRAME_VERSION)
+    if frame is not None and number(frame) != frame_version(release):
+        yield f"{name}: frame {number(frame)}, Kafka has {frame_version(release)}"
     for version in _versions(schema):
         wanted = of_schema(schema, version)
         wanted = tuple(_renamed(name, field) for field in wanted)

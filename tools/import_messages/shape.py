@@ -71,6 +71,10 @@ class Shape:
             yield from field.lines(indent + "  ")
 
 
+_SECTION = Shape(TAGGED_FIELDS, "section")
+"""The end of a structure in a flexible version, whether or not it knows tags."""
+
+
 def of_schema(schema: Schema, version: int) -> tuple[Shape, ...]:
     """Return the shape of a version of a schema."""
     return tuple(_of_fields(schema, schema.fields, version))
@@ -96,6 +100,8 @@ def _of_fields(schema: Schema, fields: tuple[SchemaField, ...], version: int) ->
             default = implied_default(field)
         nullable = field.nullable is not None and version in field.nullable
         yield Shape(field.name, kind, flexible, nullable, tag, default or "", inner)
+    if schema.is_flexible(version):
+        yield _SECTION
 
 
 def of_spec(model: Model, type_: Type, version: int) -> tuple[Shape, ...]:
@@ -122,6 +128,7 @@ def _of_type(model: Model, type_: Type, scope: Mapping[str, Any]) -> Iterator[Sh
                 continue
             if _is_section(inner):
                 yield from _of_section(model, inner)
+                yield _SECTION
                 continue
             if _is_array(inner, field):
                 yield from _of_type(model, inner, below)

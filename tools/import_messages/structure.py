@@ -39,6 +39,7 @@ _OF_CORE = {"Transaction": "transaction_state"}
 _SHARED = ("varint", "flexible", "primitive", "enumeration")
 """Files of types and enumerations that messages share."""
 _FRAMED = ("cluster_metadata", "remote_log_metadata")
+_PREVIEW = "2.8."
 _CAMEL = (re.compile(r"(?<=[a-z0-9])(?=[A-Z])"), re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])"))
 _OTHER_IDS = {"num_partitions": "partition_count"}
 """Ids of names that would look like the count of an array."""
@@ -92,6 +93,11 @@ def name_imports(file: Node) -> None:
     meta |= ({"imports": imports} if imports else {}) | {"endian": endian}
 
 
+def frame_version(release: str) -> int:
+    """Return the version of the frames that a release writes; the preview of KRaft had another."""
+    return 0 if release.startswith(_PREVIEW) else 1
+
+
 @dataclass
 class _Maker:
     """Maker of one file."""
@@ -136,9 +142,11 @@ class _Maker:
         latest = self.schema.latest
         if self.folder in _FRAMED:
             varint = {"type": "varint::unsigned_varint32"}
+            frame = str(frame_version(self.release))
             return [
-                {"id": "frame_version", "-default": "1"} | varint
-                | {"valid": {"expr": "_.value == 1"}, "doc": "Version of the frame around it."},
+                {"id": "frame_version", "-default": frame} | varint
+                | {"valid": {"expr": f"_.value == {frame}"},
+                   "doc": "Version of the frame around it."},
                 {"id": "api_key", "-default": str(self.schema.number)} | varint
                 | {"valid": {"expr": f"_.value == {self.schema.number}"},
                    "doc": "Says what it is."},

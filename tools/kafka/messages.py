@@ -9,8 +9,8 @@ from typing import NamedTuple, Self
 from tools.brokers.programs import Program, decoded
 from tools.brokers.versions import Version
 
-SINCE = (3, 0)
-"""The first release whose classes of them are no preview."""
+SINCE = (2, 8)
+"""The first release that has such classes for more than clients."""
 _JUDGE = "MessageJudge"
 
 

@@ -17,10 +17,10 @@ doc: Sets or removes a setting, as Kafka 2.8 wrote it.
 doc-ref: https://github.com/apache/kafka/blob/2.8.2/metadata/src/main/resources/common/metadata/ConfigRecord.json ConfigRecord.json
 seq:
   - id: frame_version
-    -default: '1'
+    -default: '0'
     type: varint::unsigned_varint32
     valid:
-      expr: _.value == 1
+      expr: _.value == 0
     doc: Version of the frame around it.
   - id: api_key
     -default: '4'

@@ -16,10 +16,10 @@ doc: Adds or changes a delegation token, as Kafka 2.8 wrote it.
 doc-ref: https://github.com/apache/kafka/blob/2.8.2/metadata/src/main/resources/common/metadata/DelegationTokenRecord.json DelegationTokenRecord.json
 seq:
   - id: frame_version
-    -default: '1'
+    -default: '0'
     type: varint::unsigned_varint32
     valid:
-      expr: _.value == 1
+      expr: _.value == 0
     doc: Version of the frame around it.
   - id: api_key
     -default: '10'

@@ -18,10 +18,10 @@ doc: |
 doc-ref: https://github.com/apache/kafka/blob/2.8.2/metadata/src/main/resources/common/metadata/FeatureLevelRecord.json FeatureLevelRecord.json
 seq:
   - id: frame_version
-    -default: '1'
+    -default: '0'
     type: varint::unsigned_varint32
     valid:
-      expr: _.value == 1
+      expr: _.value == 0
     doc: Version of the frame around it.
   - id: api_key
     -default: '12'

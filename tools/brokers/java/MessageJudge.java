@@ -39,7 +39,7 @@ import org.apache.kafka.common.protocol.types.TaggedFields;
  */
 final class MessageJudge extends Commands {
     private static final String CONVERTER = "JsonConverter";
-    private static final int FRAME_VERSION = 1;
+    private static final String SERDE = "metadata.MetadataRecordSerde";
     private static final int MANY = 130;
     private static final int FIRST_UNKNOWN_TAG = 100;
     private static final String[] TEXTS = {
@@ -144,7 +144,7 @@ final class MessageJudge extends Commands {
     /** Returns the class by which a broker reads records with such messages; null if there is none. */
     private static Object serde(String type) throws Exception {
         String place = "org.apache.kafka.";
-        String name = type.startsWith(place + "common.metadata.") ? "metadata.MetadataRecordSerde"
+        String name = type.startsWith(place + "common.metadata.") ? (isPreview() ? "raft." : "") + SERDE
             : type.contains(".remote.") ? "server.log.remote.metadata.storage.serialization.RemoteLogMetadataSerde"
             : type.contains(".coordinator.group.") ? "coordinator.group.GroupCoordinatorRecordSerde"
             : type.contains(".coordinator.share.") ? "coordinator.share.ShareCoordinatorRecordSerde"
@@ -182,7 +182,7 @@ final class MessageJudge extends Commands {
         short version;
         if (framed(message)) {
             ByteBufferAccessor frame = new ByteBufferAccessor(data);
-            check("frame version", FRAME_VERSION, frame.readUnsignedVarint());
+            check("frame version", frameVersion(), frame.readUnsignedVarint());
             check("api key", ((ApiMessage) message).apiKey(), frame.readUnsignedVarint());
             version = (short) frame.readUnsignedVarint();
         } else {
@@ -222,7 +222,7 @@ final class MessageJudge extends Commands {
         ByteBuffer data = ByteBuffer.allocate(size + 3 * Integer.BYTES);
         ByteBufferAccessor out = new ByteBufferAccessor(data);
         if (framed(message)) {
-            out.writeUnsignedVarint(FRAME_VERSION);
+            out.writeUnsignedVarint(frameVersion());
             out.writeUnsignedVarint(((ApiMessage) message).apiKey());
             out.writeUnsignedVarint(version);
         } else if (!begins(message)) {
@@ -233,6 +233,15 @@ final class MessageJudge extends Commands {
         message.write(out, cache, version);
         check("size", size, data.position() - start);
         return bytes(data.flip());
+    }
+
+    /** Returns whether the release has the preview of KRaft only. */
+    private static boolean isPreview() {
+        return MessageJudge.class.getResource("/org/apache/kafka/raft/" + SERDE.replace('.', '/') + ".class") != null;
+    }
+
+    private static int frameVersion() {
+        return isPreview() ? 0 : 1;
     }
 
     /** Returns whether an api key in a frame says what a record is. */

@@ -1,0 +1,46 @@
+meta:
+  id: unregister_broker_record_2_8
+  title: UnregisterBrokerRecord of Apache Kafka
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - ../../varint
+  endian: be
+-orig-id: UnregisterBrokerRecord
+-releases: 2.8..2.8
+doc: Removes the registration of a broker, as Kafka 2.8 wrote it.
+doc-ref: https://github.com/apache/kafka/blob/2.8.2/metadata/src/main/resources/common/metadata/UnregisterBrokerRecord.json UnregisterBrokerRecord.json
+seq:
+  - id: frame_version
+    -default: '0'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value == 0
+    doc: Version of the frame around it.
+  - id: api_key
+    -default: '1'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value == 1
+    doc: Says what it is.
+  - id: schema_version
+    -default: '0'
+    type: varint::unsigned_varint32
+    valid:
+      expr: _.value >= 0 and _.value <= 0
+    doc: Version of the message.
+  - id: broker_id
+    -orig-id: BrokerId
+    type: s4
+    doc: Node id of the broker.
+  - id: broker_epoch
+    -orig-id: BrokerEpoch
+    type: s8
+    doc: Epoch that the controller gave to the broker when it registered.
+  - id: end
+    size: 0
+    valid:
+      expr: _io.eof
