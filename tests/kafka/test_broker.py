@@ -1,4 +1,4 @@
-"""Real brokers load the partitions that we write, and serve every record of them.
+"""Real brokers load the partitions that we write, through Spark too, and serve every record.
 
 Twice: after a clean stop, when a broker trusts what it finds, and after a crash, when it recovers
 every segment.
@@ -17,6 +17,7 @@ import pytest
 import kafkaspec as ks
 from kafkaspec.files import names
 from kafkaspec.writing.comparison import Comparison
+from tests.kafka import by_spark
 from tests.kafka.chosen import VERSIONS
 from tests.kafka.partitions import (
     FILE_MS,
@@ -54,6 +55,7 @@ class Run:
 
     version: Version
     failures: list[str] = field(default_factory=list)
+    of_spark: list[str] = field(default_factory=list)
     served: dict[str, int] = field(default_factory=dict)
     rebuilt: Counter[str] = field(default_factory=Counter)
     different: list[str] = field(default_factory=list)
@@ -69,6 +71,7 @@ class Judged:
 
     version: Version
     topics: dict[str, tuple[Log, Path]]
+    spark_topics: dict[str, tuple[Path, list[ks.Record]]]
     runs: dict[bool, Run]
     produced: Run
 
@@ -78,12 +81,16 @@ def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     version: Version = request.param
     work = tmp_path_factory.mktemp(f"broker-{version.name}")
     topics = _write(version, work / "ours")
+    spark_topics = by_spark.partitions(version, work / "spark")
     (work / "run").mkdir()
-    names = [*topics, *(_produced_topic(*kind) for kind in _kinds(version))]
+    names = [*topics, *spark_topics, *(_produced_topic(*kind) for kind in _kinds(version))]
     template = Template(version, work / "run", names, SETTINGS)
     produced = Run(version)
-    runs = {clean: _run(template, topics, produced, clean=clean) for clean in (True, False)}
-    return Judged(version, topics, runs, produced)
+    runs = {
+        clean: _run(template, topics, spark_topics, produced, clean=clean)
+        for clean in (True, False)
+    }
+    return Judged(version, topics, spark_topics, runs, produced)
 
 
 def _write(version: Version, target: Path) -> dict[str, tuple[Log, Path]]:
@@ -129,10 +136,17 @@ def _produced_topic(magic: int, codec: str) -> str:
 
 
 def _run(
-    template: Template, topics: dict[str, tuple[Log, Path]], produced: Run, *, clean: bool
+    template: Template,
+    topics: dict[str, tuple[Log, Path]],
+    spark_topics: dict[str, tuple[Path, list[ks.Record]]],
+    produced: Run,
+    *,
+    clean: bool,
 ) -> Run:
     run = Run(template.version)
-    template.place(((topic, path) for topic, (_, path) in topics.items()), clean=clean)
+    places = [(topic, path) for topic, (_, path) in topics.items()]
+    places += [(topic, path) for topic, (path, _) in spark_topics.items()]
+    template.place(places, clean=clean)
     with template.running(), Client(template) as client:
         for topic, (log, path) in topics.items():
             try:
@@ -141,10 +155,17 @@ def _run(
                     run.expect(f"{topic} append", client.append(topic), log.end)
             except ToolError as error:
                 run.failures.append(f"{topic}: {error}")
+        for topic, (_, expected) in spark_topics.items():
+            got = client.consume(topic, UNCOMMITTED)
+            end = expected[-1].offset + 1
+            if (got.records, got.start, got.end) != (expected, expected[0].offset, end):
+                run.of_spark.append(f"{topic}: {got!s:.500}")
+            elif clean and client.append(topic) != end:
+                run.of_spark.append(f"{topic}: another end of the log")
         if clean:
             for magic, codec in _kinds(template.version):
                 _send(produced, client, template.bootstrap, magic, codec)
-    run.failures += template.complaints(topics)
+    run.failures += template.complaints([*topics, *spark_topics])
     if not clean:
         for topic, (_, path) in topics.items():
             _compare_indexes(run, template.logs / f"{topic}-0", path)
@@ -242,6 +263,12 @@ def _send(run: Run, client: Client, bootstrap: str, magic: int, codec: str) -> N
 def test_broker_serves_what_we_wrote(judged: Judged, clean: bool) -> None:
     failures = judged.runs[clean].failures
     assert not failures, f"{len(failures)} failures:\n" + "\n".join(failures[:20])
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "crashed"])
+def test_broker_serves_what_was_written_through_spark(judged: Judged, clean: bool) -> None:
+    assert judged.runs[clean].of_spark == []
+    assert len(judged.spark_topics) >= 2 * len(judged.version.codecs) - 2
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "crashed"])

@@ -12,7 +12,7 @@ import pytest
 from kafkaspec.analysis import verify
 from kafkaspec.files import names
 from kafkaspec.log.partition import Partition
-from tests.goldens import GOLDEN
+from tests.goldens import GOLDEN, distinct_partitions
 from tests.goldens import VERSIONS as GOLDEN_VERSIONS
 from tests.kafka.chosen import VERSIONS
 from tests.log import forge
@@ -31,11 +31,11 @@ Question = tuple[str, str, str]
 
 
 def _partitions() -> dict[str, Path]:
-    """Golden partitions by the topic that they are served as."""
+    """Golden partitions, each content once, by the topic that they are served as."""
     found = {}
     for version in GOLDEN_VERSIONS:
-        for path in sorted((GOLDEN / version / "logs").glob("*-0")):
-            if path.name.startswith("__") or not Partition(path).segment_paths:
+        for path in distinct_partitions(version):
+            if path.name.startswith("__") or not path.name.endswith("-0"):
                 continue
             found[f"v{version}-{path.name.removesuffix('-0')}"] = path
     return found

@@ -17,6 +17,7 @@ from tests.specgen.edits import FAST, SPEC, Edit, edit_spec
 from tools.native.build import build
 from tools.specgen import driver
 from tools.specgen.kaitai.emit import CompilerMissing
+from tools.specgen.model import MESSAGES
 
 PACKAGE = SPEC.parent / "kafkaspec"
 PROGRAMS = "tests.specgen.programs"
@@ -24,18 +25,25 @@ _NOT_COPIED = shutil.ignore_patterns("_generated", "*.so")
 """Bytecode is copied, as it fits the copies: they keep the times of their sources."""
 
 
-def copied(root: Path) -> Path:
+def few_messages(folder: str, names: list[str]) -> list[str]:
+    """Kafka's messages but one of each topic, to leave out where no program reads them."""
+    return sorted(names)[1:] if Path(folder).parent.name == MESSAGES else []
+
+
+def copied(root: Path, *, messages: bool = False) -> Path:
     """Copy the library without what is generated, and the specification; return where that is."""
     shutil.copytree(PACKAGE, root / "kafkaspec", ignore=_NOT_COPIED)
-    return Path(shutil.copytree(SPEC, root / "spec"))
+    ignored = None if messages else few_messages
+    return Path(shutil.copytree(SPEC, root / "spec", ignore=ignored))
 
 
-def install(root: Path, *edits: Edit) -> Path:
+def install(root: Path, *edits: Edit, messages: bool = False) -> Path:
     """Make an importable library from an edited specification.
 
     Args:
         root: an empty directory; goes to ``PYTHONPATH``.
         edits: of the specification, in order.
+        messages: whether it has all of Kafka's messages, or one for each topic.
 
     Returns:
         ``root``.
@@ -43,7 +51,7 @@ def install(root: Path, *edits: Edit) -> Path:
     Raises:
         NoCompilerError: there is no C compiler.
     """
-    edit_spec(copied(root), *edits)
+    edit_spec(copied(root, messages=messages), *edits)
     generated = root / "kafkaspec" / "_generated"
     try:
         driver.generate(root / "spec", generated)

@@ -63,10 +63,10 @@ IN_PLACE: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 """Edits that are made together, and what the new fields without a default are to hold."""
 
 
-def installed(root: Path, *edits: Any) -> None:
+def installed(root: Path, *edits: Any, messages: bool = False) -> None:
     """Install the edits, or skip where there is no compiler."""
     try:
-        install(root, *(Edit(edit.__name__, edit) for edit in edits))
+        install(root, *(Edit(edit.__name__, edit) for edit in edits), messages=messages)
     except NoCompilerError as error:
         if os.environ.get("CI") == "true":
             raise
@@ -82,7 +82,7 @@ def _color(files: Files) -> None:
 @pytest.fixture(scope="module")
 def magic_3(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("magic_3")
-    installed(root, changes.magic_3_beside, _color)
+    installed(root, changes.magic_3_beside, _color, messages=True)
     return root
 
 
@@ -159,7 +159,7 @@ def test_a_renamed_field_is_mapped_in_one_place(tmp_path: Path) -> None:
     """With the new names there, everything reads and writes as before."""
     expected = run(SPEC.parent, "read_goldens")
     assert expected.returncode == 0, expected.stderr
-    installed(tmp_path, changes.renamed_headers)
+    installed(tmp_path, changes.renamed_headers, messages=True)
     names = tmp_path / "kafkaspec" / "layout" / "names.py"
     text = names.read_text(encoding="utf-8")
     for old, new in changes.NEW_NAMES.items():

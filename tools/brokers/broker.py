@@ -14,7 +14,7 @@ from typing import Self
 
 from kafkaspec.files import names
 from tools.brokers.maven import ToolError, class_path
-from tools.brokers.processes import LOOPBACK, Server, free_ports, java_command
+from tools.brokers.processes import LOOPBACK, Server, class_data, free_ports, java_command
 from tools.brokers.versions import Feature, Mode, Version
 
 _FORMAT_SECONDS = 60
@@ -185,7 +185,9 @@ class Broker:
 
     def _server(self, name: str, main: str, port: int) -> Server:
         config = str(self.work / f"{name}.properties")
-        return Server(name, [*self._command, main, config], self.work, port)
+        command = [*self._command, main, config]
+        data = class_data(self.version)
+        return Server(name, command, self.work, port, data, leaves=name == "kafka")
 
     def _configure_zookeeper(self, port: int) -> None:
         """Put a ZooKeeper before the broker."""
@@ -238,7 +240,8 @@ class Broker:
         _write(config, {**place, **self.settings})
         done = subprocess.run(
             [
-                *self._command, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID,
+                self._command[0], *class_data(self.version).read(), *self._command[1:],
+                "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID,
                 "-c", str(config), *options, *self.version.format_options,
             ],
             capture_output=True, text=True, timeout=_FORMAT_SECONDS, cwd=self.work,

@@ -9,7 +9,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.brokers.maven import ToolError, java_tool
+from tools.brokers.maven import ToolError, cache_root, class_path, java_tool
+from tools.brokers.versions import Version
+from tools.class_data import ClassData
 
 LOOPBACK = "127.0.0.1"
 _START_SECONDS = 120
@@ -61,6 +63,11 @@ def java_command(work: Path, class_path: Sequence[str], flags: Sequence[str]) ->
     ]  # fmt: skip
 
 
+def class_data(version: Version) -> ClassData:
+    """Return the archive of the classes that a broker of a release loads."""
+    return ClassData(cache_root(), java_tool("java"), class_path(version))
+
+
 class Server:
     """One Java process in the background that listens on a loopback port.
 
@@ -69,12 +76,24 @@ class Server:
         command: starts it.
         work: the directory to run in.
         port: where it listens when it is ready.
+        data: the archive that it takes its classes from.
+        leaves: whether it leaves that archive when it is stopped.
     """
 
-    def __init__(self, name: str, command: Sequence[str], work: Path, port: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        work: Path,
+        port: int,
+        data: ClassData,
+        *,
+        leaves: bool,
+    ) -> None:
         self.name = name
         self._command = command
         self._port = port
+        self._data, self._leaves = data, leaves
         self.output = work / f"{name}.out"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -84,9 +103,11 @@ class Server:
         Raises:
             ToolError: it ends, or time is up.
         """
+        java, *rest = self._command
+        options = self._data.made() if self._leaves else self._data.read()
         with self.output.open("wb") as output:
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                [java, *options, *rest], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 cwd=self.output.parent,
             )  # fmt: skip
         deadline = time.monotonic() + _START_SECONDS
@@ -114,12 +135,15 @@ class Server:
         except subprocess.TimeoutExpired:
             self.kill()
             raise self._failure(f"did not stop within {_STOP_SECONDS} s") from None
+        if self._leaves:
+            self._data.keep()
 
     def kill(self) -> None:
         """End the process at once, if it still runs."""
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
+        self._data.drop()
 
     def _listens(self) -> bool:
         with socket.socket() as probe:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from tools.brokers.maven import ToolError, compile_java, resolve
-from tools.brokers.processes import java_command
+from tools.brokers.maven import ToolError, class_path, compile_java
+from tools.brokers.processes import class_data, java_command
 from tools.brokers.versions import Version
 
 _ANSWER_SECONDS = 120
@@ -41,14 +41,14 @@ class Program:
         arguments: Sequence[str] = (),
         flags: Sequence[str] = (),
     ) -> None:
-        path = [str(compile_java(version, *classes)), f"{resolve(version)}/*"]
-        command = java_command(work, path, (*version.jvm_flags, *flags))
+        path = [*class_path(version), str(compile_java(version, *classes))]
+        java, *options = java_command(work, path, (*version.jvm_flags, *flags))
         self._name = f"{classes[0]} {version.name}"
         self._errors = work / f"{classes[0]}.out"
         self._expired = False
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
-                [*command, "Commands", *arguments],
+                [java, *class_data(version).read(), *options, "Commands", *arguments],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
                 encoding="utf-8", cwd=work, env={**os.environ, "LC_ALL": "C.UTF-8"},
             )  # fmt: skip

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tools.class_data import ClassData
 from tools.specgen.expression import Attribute, Expression, Int, Name
 from tools.specgen.facts.fields import fills_stream, references
 from tools.specgen.loader import SpecError, spec_files
@@ -77,9 +78,10 @@ def compile_specs(spec_directory: Path, into: Path, options: Sequence[str] = PYT
         options: options of the compiler: the target language and what belongs to it.
     """
     java = java_command()
-    classpath = os.pathsep.join(str(jar) for jar in sorted(compiler_jars()))
+    jars = [str(jar) for jar in sorted(compiler_jars())]
     files = list(spec_files(spec_directory))
-    command = [java, *SHORT_JVM, "-cp", classpath, _MAIN_CLASS]
+    data = ClassData(cache_directory(), java, jars)
+    command = [java, *data.made(), *SHORT_JVM, "-cp", os.pathsep.join(jars), _MAIN_CLASS]
     command += [*options, "--outdir", str(into.resolve())]
     # It runs in the directory so that messages name files without an absolute path.
     result = subprocess.run(
@@ -93,7 +95,9 @@ def compile_specs(spec_directory: Path, into: Path, options: Sequence[str] = PYT
     # Success is silent. A warning leaves the exit code at 0, and is an error here.
     said = (result.stdout + result.stderr).strip()
     if result.returncode != 0 or said:
+        data.drop()
         raise SpecError("spec", f"the Kaitai Struct compiler says:\n{said or result.returncode}")
+    data.keep()
 
 
 def java_command() -> str:

@@ -1,4 +1,4 @@
-"""Real brokers load the partitions that are written through Spark, and serve every record.
+"""Partitions that are written through Spark, for real brokers to load.
 
 The writers are called as Spark calls them, in tasks and a commit; ``tests/spark`` has them with
 Spark.
@@ -9,17 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 
 import kafkaspec as ks
-from tests.kafka.chosen import VERSIONS
 from tests.kafka.partitions import INDEX_INTERVAL_BYTES
 from tests.spark.writing import rows, without, write
-from tools.brokers.client import Client
 from tools.brokers.versions import Version
-from tools.kafka.serving import Template
-
-pytestmark = pytest.mark.kafka
 
 FIRST = 40
 COUNT = 900
@@ -39,20 +33,8 @@ def wanted(offsets: range, magic: int, *, moved: int = 0) -> list[ks.Record]:
     ]
 
 
-@pytest.fixture(scope="module", params=VERSIONS, ids=lambda version: version.name)
-def placed(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Template, dict[str, tuple[Path, list[ks.Record]]]]:
-    """A broker, and by topic the directory and what it holds."""
-    version: Version = request.param
-    work = tmp_path_factory.mktemp(f"spark-{version.name}")
-    topics = _write(version, work / "ours")
-    (work / "run").mkdir()
-    settings = {"index.interval.bytes": str(INDEX_INTERVAL_BYTES)}
-    return Template(version, work / "run", topics, settings), topics
-
-
-def _write(version: Version, target: Path) -> dict[str, tuple[Path, list[ks.Record]]]:
+def partitions(version: Version, target: Path) -> dict[str, tuple[Path, list[ks.Record]]]:
+    """Write them; return by topic the directory and what a consumer must get of it."""
     magic = 2 if version.release >= (0, 11) else 1 if version.release >= (0, 10) else 0
     topics = {}
     for codec in version.codecs:
@@ -85,22 +67,3 @@ def _write(version: Version, target: Path) -> dict[str, tuple[Path, list[ks.Reco
                 write(target / topic, parts, topic=topic, **options)
             topics[topic] = target / topic / f"{topic}-0", wanted(range(COUNT), magic)
     return topics
-
-
-@pytest.mark.parametrize("clean", [True, False], ids=["clean", "crashed"])
-def test_broker_serves_what_was_written_through_spark(
-    placed: tuple[Template, dict[str, tuple[Path, list[ks.Record]]]], clean: bool
-) -> None:
-    template, topics = placed
-    template.place(((topic, path) for topic, (path, _) in topics.items()), clean=clean)
-    failures = []
-    with template.running(), Client(template) as client:
-        for topic, (_, expected) in topics.items():
-            got = client.consume(topic, "read_uncommitted")
-            end = expected[-1].offset + 1
-            if (got.records, got.start, got.end) != (expected, expected[0].offset, end):
-                failures.append(f"{topic}: {got!s:.500}")
-            elif clean and client.append(topic) != end:
-                failures.append(f"{topic}: another end of the log")
-    assert failures + template.complaints(topics) == []
-    assert len(topics) >= 2 * len(template.version.codecs) - 2
