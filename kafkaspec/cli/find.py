@@ -8,7 +8,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -170,8 +170,16 @@ def find_command(
         inputs = Inputs([path], codec)
         divided = jobs > 1 and isinstance(path, Path) and path.is_dir()
         missed = search.divided(inputs, jobs) if divided else search.run(inputs)
-        code = max(code, inputs.exit_code, FINDINGS if missed else CLEAN)
+        if search.misses(missed):
+            code = max(code, FINDINGS)
+            if key is not None and missed and output_format != "json":
+                say(f"{path}: {_wanted(_NO_KEY, key)}")
+                say(f"  not found in {count_text(len(missed), 'log')}")
+        code = max(code, inputs.exit_code)
     ctx.exit(code)
+
+
+_NO_KEY: Final = Found("key", -1, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,31 +194,35 @@ class _Search:
     key: str | None = None
     every: bool = False
 
-    def run(self, inputs: Inputs) -> bool:
-        """Print the answer of each log; return whether one of them has none."""
-        missed = False
-        for name, log in inputs.logs():
-            missed |= self.answer(name, log, inputs)
-        return missed
+    def misses(self, missed: Sequence[bool]) -> bool:
+        """Return whether what is searched for is missing, by whether each log has no answer.
 
-    def divided(self, inputs: Inputs, jobs: int) -> bool:
+        An offset or a time has its place in each log, a key in one of them.
+        """
+        return any(missed) if self.key is None else all(missed)
+
+    def run(self, inputs: Inputs) -> list[bool]:
+        """Print the answer of each log; return for each of them whether it has none."""
+        return [self.answer(name, log, inputs) for name, log in inputs.logs()]
+
+    def divided(self, inputs: Inputs, jobs: int) -> list[bool]:
         """Do what ``run`` does, with several partitions at the same time in other processes."""
         places = [Path(name) for name, _ in inputs.logs()]
         if len(places) < _FEW:
             jobs = 1
-        missed = False
+        missed: list[bool] = []
         # Few groups, since each reads the checkpoints of the log directory.
         size = -(-len(places) // (1 if jobs == 1 else _GROUPS * jobs)) or 1
         groups = [places[first : first + size] for first in range(0, len(places), size)]
         for out, err, found, counted in in_processes(self.partitions, groups, jobs):
             print_again(out, err)
-            missed |= found
+            missed += found
             inputs.add(counted)
         return missed
 
-    def partitions(self, places: Sequence[Path]) -> tuple[str, str, bool, tuple[int, ...]]:
+    def partitions(self, places: Sequence[Path]) -> tuple[str, str, list[bool], tuple[int, ...]]:
         """Return what ``run`` prints for some partitions, its result, and what was counted."""
-        inputs, missed = Inputs([], self.codec), False
+        inputs, missed = Inputs([], self.codec), list[bool]()
         shared = {folder: Checkpoints(folder) for folder in {place.parent for place in places}}
         with captured() as (out, err), nullcontext() if self.mapped else unmapped():
             for place in places:
@@ -218,7 +230,7 @@ class _Search:
                     with Partition(
                         place, codec=self.codec, checkpoints=shared[place.parent]
                     ) as partition:
-                        missed |= self.answer(str(place), partition, inputs)
+                        missed.append(self.answer(str(place), partition, inputs))
                 except KafkaSpecError as error:
                     inputs.cannot_read(error)
         return out.getvalue(), err.getvalue(), missed, inputs.counts
@@ -263,8 +275,8 @@ class _Search:
         except KafkaSpecError as error:
             inputs.cannot_read(error)
             return False
-        if missed:
-            self._show(name, Found("key", -1, None), key)
+        if missed and self.as_json:
+            self._show(name, _NO_KEY, key)
         inputs.read += 1
         inputs.report_missing(log, log_start=start, ends_only=True)
         return missed
