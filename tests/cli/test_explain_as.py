@@ -111,3 +111,15 @@ def test_a_huge_file_is_not_read(disk_path: Path) -> None:
     assert result.exit_code == 2
     assert "--size" in result.stderr
     assert run("explain", path, "--as", "entry", "--size", "8").exit_code == 1
+
+
+def test_numbers_have_the_names_that_kafka_shows(tmp_path: Path) -> None:
+    """State 2 of a transaction, and one that no release has, which stays a number."""
+    path = tmp_path / "value"
+    for number, shown, name in ((2, "2 (PrepareCommit)", "PrepareCommit"), (99, " 99 ", "")):
+        path.write_bytes(b"\0\0" + bytes(14) + bytes([number]) + b"\xff" * 4 + bytes(16))
+        command = ("explain", path, "--as", "transaction_log_value")
+        assert shown in run(*command).stdout
+        fields = lines(run(*command, "--format", "json"))
+        (state,) = [field for field in fields if field["kafka_name"] == "TransactionStatus"]
+        assert (state["value"], state["name"]) == (number, name)

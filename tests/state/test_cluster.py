@@ -130,3 +130,11 @@ def test_each_mismatch_is_named(tmp_path: Path, change: str, kind: Mismatch) -> 
     with LogDirectory(logs) as directory:
         found = [each for each in compare_directory(_image(), directory) if "__" not in each.topic]
     assert [each.kind for each in found] == [kind], found
+
+
+def test_a_number_that_kafka_does_not_know_is_shown_with_it() -> None:
+    known, other = (
+        Image.named(Kind.CONFIG, {"resource_type": number, "name": "n"}) for number in (2, 3)
+    )
+    assert known == {"resource_type": "TOPIC", "name": "n"}
+    assert other == {"resource_type": "UNKNOWN(3)", "name": "n"}
