@@ -126,42 +126,49 @@ def _batches(log: Log, request: Request, kind: Kind, schema: pa.Schema) -> Itera
     if isinstance(log, LogDirectory):
         found = partitions_of(log, request.on_unreadable)
         logs = [partition for partition in found if partition.topic == kind.topic]
+    keep = ERROR in schema.names
     for one in logs:
         for batch in record_batches(one, request):
-            chosen = _chosen(codec, kind, batch)
-            if chosen.num_rows:
-                yield _typed(codec, kind, chosen, schema, str(one.path or ""))
+            made = decode_records(codec, kind, batch, str(one.path or ""), keep=keep)
+            if made.num_rows:
+                columns = [made.column(name) for name in schema.names]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _chosen(codec: Codec, kind: Kind, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the records of a type."""
+def decode_records(
+    codec: Codec, kind: Kind, batch: pa.RecordBatch, where: str, *, keep: bool
+) -> pa.RecordBatch:
+    """Return the records of one type, with their keys and values decoded.
+
+    Args:
+        codec: reads them.
+        kind: the type.
+        batch: records of its topic, with ``offset`` and with what says their types: ``key``, or
+            ``value`` where they have none.
+        where: path of their log, for errors.
+        keep: whether to add a column ``error``, instead of raising the first error.
+
+    Raises:
+        KafkaSpecError: a record does not decode.
+    """
     heads = batch.column("key" if kind.key else "value")
     wanted = whole_numbers((kind.number,))
-    return choose(batch, pc.is_in(record_types(kind.topic, heads, codec), wanted))
-
-
-def _typed(
-    codec: Codec, kind: Kind, batch: pa.RecordBatch, schema: pa.Schema, where: str
-) -> pa.RecordBatch:
-    """Return records with their keys and values decoded."""
+    batch = choose(batch, pc.is_in(record_types(kind.topic, heads, codec), wanted))
     errors: dict[int, list[KafkaSpecError]] = {}
-    columns = []
-    for field in schema:
-        if field.name == ERROR:
+    columns = {field.name: batch.column(field.name) for field in batch.schema}
+    for part, layouts in (("key", kind.key), ("value", kind.value)):
+        if not layouts or part not in columns:
             continue
-        column = batch.column(field.name)
-        layouts = {"key": kind.key, "value": kind.value}.get(field.name)
-        if layouts is not None:
 
-            def note(row: int, error: KafkaSpecError, part: str = field.name) -> None:
-                offset = batch.column("offset")[row].as_py()
-                errors.setdefault(row, []).append(located(error, where or None, offset, part))
+        def note(row: int, error: KafkaSpecError, part: str = part) -> None:
+            offset = batch.column("offset")[row].as_py()
+            errors.setdefault(row, []).append(located(error, where or None, offset, part))
 
-            column = decode_layouts(codec, layouts, column, field.type, note)
-        columns.append(column)
-    if ERROR in schema.names:
-        texts = {row: "; ".join(map(str, found)) for row, found in errors.items()}
-        columns.append(pa.array(map(texts.get, range(batch.num_rows)), pa.string()))
-    elif errors:
+        type_ = type_of_layouts(layouts)
+        columns[part] = decode_layouts(codec, layouts, columns[part], type_, note)
+    if errors and not keep:
         raise errors[min(errors)][0]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    if keep:
+        texts = {row: "; ".join(map(str, found)) for row, found in errors.items()}
+        columns[ERROR] = pa.array(map(texts.get, range(batch.num_rows)), pa.string())
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))

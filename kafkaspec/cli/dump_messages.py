@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.dumplog.message_json import expanded_fields, json_text
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import MessageLayout
 from kafkaspec.layout.names import SCHEMA_VERSION
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.messages import Message, decode_message, decode_messages
-from kafkaspec.model import Record
+from kafkaspec.log.messages import decode_by, decode_message, layouts_of
+from kafkaspec.model import Buffer, Record
+
+_KEYS_KEPT: Final = 1 << 16
+"""Texts of keys that are kept."""
 
 
 class Shown(NamedTuple):
@@ -42,37 +46,37 @@ class Messages:
         self._topic = topic
         self._codec: Codec = get_codec(codec)
         self._release = release
+        self._keys: dict[bytes, str] = {}
 
     def show(self, batch: Batch, records: Sequence[Record]) -> Iterator[Shown]:
         """Yield each record of a batch with its messages."""
         origin = Origin(batch.file, batch.position, path=batch.payload_path)
+        of_key, of_value = origin.under("/key"), origin.under("/value")
         for record in records:
+            key = value = None
+            problem = ""
             try:
-                key, value = self._decode(record, origin)
+                keys, values = layouts_of(self._topic, record, self._codec, origin)
+                if record.key is not None:
+                    key = self._key(keys, bytes(record.key), of_key)
+                if record.value is not None:
+                    value = self._json(values, record.value, of_value)
             except KafkaSpecError as error:
-                yield self._partly(record, error)
-                continue
-            yield Shown(self._json(key), self._json(value))
+                where = f" ({error.path})" if error.path else ""
+                problem = f"{error.reason}: {error.detail}{where}"
+            yield Shown(key, value, problem)
 
-    def _decode(self, record: Record, origin: Origin) -> tuple[Message | None, Message | None]:
-        return decode_messages(
-            self._topic, record, release=self._release, codec=self._codec, origin=origin
-        )
+    def _key(self, layouts: Sequence[MessageLayout], key: bytes, origin: Origin) -> str:
+        """Return the text of a key, of which many come again and again."""
+        text = self._keys.get(key)
+        if text is None:
+            if len(self._keys) == _KEYS_KEPT:
+                self._keys.clear()
+            text = self._keys[key] = self._json(layouts, key, origin)
+        return text
 
-    def _partly(self, record: Record, error: KafkaSpecError) -> Shown:
-        """Return what can be shown of a record that has an error in its key or value."""
-        problem = f"{error.reason}: {error.detail}" + (f" ({error.path})" if error.path else "")
-        if record.key is not None and record.value is not None:
-            try:
-                key, _ = self._decode(record._replace(value=None), Origin())
-                return Shown(self._json(key), None, problem)
-            except KafkaSpecError:
-                pass
-        return Shown(None, None, problem)
-
-    def _json(self, message: Message | None) -> str | None:
-        if message is None:
-            return None
+    def _json(self, layouts: Sequence[MessageLayout], data: Buffer, origin: Origin) -> str:
+        message = decode_by(self._codec, layouts, data, self._release, origin)
         name, value = message.layout.name, message.value
         shown: dict[str, Any] = {"type": name}
         version = getattr(value, SCHEMA_VERSION, None)

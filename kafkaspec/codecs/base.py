@@ -51,7 +51,8 @@ class Origin:
 
     def under(self, path: str) -> Origin:
         """Return the same place with ``path`` appended to the path."""
-        return replace(self, path=self.path + path)
+        # As ``replace`` does, which takes several times as long.
+        return Origin(self.file, self.position, self.decompressed, self.path + path, self.skipped)
 
     def locate(self, error: KafkaSpecError) -> KafkaSpecError:
         """Make the offset of an error, relative to the start of the buffer, relative to here."""

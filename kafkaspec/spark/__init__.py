@@ -60,7 +60,9 @@ def read(
     reader = spark.read.format(NAME).options(**options)
     if columns is not None:
         corrupt = options.get("columnNameOfCorruptRecord", ReadOptions.corrupt_column)
-        reader = reader.schema(schema_of(columns, str(corrupt)))
+        message, release = options.get("messages"), options.get("release")
+        kind = None if message is None else (message, release)
+        reader = reader.schema(schema_of(columns, str(corrupt), kind))
     return reader.load(path if isinstance(path, str) else list(path))
 
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from kafkaspec.arrow.arrays import constant
 from kafkaspec.arrow.schema import TIMESTAMP_TYPES
+from kafkaspec.arrow.topic_messages import ERROR
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.shown import without_credentials
@@ -60,6 +61,8 @@ class Columns:
     def _column(self, field: pa.Field, batch: pa.RecordBatch) -> pa.Array:
         name = field.name
         if name == self._output.corrupt:
+            if ERROR in batch.schema.names:  # of records whose messages do not decode
+                return batch.column(ERROR)
             return self._constant(field, None, batch.num_rows)
         if name in _CONSTANTS:
             value = getattr(self._piece, _CONSTANTS[name])

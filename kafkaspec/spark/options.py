@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from kafkaspec.arrow.topic_messages import kind_of_record
 from kafkaspec.spark.parsing import OptionError, Table, flag, lowered, one_of, parse, text, whole
 from kafkaspec.spark.patterns import from_java
 
 TopicPartition = tuple[str, int]
+Messages = tuple[str, str | None]
+"""A type of record of one of Kafka's own topics, and the release of its layout, None for any."""
 
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPCORRUPT"]
 """Modes for damaged data: an error, a row that describes it, or a count and a log message."""
@@ -66,6 +69,9 @@ class ReadOptions:
         mode: what happens with damaged data.
         corrupt_column: column in which ``PERMISSIVE`` describes damage.
         pushdown: whether to use filters of a query, see docs/guide/spark.md.
+        messages: type of the records of one of Kafka's own topics to read, decoded; None for
+            records as they are.
+        release: release of the brokers that wrote them, None if it is not known.
     """
 
     paths: tuple[str, ...]
@@ -90,6 +96,13 @@ class ReadOptions:
     mode: Mode = "FAILFAST"
     corrupt_column: str = "_corrupt_record"
     pushdown: bool = False
+    messages: str | None = None
+    release: str | None = None
+
+    @property
+    def message_type(self) -> Messages | None:
+        """Type and release of the records to decode, None for records as they are."""
+        return None if self.messages is None else (self.messages, self.release)
 
     @property
     def corrupt(self) -> str | None:
@@ -119,12 +132,33 @@ def read_options(options: Mapping[str, str], *, streaming: bool | None = False) 
     _refuse(given, streaming)
     if len(given.keys() & {"subscribe", "subscribepattern", "assign"}) > 1:
         raise OptionError("give at most one of subscribe, subscribePattern and assign")
-    return ReadOptions(
+    made = ReadOptions(
         paths=_paths(given),
         start=_start(given, streaming is not False),
         end=_end(given),
         **parse(given, _TABLE),
     )
+    return _of_topic(made) if made.messages is not None else made
+
+
+def _of_topic(options: ReadOptions) -> ReadOptions:
+    """Return options that choose the topic of the messages, if none of them does.
+
+    Raises:
+        OptionError: no topic has such messages, or another one is chosen.
+    """
+    assert options.messages is not None
+    try:
+        topic = kind_of_record(options.messages, options.release).topic
+    except ValueError as error:
+        raise OptionError(f"option messages: {error}") from None
+    if options.pattern is not None or options.control:
+        raise OptionError("option messages goes without subscribePattern and includeControl")
+    topics = options.topics or frozenset(name for name, _ in options.assigned or ())
+    if topics - {topic}:
+        others = ", ".join(sorted(topics - {topic}))
+        raise OptionError(f"option messages: {options.messages} is in {topic}, not in {others}")
+    return options if topics else replace(options, topics=frozenset({topic}))
 
 
 def _refuse(given: Mapping[str, str], streaming: bool | None) -> None:
@@ -275,6 +309,8 @@ _TABLE: Final[Table] = {
     "mode": ("mode", _MODES),
     "columnNameOfCorruptRecord": ("corrupt_column", text),
     "filterPushdown": ("pushdown", flag),
+    "messages": ("messages", text),
+    "release": ("release", text),
 }
 _STREAMS_ONLY: Final = ("maxoffsetspertrigger",)
 _ENDS: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")

@@ -8,8 +8,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from kafkaspec.arrow.arrays import choose
 from kafkaspec.arrow.reading import record_batches
 from kafkaspec.arrow.schema import Request
+from kafkaspec.arrow.topic_messages import ERROR, decode_records, kind_of_record
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.local import open_source
 from kafkaspec.io.remote import as_path
@@ -34,6 +36,8 @@ MOST_BYTES: Final = 4 << 20
 FIRST_ROWS: Final = 1000
 """Most rows of the first record batch: a query for few rows stops soon."""
 
+_HEADS: Final = ("key", "value")
+"""Columns that say what type of message a record has."""
 _ALWAYS: Final = (Reason.CHANGED,)
 """Reasons that are no damage: the file is no longer as it was planned."""
 
@@ -145,6 +149,8 @@ def _say(
 def _decoded(segment: Segment, piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     output = wanted.output
     needed = output.sources or ["offset"]
+    if output.messages is not None:
+        needed = list(dict.fromkeys((*needed, "offset", *_HEADS)))
     request = Request(
         tuple(needed),
         start_offset=piece.start_offset,
@@ -157,5 +163,25 @@ def _decoded(segment: Segment, piece: Piece, wanted: Wanted) -> Iterator[pa.Reco
     )
     columns = Columns(piece, output)
     for batch in record_batches(segment, request):
-        if batch.num_rows:
-            yield columns.batch(batch)
+        made = _messages(segment, batch, piece, wanted)
+        if made.num_rows:
+            yield columns.batch(made)
+
+
+def _messages(
+    segment: Segment, batch: pa.RecordBatch, piece: Piece, wanted: Wanted
+) -> pa.RecordBatch:
+    """Return the records of the type that is asked for, decoded; all records if none is."""
+    if wanted.output.messages is None:
+        return batch
+    kind = kind_of_record(*wanted.output.messages)
+    mode = wanted.options.mode
+    made = decode_records(segment.codec, kind, batch, piece.path, keep=mode != "FAILFAST")
+    if mode == "DROPCORRUPT":
+        sound = made.column(ERROR).is_null()
+        if made.num_rows > sound.true_count:
+            text = "%s: %d records do not decode and are left out"
+            count = made.num_rows - sound.true_count
+            LOGGER.warning(text, without_credentials(piece.path), count)
+            made = choose(made, sound)
+    return made

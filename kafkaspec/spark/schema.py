@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType
 
+from kafkaspec.arrow.message_layouts import type_of_layouts
 from kafkaspec.arrow.schema import SIMPLE
-from kafkaspec.spark.options import ReadOptions
+from kafkaspec.arrow.topic_messages import kind_of_record
+from kafkaspec.spark.options import Messages, ReadOptions
 from kafkaspec.spark.parsing import OptionError
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
@@ -30,6 +32,25 @@ def spark_arrow(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(kind):
         return TIMESTAMP
     return pa.int32() if kind in (pa.int8(), pa.int16()) else kind
+
+
+def spark_nested(kind: pa.DataType) -> pa.DataType:
+    """Return the type in which Spark takes a column of messages.
+
+    It has no unsigned integers, no fixed sizes and times in µs, and anything inside may be null.
+    """
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, spark_nested(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field("element", spark_nested(kind.value_type)))
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    return _SIGNED.get(kind, kind)
+
+
+_SIGNED: Final = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -102,12 +123,15 @@ class Output:
         given: the same in the letter case of the query.
         required: of each, whether the schema says NOT NULL.
         corrupt: name of the column for what was found, None without such a column.
+        messages: type of the records that are decoded, and the release of their layout; None for
+            records as they are.
     """
 
     names: tuple[str, ...]
     given: tuple[str, ...]
     required: tuple[bool, ...]
     corrupt: str | None
+    messages: Messages | None = None
 
     @property
     def sources(self) -> list[str]:
@@ -131,17 +155,39 @@ class Output:
 
     def column(self, name: str) -> Column:
         """Return the column of that name."""
-        return column(name, self.corrupt)
+        return column(name, self.corrupt, self.messages)
 
 
-def column(name: str, corrupt: str | None = None) -> Column:
-    """Return a column; ``corrupt`` is the name of the one for what was found.
+@cache
+def columns_of(messages: Messages | None) -> dict[str, Column]:
+    """Return all columns: with typed keys and values, if records of one type are decoded."""
+    if messages is None:
+        return COLUMNS
+    kind = kind_of_record(*messages)
+    typed = {"key": kind.key, "value": kind.value}
+    return {
+        name: Column(name, spark_nested(type_of_layouts(typed[name]))) if name in typed else item
+        for name, item in COLUMNS.items()
+        if typed.get(name, True)
+    }
+
+
+def column(name: str, corrupt: str | None = None, messages: Messages | None = None) -> Column:
+    """Return a column.
+
+    Args:
+        name: of the column.
+        corrupt: name of the one for what was found.
+        messages: see ``Output``.
 
     Raises:
         OptionError: there is no such column.
     """
     name = spelled(name, corrupt)
-    return CORRUPT if name == corrupt else COLUMNS[name]
+    known = columns_of(messages)
+    if name != corrupt and name not in known:
+        raise OptionError(f"records of this type have no {name}")
+    return CORRUPT if name == corrupt else known[name]
 
 
 def spelled(name: str, corrupt: str | None = None) -> str:
@@ -158,21 +204,28 @@ def spelled(name: str, corrupt: str | None = None) -> str:
     return found
 
 
-def schema_of(names: Iterable[str], corrupt: str | None = None) -> StructType:
+def schema_of(
+    names: Iterable[str], corrupt: str | None = None, messages: Messages | None = None
+) -> StructType:
     """Return the schema with these columns.
 
     Raises:
         OptionError: there is no such column.
     """
-    return StructType([StructField(name, column(name, corrupt).spark) for name in names])
+    return StructType([StructField(name, column(name, corrupt, messages).spark) for name in names])
 
 
 def default_schema(options: ReadOptions) -> StructType:
     """Return the schema where the user gives none."""
-    names = [*_RECORD, *(["headers"] if options.headers else ())]
+    known = columns_of(options.message_type)
+    names = [
+        *(name for name in _RECORD if name in known),
+        *(["headers"] if options.headers else ()),
+    ]
     names += BATCH_COLUMNS if options.batch else ()
     corrupt = options.corrupt
-    return schema_of([*names, corrupt] if corrupt is not None else names, corrupt)
+    names += [] if corrupt is None else [corrupt]
+    return schema_of(names, corrupt, options.message_type)
 
 
 def output_of(schema: StructType, options: ReadOptions) -> Output:
@@ -186,7 +239,8 @@ def output_of(schema: StructType, options: ReadOptions) -> Output:
     if corrupt is not None and corrupt.lower() in _SPELLED:
         raise OptionError(f"option columnNameOfCorruptRecord: {corrupt} is a column of records")
     for field in schema.fields:
-        given, wanted = field.dataType.simpleString(), column(field.name, corrupt).spark
+        given = field.dataType.simpleString()
+        wanted = column(field.name, corrupt, options.message_type).spark
         if given != wanted.simpleString():  # which says nothing about nulls
             raise OptionError(f"column {field.name} is {wanted.simpleString()}, not {given}")
     given = tuple(field.name for field in schema.fields)
@@ -198,4 +252,5 @@ def output_of(schema: StructType, options: ReadOptions) -> Output:
         )
     if not names or len(set(names)) < len(names):
         raise OptionError("name at least one column, and none of them twice")
-    return Output(names, given, tuple(not field.nullable for field in schema.fields), corrupt)
+    required = tuple(not field.nullable for field in schema.fields)
+    return Output(names, given, required, corrupt, options.message_type)

@@ -18,6 +18,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.jobs.units import rows_of
 from kafkaspec.spark.paths import local
+from kafkaspec.spark.schema import spark_nested
 from kafkaspec.state import groups, remote, share, transactions
 from kafkaspec.state.framed import LeftOut
 
@@ -168,23 +169,7 @@ def _with_log(schema: pa.Schema) -> pa.Schema:
 
 
 def _field(field: pa.Field) -> pa.Field:
-    return field.with_type(_for_spark(field.type))
-
-
-def _for_spark(kind: pa.DataType) -> pa.DataType:
-    """Return a type of Spark: no unsigned integers, no fixed sizes, timestamps in µs."""
-    if pa.types.is_struct(kind):
-        return pa.struct(list(map(_field, kind)))
-    if pa.types.is_list(kind):
-        return pa.list_(_field(kind.value_field))
-    if pa.types.is_fixed_size_binary(kind):
-        return pa.binary()
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz)
-    return _SIGNED.get(kind, kind)
-
-
-_SIGNED: Final = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+    return field.with_type(spark_nested(field.type))
 
 
 def logs_of(paths: str | Sequence[str], name: str) -> list[Partition | Segment]:
