@@ -100,18 +100,24 @@ def test_the_tests_of_the_sdist_start(source: Path) -> None:
 def test_the_wheel_works_in_an_environment_of_its_own(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the libraries that it is linked with, where ``auditwheel`` can put them in."""
+    """With the libraries that it is linked with, where ``auditwheel`` can put them in.
+
+    One wheel is for every Python from 3.11 on.
+    """
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     pytest.importorskip("pip")
     monkeypatch.setenv("CC", unoptimised(tmp_path))
     run(source / "tools" / "setup" / "wheel.sh", sys.executable, tmp_path / "dist", cwd=source)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
+    assert "-cp311-abi3-" in wheel.name
     venv.create(tmp_path / "venv", with_pip=False)
     (place,) = (tmp_path / "venv").glob("[Ll]ib/**/site-packages")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(place)
-        folders = {name.split("/")[0] for name in archive.namelist()}
+        names = archive.namelist()
+    assert [name for name in names if Path(name).name.startswith("_native.abi3")]
+    folders = {name.split("/")[0] for name in names}
     assert {name for name in folders if not name.endswith((".dist-info", ".libs"))} == {
         "kafkaspec", "pyspark_kafkasegment",
     }  # fmt: skip

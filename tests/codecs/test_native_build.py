@@ -1,4 +1,4 @@
-"""The extension is optional, and its wheel is for every Python from 3.11 on."""
+"""The extension is optional; ``tests/test_packages.py`` has the wheel with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 
 from kafkaspec.extension import WITHOUT
 from kafkaspec.libraries import LIBRARIES, libraries
-from tests.codecs.compilers import unoptimised
 from tools.native.build import NAME, NoCompilerError, build
 
 pytestmark = pytest.mark.slow
@@ -22,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 _WITHOUT_BUILD = shutil.ignore_patterns("__pycache__", "*.so", "build")
 
 
-def _wheel(tmp_path: Path, compiler: str, *options: str) -> tuple[str, list[str]]:
-    """Name and files of a wheel that is built as pip does it, from a copy of the sources."""
+def _wheel(tmp_path: Path, compiler: str) -> list[str]:
+    """The files of a wheel that is built as pip does it, from a copy of the sources."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     source = tmp_path / "source"
@@ -33,7 +32,7 @@ def _wheel(tmp_path: Path, compiler: str, *options: str) -> tuple[str, list[str]
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         if (ROOT / name).exists():
             shutil.copy(ROOT / name, source / name)
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", *options, "."]
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "."]
     command += ["-w", str(tmp_path)]
     # As a user has it: CI=true would make the extension required.
     environment = {key: value for key, value in os.environ.items() if key != "CI"}
@@ -44,7 +43,7 @@ def _wheel(tmp_path: Path, compiler: str, *options: str) -> tuple[str, list[str]
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        return wheel.name, archive.namelist()
+        return archive.namelist()
 
 
 # The extension of an editable installation of the same project would be found as well.
@@ -71,7 +70,7 @@ def _run(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_without_a_compiler_the_installation_succeeds(tmp_path: Path) -> None:
-    _, files = _wheel(tmp_path, "/bin/false")
+    files = _wheel(tmp_path, "/bin/false")
     assert "kafkaspec/codecs/native/codec.py" in files
     assert not [name for name in files if Path(name).name.startswith("_native.abi3")]
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as archive:
@@ -82,12 +81,6 @@ def test_without_a_compiler_the_installation_succeeds(tmp_path: Path) -> None:
     used = _run(tmp_path, _ENCODE_AND_DECODE)
     assert used.stdout == "b'v'\n"
     assert used.stderr.count("RuntimeWarning: the native codec was not built") == 1
-
-
-def test_one_wheel_serves_every_python_from_3_11_on(tmp_path: Path) -> None:
-    name, files = _wheel(tmp_path, unoptimised(tmp_path), "--no-build-isolation")
-    assert "-cp311-abi3-" in name
-    assert [name for name in files if Path(name).name.startswith("_native.abi3")]
 
 
 def test_a_compiler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

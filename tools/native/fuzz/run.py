@@ -19,6 +19,8 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -33,34 +35,47 @@ from kafkaspec.layout.framing import ENTRY, Framing, checksum_of, field_position
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.message_columns import COLUMN_WIDTH, LOWEST, WIDTH
 from kafkaspec.libraries import libraries
+from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
-SANITIZERS = "fuzzer,address,undefined"
+CORE = ROOT / "generated" / "native"
+COMPILER = (
+    "clang", "-std=gnu99", "-O1", "-g",
+    "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all",
+)  # fmt: skip
 MODES = ["bytes", "structure", "messages"]
 LONGEST = 4096
 
 
 def compile_target(into: Path, mode: str) -> Path:
     """Compile the target; ``CalledProcessError`` says that there is no clang with libFuzzer."""
-    core = ROOT / "generated" / "native"
     target = into / mode
-    files = [HERE / "fuzz_core.c", *core.glob("*.c"), GLUE / "crc.c", GLUE / "compression.c"]
-    (into / "forms.h").write_text(forms_header(), encoding="ascii")
     if mode == "messages":
         (into / "tables.h").write_text(tables_header(), encoding="ascii")
-        files = [HERE / "fuzz_messages.c", GLUE / "messages.c"]
+        objects = _objects(into, "messages", [HERE / "fuzz_messages.c", GLUE / "messages.c"])
+    else:
+        (into / "forms.h").write_text(forms_header(), encoding="ascii")
+        glue = [GLUE / "crc.c", GLUE / "compression.c"]
+        objects = _objects(into, "core", [HERE / "fuzz_core.c", *CORE.glob("*.c"), *glue])
     if mode == "structure":
         (into / "layout.h").write_text(layout_header(), encoding="ascii")
-        files.append(HERE / "structure.c")
-    command = ["clang", "-std=gnu99", "-O1", "-g", f"-fsanitize={SANITIZERS}", f"-I{into}"]
-    command += ["-fno-sanitize-recover=all", f"-I{core}", f"-I{GLUE}", *map(str, files)]
-    for library in libraries(["clang"]):
-        command += [f"-D{library.macro}=1", f"-l{library.name}"]
-    command += ["-o", str(target)]
-    subprocess.run(command, check=True)
+        objects += _objects(into, "structure", [HERE / "structure.c"])
+    linked = [f"-l{library.name}" for library in libraries(["clang"])]
+    subprocess.run([*COMPILER, *objects, *linked, "-o", str(target)], check=True)
     return target
+
+
+def _objects(into: Path, name: str, files: Sequence[Path]) -> list[str]:
+    """Compile files, once for all modes that need them."""
+    folder = into / f"objects-{name}"
+    if not folder.is_dir():
+        folder.mkdir()
+        command = [*COMPILER, f"-I{into}", f"-I{CORE}", f"-I{GLUE}", "-c", *map(str, files)]
+        command += [f"-D{library.macro}=1" for library in libraries(["clang"])]
+        subprocess.run(command, check=True, cwd=folder)
+    return sorted(map(str, folder.glob("*.o")))
 
 
 def forms_header() -> str:
@@ -166,11 +181,9 @@ def write_seeds(into: Path, mode: str) -> int:
     if mode == "messages":
         return write_messages(into)
     for path in sorted((ROOT / "tests/golden").glob("*/logs/*/*")):
-        if path.suffix != ".log":
-            if mode == "bytes" and path.suffix in (".index", ".timeindex", ".txnindex"):
-                _seed(into, path.read_bytes()[:340])
-            continue
-        batches = list(islice(Segment(path, codec=PythonCodec()).batches(), 3))
+        if mode == "bytes" and path.suffix in (".index", ".timeindex", ".txnindex"):
+            _seed(into, path.read_bytes()[:340])
+    for batches in _golden_batches():
         if mode == "structure":
             data = b""
             for batch in batches:
@@ -185,6 +198,15 @@ def write_seeds(into: Path, mode: str) -> int:
                 form = import_module(f"kafkaspec.compression.{NAMES[batch.compression]}").READ
                 _seed(into, bytes(batch.payload or b"")[len(form.start) : LONGEST])
     return len(list(into.iterdir()))
+
+
+@cache
+def _golden_batches() -> list[list[Batch]]:
+    """Return the first batches of golden segments, those of the same bytes once."""
+    contents = {path.read_bytes() for path in (ROOT / "tests/golden").glob("*/logs/*/*.log")}
+    return [
+        list(islice(Segment(data, codec=PythonCodec()).batches(), 3)) for data in sorted(contents)
+    ]
 
 
 def _seed(into: Path, data: bytes) -> None:
