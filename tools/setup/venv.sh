@@ -32,9 +32,18 @@ fi
 # Nothing to do when the same extras were installed and nothing that is built has changed.
 name=$(echo "$extras" | tr ',' '-')
 stamp="$venv/.installed-$name"
-newer=$(find pyproject.toml setup.py requirements generated/native kafkaspec/codecs/native \
-  -name '*.[ch]' -newer "$stamp" -o -name '*.toml' -newer "$stamp" -o -name '*.txt' -newer "$stamp" \
-  -o -name setup.py -newer "$stamp" 2>/dev/null || true)
+newer_than() {
+  find pyproject.toml setup.py requirements generated/native kafkaspec/codecs/native \
+    -name '*.[ch]' -newer "$1" -o -name '*.toml' -newer "$1" -o -name '*.txt' -newer "$1" \
+    -o -name setup.py -newer "$1" 2>/dev/null || true
+}
+newer=$(newer_than "$stamp")
+current=""
+for other in "$venv"/.installed-*; do
+  if [ -e "$other" ] && [ -e build/types/kafkaspec/_generated ] && [ -z "$(newer_than "$other")" ]; then
+    current=$other
+  fi
+done
 
 DIST_EXTRA_CONFIG=$PWD/tools/setup/wheels.cfg
 export DIST_EXTRA_CONFIG
@@ -64,7 +73,8 @@ locked() {
     echo "If the package index lacks them, take the newest that it has: make NEWEST=1 ..." >&2
     exit 2
   fi
-  pip --no-deps --no-build-isolation --editable .
+  # Whatever the extras, the project itself is installed in the same way.
+  [ -n "$current" ] || pip --no-deps --no-build-isolation --editable .
 }
 
 # An installation also links generated/ for type checkers.
