@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
@@ -254,6 +254,23 @@ class ColumnSet:
             nullable = column.kind == self._core.module.NULLABLE_BYTES
             return BytesColumn(validity, main, data, used, nulls, not nullable and not last)
         return ListColumn(output, self.state[1 + 2 * self._bytes_count + column.index])
+
+
+def null_rows(validity: Buffer | None, rows: int) -> Iterator[int]:
+    """Yield the rows that are null.
+
+    Args:
+        validity: a bit for each row, low bit first, 0 for null; None where nothing is null.
+        rows: number of rows.
+    """
+    if validity is None:
+        return
+    stored = int.from_bytes(memoryview(validity).cast("B")[: (rows + 7) // 8], "little")
+    bits = f"{~stored & (1 << rows) - 1:b}"[::-1]
+    row = bits.find("1")
+    while row >= 0:
+        yield row
+        row = bits.find("1", row + 1)
 
 
 @cache

@@ -78,6 +78,12 @@ def message_layout(name: str, package: str = DEFAULT_PACKAGE) -> MessageColumns:
 
 
 @cache
+def message_program(name: str) -> Program:
+    """Return what the engine takes to decode a message; see ``message_layout``."""
+    return Program(message_layout(name))
+
+
+@cache
 def head_layout(topic: str) -> MessageColumns:
     """Return the table of what any record of a topic begins with, up to its type."""
     fields, program = HEADS[topic], list[int]()
@@ -164,7 +170,7 @@ class _Rows:
         for layout in layouts:
             if not left:
                 break
-            refused, _ = self._decode(_program(layout.id), column, left)
+            refused, _ = self._decode(message_program(layout.id), column, left)
             left = 0
             if refused:
                 flags = bytearray(self._rows)
@@ -186,11 +192,6 @@ class _Rows:
             return self.all
         stored = memoryview(validity).cast("B")[: self._size]
         return int.from_bytes(stored, "little") & self.all
-
-
-@cache
-def _program(name: str) -> Program:
-    return Program(message_layout(name))
 
 
 @cache

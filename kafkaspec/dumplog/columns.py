@@ -26,7 +26,7 @@ from kafkaspec.columns.json_lines import (
     numbers,
     strings,
 )
-from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout
+from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, null_rows
 from kafkaspec.columns.names import (
     BATCH_BASE_OFFSET,
     BATCH_MAGIC,
@@ -302,45 +302,42 @@ def _parsed(columns: Columns, parse: Parse) -> tuple[list[Texts], KafkaSpecError
     offset, timestamp = columns.columns[names.OFFSET], columns.columns[names.TIMESTAMP]
     assert isinstance(offset, IntegerColumn)
     assert isinstance(timestamp, IntegerColumn)
-    rows = zip(
-        offset.integers[: columns.rows],
-        timestamp.integers[: columns.rows],
-        _bytes(columns, names.KEY),
-        _bytes(columns, names.VALUE),
-        strict=True,
-    )
+    keys, values = (_bytes(columns, name) for name in (names.KEY, names.VALUE))
     texts: list[Texts] = []
     try:
-        for row in rows:
-            texts.append(parse(Record(*row)))
+        for row, text in enumerate(parse.many(keys, values)):
+            if text is None:
+                place = offset.integers[row], timestamp.integers[row]
+                text = parse(Record(*place, keys[row], values[row]))
+            texts.append(text)
     except KafkaSpecError as error:
         return texts, error
     return texts, None
 
 
-def _bytes(columns: Columns, name: str) -> Iterator[bytes | None]:
+def _bytes(columns: Columns, name: str) -> list[bytes | None]:
     column = columns.columns[name]
     assert isinstance(column, BytesColumn)
-    ends = memoryview(column.main).cast("B").cast("i")[: columns.rows + 1]
+    ends = memoryview(column.main).cast("B").cast("i")[: columns.rows + 1].tolist()
     data = bytes(memoryview(column.data or b"").cast("B")[: ends[-1]])
-    valid = column.validity if column.nulls else None
-    if valid is None:
-        return (data[start:end] for start, end in pairwise(ends))
-    bits = memoryview(valid).cast("B")
-    return (
-        data[start:end] if bits[row >> 3] >> (row & 7) & 1 else None
-        for row, (start, end) in enumerate(pairwise(ends))
-    )
+    found: list[bytes | None] = [data[start:end] for start, end in pairwise(ends)]
+    for row in null_rows(column.validity if column.nulls else None, columns.rows):
+        found[row] = None
+    return found
 
 
 def _texts(texts: Sequence[str | None]) -> Column:
-    parts = [b"" if text is None else text.encode() for text in texts]
-    ends = array("i", accumulate(map(len, parts), initial=0))
-    validity = bytearray(b"\xff") * ((len(parts) + 7) // 8)
-    for row, text in enumerate(texts):
-        if text is None:
-            validity[row >> 3] &= ~(1 << (row & 7))
-    return strings(Layout.BINARY, ends, (b"".join(parts),), validity=validity)
+    validity = None
+    if None in texts:
+        validity = bytearray(b"\xff") * ((len(texts) + 7) // 8)
+        for row, text in enumerate(texts):
+            if text is None:
+                validity[row >> 3] &= ~(1 << (row & 7))
+        texts = [text or "" for text in texts]
+    joined = "".join(text for text in texts if text is not None)
+    sizes = map(len, texts if joined.isascii() else map(str.encode, texts))  # type: ignore[arg-type]
+    ends = array("i", accumulate(sizes, initial=0))
+    return strings(Layout.BINARY, ends, (joined.encode(),), validity=validity)
 
 
 def _column(columns: Columns, item: _Shown | None) -> Column | None:

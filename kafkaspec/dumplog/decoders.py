@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from base64 import b64decode
+from collections.abc import Sequence
 from typing import Any, Final
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import Codec
+from kafkaspec.dumplog.flat import flat_texts
 from kafkaspec.dumplog.java import java_text
 from kafkaspec.dumplog.message_json import expanded_fields, json_text, message_fields
 from kafkaspec.dumplog.options import Parse, Texts
@@ -16,14 +18,14 @@ from kafkaspec.dumplog.releases import Release
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Role
 from kafkaspec.layout.kinds import kafka_name
-from kafkaspec.layout.messages import CONSUMER, EMBEDDED, by_name, in_topic
+from kafkaspec.layout.messages import CONSUMER, EMBEDDED, by_name, in_topic, written_by
 from kafkaspec.log.messages import Message, decode_message, decode_messages, record_type
 from kafkaspec.model import Record
 
 _GROUP: Final = by_name("GroupMetadataKey")[0].number or 0
 """Type of the record of a group, the last one before the groups of KIP-848."""
 _DELETE: Final = "<DELETE>"
-_KEYS_KEPT: Final = 1 << 14
+_KEYS_KEPT: Final = 1 << 16
 """Texts of keys that are kept."""
 _UPPER: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -59,7 +61,17 @@ class Decoder(ABC):
         self._release = release
         self._name = ".".join(map(str, release[:2]))
         self._codec = codec
-        self._keys: dict[bytes, str] = {}
+        self._keys: dict[bytes, tuple[int, str]] = {}
+
+    def __call__(self, record: Record) -> Texts:
+        """Return what ``parse`` returns."""
+        return self.parse(record)
+
+    def many(
+        self, keys: Sequence[bytes | None], values: Sequence[bytes | None]
+    ) -> list[Texts | None]:
+        """Return the texts of many records; None for those that ``parse`` is to be asked for."""
+        return [None] * len(keys)
 
     @abstractmethod
     def parse(self, record: Record) -> Texts:
@@ -107,9 +119,7 @@ class Coordinated(Decoder):
         number: int | None = None
         try:
             number = record_type(self._topic, key, self._codec)
-            text = self._keys.get(key)
-            if text is None:
-                text = self._key(record, key, number)
+            _, text = self._keys.get(key) or self._key(record, key, number)
             if record.value is None:
                 return text, _DELETE
             layouts = in_topic(self._topic, Role.VALUE, number)
@@ -120,16 +130,55 @@ class Coordinated(Decoder):
                 return f"Unknown record type {number} at offset {record.offset}, skipping.", None
             return f"Error at offset {record.offset}, skipping. {error.detail}", None
 
-    def _key(self, record: Record, key: bytes, number: int) -> str:
-        """Return the text of a key, of which many come again and again."""
+    def _key(self, record: Record, key: bytes, number: int) -> tuple[int, str]:
+        """Return the type and the text of a key, of which many come again and again."""
         found, _ = self._decoded(record._replace(value=None))
         assert found is not None
         fields = message_fields(found.layout.name, found.value)
         text = json_text({"type": str(number), "data": fields})
         if len(self._keys) == _KEYS_KEPT:
             self._keys.clear()
-        self._keys[key] = text
-        return text
+        self._keys[key] = number, text
+        return number, text
+
+    def many(
+        self, keys: Sequence[bytes | None], values: Sequence[bytes | None]
+    ) -> list[Texts | None]:
+        """Return the texts of tombstones and, by columns, of flat messages."""
+        for key in set(keys) - self._keys.keys() - {None}:
+            assert key is not None
+            try:
+                self._key(Record(0, 0, key, None), key, record_type(self._topic, key, self._codec))
+            except KafkaSpecError:
+                continue  # said by ``parse``
+        known = [None if key is None else self._keys.get(key) for key in keys]
+        payloads: list[str | None] = [_DELETE if value is None else None for value in values]
+        for number in {found[0] for found in known if found is not None}:
+            rows = [
+                row
+                for row, (found, value) in enumerate(zip(known, values, strict=True))
+                if found is not None and found[0] == number and value is not None
+            ]
+            made = self._flat(number, [values[row] or b"" for row in rows])
+            for row, text in zip(rows, made, strict=True):
+                payloads[row] = text
+        return [
+            None if found is None or payload is None else (found[1], payload)
+            for found, payload in zip(known, payloads, strict=True)
+        ]
+
+    def _flat(self, number: int, messages: Sequence[bytes]) -> Sequence[str | None]:
+        """Return the JSON of values of a type that columns say."""
+        layouts = written_by(in_topic(self._topic, Role.VALUE, number), self._name)
+        if self._codec.core is None or not layouts or not messages:
+            return [None] * len(messages)
+        name = layouts[0].name
+        return flat_texts(
+            self._codec.core,
+            layouts[0].id,
+            messages,
+            lambda data: json_text(self._value(self._embedded(name, data))),
+        )
 
     def _value(self, message: Message) -> dict[str, Any]:
         fields = expanded_fields(message.layout.name, message.value, self._embedded)
@@ -337,8 +386,8 @@ _TEXT_ENDS: Final[dict[str, tuple[type[Decoder], Release]]] = {
 
 
 def decoder_of(topic: str, release: Release, codec: Codec) -> Parse:
-    """Return the function that a decoder of the tool is."""
+    """Return the decoder of the tool for a topic."""
     if topic in _OF_VALUES:
-        return _OF_VALUES[topic](topic, release, codec).parse
+        return _OF_VALUES[topic](topic, release, codec)
     maker, end = _TEXT_ENDS.get(topic, (Coordinated, release))
-    return (maker if release < end else Coordinated)(topic, release, codec).parse
+    return (maker if release < end else Coordinated)(topic, release, codec)

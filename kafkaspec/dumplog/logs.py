@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from kafkaspec.dumplog.control import control_text
 from kafkaspec.dumplog.families import Family
 from kafkaspec.dumplog.fields import Row, batch_values, own_row, row_values, rows_of
-from kafkaspec.dumplog.options import Found, Options, utf8
+from kafkaspec.dumplog.options import Found, Options, Texts, utf8
 from kafkaspec.dumplog.reports import Gaps
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files import names
@@ -16,6 +16,7 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.entries import Tail
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
+from kafkaspec.model import Record
 
 _BOOTSTRAP = "bootstrap" + names.CHECKPOINT
 _BAD_SIZES = ("zeros", "corrupt")
@@ -77,7 +78,7 @@ class LogLines:
         self._codec = log.codec
         self._gaps = gaps
         self._found = found
-        self._parse = options.parse or utf8
+        self._parse: Callable[[Record], Texts] = options.parse or utf8
         self.whole = options.deep and not family.batches_always
         """Whether there are lines about records only."""
 

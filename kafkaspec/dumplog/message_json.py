@@ -212,11 +212,12 @@ def _is_default(field: FieldLayout, item: Any) -> bool:
 
 
 def _name(field: FieldLayout) -> str:
-    name = field.original_id or _camel(field.id)
+    name = field.original_id or camel(field.id)
     return name[0].lower() + name[1:]
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """Return the name in JSON of a field without a name of Kafka's."""
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))
 

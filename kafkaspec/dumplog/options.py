@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from kafkaspec.dumplog.java import java_text
 from kafkaspec.model import Record
@@ -11,8 +12,18 @@ from kafkaspec.model import Record
 Texts = tuple[str | None, str | None]
 """Of a key and of a payload, None where nothing is printed."""
 
-Parse = Callable[[Record], Texts]
-"""Function that returns the text of the key and of the payload of a record; None for no text."""
+
+class Parse(Protocol):
+    """Makes text of the key and of the payload of records; None for no text."""
+
+    def __call__(self, record: Record, /) -> Texts:
+        """Return the texts of a record."""
+
+    def many(
+        self, keys: Sequence[bytes | None], values: Sequence[bytes | None], /
+    ) -> list[Texts | None]:
+        """Return the texts of many records; None for those that are to be asked for alone."""
+
 
 Found = Callable[[str], None]
 """Function that takes what is wrong with the data, and is no line of the tool."""
