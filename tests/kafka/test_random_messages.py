@@ -290,8 +290,10 @@ AGAIN = (
         '"resourceName":"\ufffd"',
     ),
     ("GroupMetadataKey", b"\0\2\0\1gx", b"\0\2\0\1g", '{"group":"g"}'),
+    ("NoOpRecord", b"\x81\0\x94\0\x80\0\x80\0", b"\1\x14\0\0", "{}"),
 )  # fmt: skip
-"""Name, bytes, what Kafka writes instead (Q49), what both show; one has bytes after it (Q50)."""
+"""Name, bytes, what Kafka writes instead (Q49), what both show. One has bytes after it (Q50), and
+one varints that are too long, which nobody writes again (Q3)."""
 
 
 @pytest.mark.kafka
@@ -305,7 +307,7 @@ def test_what_kafka_reads_but_writes_differently(version: Version, kafka: Messag
             mine = ours(get_codec(codec), name, layout.key, data)
             assert (mine.json, mine.left) == (theirs.json, theirs.left), name
             assert shown in (mine.json or "")
-            assert mine.data == data[: len(data) - mine.left]
+            assert mine.data == (again if name == "NoOpRecord" else data[: len(data) - mine.left])
             assert theirs.data == again
 
 
