@@ -39,6 +39,11 @@ NAMES: dict[str, dict[str, tuple[str, str]]] = {
         "verify": ("kafkaspec.analysis.verification", "verify"),
         "verify_events": ("kafkaspec.analysis.verification", "verify_events"),
     },
+    "kafkaspec.arrow.messages": {
+        "array_type": ("kafkaspec.arrow.messages.arrays", "array_type"),
+        "decode_array": ("kafkaspec.arrow.messages.arrays", "decode_array"),
+        "encode_array": ("kafkaspec.arrow.messages.arrays", "encode_array"),
+    },
     "kafkaspec.codecs": {
         "Buffer": ("kafkaspec.model", "Buffer"),
         "Codec": ("kafkaspec.codecs.base", "Codec"),
@@ -65,5 +70,15 @@ NAMES: dict[str, dict[str, tuple[str, str]]] = {
         "ConversionReport": ("kafkaspec.conversion.report", "ConversionReport"),
         "EntryConverter": ("kafkaspec.conversion.entries", "EntryConverter"),
         "convert": ("kafkaspec.conversion.running", "convert"),
+    },
+    "kafkaspec.messages": {
+        "Message": ("kafkaspec.messages.decoding", "Message"),
+        "Topic": ("kafkaspec._generated.layout.topics", "Topic"),
+        "by_name": ("kafkaspec.messages.lookup", "by_name"),
+        "decode_message": ("kafkaspec.messages.decoding", "decode_message"),
+        "decode_messages": ("kafkaspec.messages.decoding", "decode_messages"),
+        "in_topic": ("kafkaspec.messages.lookup", "in_topic"),
+        "topic_of": ("kafkaspec.messages.topics", "topic_of"),
+        "written_by": ("kafkaspec.messages.lookup", "written_by"),
     },
 }

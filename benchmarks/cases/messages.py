@@ -19,7 +19,7 @@ from benchmarks.data import MIB, at_offset, encode_batch
 from benchmarks.java import MissingError, dump_command
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 from benchmarks.timing import Candidate, measure
-from kafkaspec.arrow.messages import array_type, decode_array, encode_array
+from kafkaspec.arrow.messages.arrays import array_type, decode_array, encode_array
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.model import Record
 

@@ -11,7 +11,7 @@ from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.messages import decode_messages
+from kafkaspec.messages.decoding import decode_messages
 from kafkaspec.model import Record
 
 

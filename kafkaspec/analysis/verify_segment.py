@@ -34,8 +34,8 @@ from kafkaspec.layout.names import NUM_RECORDS
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord, decode_controls
 from kafkaspec.log.legacy import LegacyBatch
-from kafkaspec.log.messages import topic_of
 from kafkaspec.log.segment import Segment
+from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Record
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 

@@ -15,9 +15,9 @@ from typing import IO, TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 
 import pyarrow as pa
 
+from kafkaspec.arrow.messages.topics import ERROR, kind_of_record, read_messages
 from kafkaspec.arrow.reading import Log, default_columns, place_of, record_batches
 from kafkaspec.arrow.schema import Request, request_of
-from kafkaspec.arrow.topic_messages import ERROR, kind_of_record, read_messages
 from kafkaspec.codecs import get_codec
 from kafkaspec.columns import json_lines
 from kafkaspec.columns.memory import Layout
@@ -25,8 +25,8 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout.names import TAGGED_FIELDS, UNUSED
 from kafkaspec.log.columnar import CHUNK_BYTES, OnMessage
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.log.messages import topic_of
 from kafkaspec.log.segment import Segment
+from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Buffer
 from kafkaspec.writing.atomic import file_aside
 from kafkaspec.writing.places import check_output

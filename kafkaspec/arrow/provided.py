@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kafkaspec.arrow.encoding import encode_columns
+from kafkaspec.arrow.messages.topics import read_messages
 from kafkaspec.arrow.reading import read, read_headers, record_batches, schema_of
-from kafkaspec.arrow.topic_messages import read_messages
 
 __all__ = [
     "encode_columns",

@@ -52,10 +52,10 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.batch import Batch, CrcPolicy
 from kafkaspec.log.control import ControlRecord
-from kafkaspec.log.messages import topic_of
 from kafkaspec.log.pieces import runs_of
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, report, selected_batches
+from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Buffer, Record
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from kafkaspec.codecs import Codec, Origin, get_codec
-from kafkaspec.dumplog.message_json import expanded_fields, json_text
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout
 from kafkaspec.layout.names import SCHEMA_VERSION
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.messages import decode_by, decode_message, layouts_of
+from kafkaspec.messages.decoding import decode_by, decode_message, layouts_of
+from kafkaspec.messages.json_text import expanded_fields, json_text
 from kafkaspec.model import Buffer, Record
 
 _KEYS_KEPT: Final = 1 << 16

@@ -23,9 +23,9 @@ from kafkaspec.cli.options import (
 from kafkaspec.cli.text_files import explain_text, refuse_options
 from kafkaspec.codecs import codec_names
 from kafkaspec.files import names
-from kafkaspec.log.messages import topic_of
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
+from kafkaspec.messages.topics import topic_of
 
 _EPILOG = """\b
 Output of --format json, one object for each field: section, path, start, end, bits

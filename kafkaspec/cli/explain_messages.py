@@ -11,8 +11,8 @@ from kafkaspec.codecs import Origin
 from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, names
-from kafkaspec.layout.messages import CONSUMER, EMBEDDED, by_name
-from kafkaspec.log.messages import decode_by, layouts_of
+from kafkaspec.messages.decoding import decode_by, layouts_of
+from kafkaspec.messages.lookup import CONSUMER, EMBEDDED, by_name
 from kafkaspec.model import Record
 
 _PARTS: Final = (names.KEY, names.VALUE)

@@ -34,10 +34,10 @@ from kafkaspec.io.local import are_mapped, unmapped
 from kafkaspec.jobs import in_processes
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.lookup import Found
-from kafkaspec.log.messages import topic_of
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
+from kafkaspec.messages.topics import topic_of
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:

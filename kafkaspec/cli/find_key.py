@@ -13,15 +13,16 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model import model_class
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.columns.keys import Matches, find_keys
-from kafkaspec.dumplog.message_json import field_names, message_fields
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout import FieldLayout, Kind, MessageLayout, Role
-from kafkaspec.layout.messages import HEADS, MESSAGES
 from kafkaspec.log.lookup import Found
-from kafkaspec.log.messages import decode_by, layouts_of, topic_of
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.messages.decoding import decode_by, layouts_of
+from kafkaspec.messages.json_text import field_names, message_fields
+from kafkaspec.messages.lookup import HEADS, MESSAGES
+from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Record
 
 _TYPE, _BASE64 = "type", "base64"

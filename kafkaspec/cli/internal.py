@@ -20,11 +20,11 @@ from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.layout.names import MESSAGE_FRAME
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.log.messages import topic_of
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError
+from kafkaspec.messages.topics import topic_of
 
 if TYPE_CHECKING:
     from kafkaspec.state.framed import LeftOut

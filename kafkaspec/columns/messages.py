@@ -1,6 +1,6 @@
 """Kafka's own messages in columns, without PyArrow: which records of a topic the engine decodes.
 
-The engine in C works by generated tables. Of what it refuses, ``kafkaspec.log.messages`` says
+The engine in C works by generated tables. Of what it refuses, ``kafkaspec.messages.decoding`` says
 whether and why it does not decode: that is the reference.
 """
 
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE
 from kafkaspec.columns.conditions import Compare, Marks
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.layout.message_columns import (
+from kafkaspec.messages.lookup import HEADS, MESSAGES, in_topic
+from kafkaspec.messages.tables import (
     HIGHEST,
     LOWEST,
     SIGNED,
@@ -28,7 +29,6 @@ from kafkaspec.layout.message_columns import (
     MessageColumns,
     Step,
 )
-from kafkaspec.layout.messages import HEADS, MESSAGES, in_topic
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -101,7 +101,7 @@ class Decoding:
 
     Args:
         core: the extension.
-        topic: one of ``kafkaspec.layout.messages.HEADS``.
+        topic: one of ``kafkaspec.messages.lookup.HEADS``.
     """
 
     def __init__(self, core: Core, topic: str) -> None:

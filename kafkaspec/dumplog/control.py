@@ -10,9 +10,9 @@ from typing import Any, Final
 from kafkaspec._generated.python.model.control_record import EndTransactionMarker
 from kafkaspec.codecs import Codec, Origin
 from kafkaspec.dumplog.families import Family
-from kafkaspec.dumplog.java import java_text
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import decode_control
+from kafkaspec.messages.java import java_text
 from kafkaspec.model import Record
 
 _UUIDS: Final = frozenset({"voter_directory_id"})

@@ -11,15 +11,15 @@ from typing import Any, Final
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import Codec
 from kafkaspec.dumplog.flat import flat_texts
-from kafkaspec.dumplog.java import java_text
-from kafkaspec.dumplog.message_json import expanded_fields, json_text, message_fields
 from kafkaspec.dumplog.options import Parse, Texts
 from kafkaspec.dumplog.releases import Release
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Role
 from kafkaspec.layout.kinds import kafka_name
-from kafkaspec.layout.messages import CONSUMER, EMBEDDED, by_name, in_topic, written_by
-from kafkaspec.log.messages import Message, decode_message, decode_messages, record_type
+from kafkaspec.messages.decoding import Message, decode_message, decode_messages, record_type
+from kafkaspec.messages.java import java_text
+from kafkaspec.messages.json_text import expanded_fields, json_text, message_fields
+from kafkaspec.messages.lookup import CONSUMER, EMBEDDED, by_name, in_topic, written_by
 from kafkaspec.model import Record
 
 _GROUP: Final = by_name("GroupMetadataKey")[0].number or 0

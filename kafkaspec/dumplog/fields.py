@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from kafkaspec.dumplog.families import Family
-from kafkaspec.dumplog.java import java_text
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE, NONE, Batch
 from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.messages.java import java_text
 from kafkaspec.model import Record
 
 TRUE, FALSE = "true", "false"

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.arrays import constant
+from kafkaspec.arrow.messages.topics import ERROR
 from kafkaspec.arrow.schema import TIMESTAMP_TYPES
-from kafkaspec.arrow.topic_messages import ERROR
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.shown import without_credentials

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from kafkaspec.arrow.topic_messages import kind_of_record
+from kafkaspec.arrow.messages.topics import kind_of_record
 from kafkaspec.spark.parsing import OptionError, Table, flag, lowered, one_of, parse, text, whole
 from kafkaspec.spark.patterns import from_java
 

@@ -9,9 +9,9 @@ from typing import Final
 import pyarrow as pa
 
 from kafkaspec.arrow.arrays import choose
+from kafkaspec.arrow.messages.topics import ERROR, decode_records, kind_of_record
 from kafkaspec.arrow.reading import record_batches
 from kafkaspec.arrow.schema import Request
-from kafkaspec.arrow.topic_messages import ERROR, decode_records, kind_of_record
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.local import open_source
 from kafkaspec.io.remote import as_path

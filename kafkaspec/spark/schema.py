@@ -15,9 +15,9 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType
 
-from kafkaspec.arrow.message_layouts import type_of_layouts
+from kafkaspec.arrow.messages.layouts import type_of_layouts
+from kafkaspec.arrow.messages.topics import kind_of_record
 from kafkaspec.arrow.schema import SIMPLE
-from kafkaspec.arrow.topic_messages import kind_of_record
 from kafkaspec.spark.options import Messages, ReadOptions
 from kafkaspec.spark.parsing import OptionError
 

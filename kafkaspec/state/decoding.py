@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
-from kafkaspec.arrow.message_layouts import decode_layouts, type_of_layouts
+from kafkaspec.arrow.messages.layouts import decode_layouts, type_of_layouts
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout
-from kafkaspec.layout.messages import written_by
+from kafkaspec.messages.lookup import written_by
 
 
 def decode(

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kafkaspec.arrow.record_types import by_type, located, record_types
+from kafkaspec.arrow.messages.record_types import by_type, located, record_types
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import Role
-from kafkaspec.layout.messages import in_topic
+from kafkaspec.messages.lookup import in_topic
 from kafkaspec.state.decoding import decode
 from kafkaspec.state.plain import plain
 

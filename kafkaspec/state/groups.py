@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import MemberState, StreamsMemberState
-from kafkaspec.arrow.messages import decode_array
+from kafkaspec.arrow.messages.arrays import decode_array
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.layout.messages import CONSUMER, EMBEDDED
+from kafkaspec.messages.lookup import CONSUMER, EMBEDDED
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, PENDING, TIMESTAMP, VALUE, Latest, Source, latest
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.messages import table_of
+from kafkaspec.arrow.messages.arrays import table_of
 from kafkaspec.state.latest import (
     COMMIT,
     CONTROL,

@@ -16,14 +16,14 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.record_types import by_type, located, record_types
+from kafkaspec.arrow.messages.record_types import by_type, located, record_types
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.layout.messages import in_topic
 from kafkaspec.layout.names import UNUSED
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.messages.lookup import in_topic
 from kafkaspec.state.decoding import decode
 from kafkaspec.state.framed import LeftOut
 

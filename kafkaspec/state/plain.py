@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout.kinds import shown_name
-from kafkaspec.layout.message_columns import ColumnKind, ColumnLayout
 from kafkaspec.layout.names import TAGGED_FIELDS, UNUSED
+from kafkaspec.messages.tables import ColumnKind, ColumnLayout
 
 _SELDOM = frozenset({TAGGED_FIELDS, UNUSED})
 

@@ -15,8 +15,8 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.layout import Role
-from kafkaspec.layout.messages import HEADS, MESSAGES, in_topic, written_by
-from kafkaspec.log.messages import decode_message, decode_messages
+from kafkaspec.messages.decoding import decode_message, decode_messages
+from kafkaspec.messages.lookup import HEADS, MESSAGES, in_topic, written_by
 from kafkaspec.model import Record
 from tests import goldens
 

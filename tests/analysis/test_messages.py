@@ -19,8 +19,9 @@ from kafkaspec.analysis.verification import verify_events
 from kafkaspec.analysis.verify_segment import SegmentVerifier
 from kafkaspec.codecs import codec_names
 from kafkaspec.codecs.references.kaitai import KaitaiCodec
-from kafkaspec.log.messages import decode_messages, topic_of
 from kafkaspec.log.segment import Segment
+from kafkaspec.messages.decoding import decode_messages
+from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Record
 from tests.analysis.forge import write_segment
 from tests.analysis.ways import same_in_all_ways

@@ -6,7 +6,7 @@ import random
 import struct
 from typing import Any
 
-from kafkaspec.layout.message_columns import (
+from kafkaspec.messages.tables import (
     MARKED,
     NULLABLE,
     WIDTH,

@@ -17,23 +17,23 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.arrow.message_layouts import decode_layouts, type_of_layouts
-from kafkaspec.arrow.message_reference import message_value
-from kafkaspec.arrow.message_tables import message_table
-from kafkaspec.arrow.messages import (
+from kafkaspec.arrow.messages.arrays import (
     array_type,
     decode_array,
     decode_with,
     encode_array,
     encode_with,
 )
-from kafkaspec.arrow.record_types import record_types
-from kafkaspec.arrow.topic_messages import kind_of_record
+from kafkaspec.arrow.messages.layouts import decode_layouts, type_of_layouts
+from kafkaspec.arrow.messages.record_types import record_types
+from kafkaspec.arrow.messages.reference import message_value
+from kafkaspec.arrow.messages.tables import message_table
+from kafkaspec.arrow.messages.topics import kind_of_record
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.layout.messages import HEADS, MESSAGES, in_topic
-from kafkaspec.log.messages import record_type
+from kafkaspec.messages.decoding import record_type
+from kafkaspec.messages.lookup import HEADS, MESSAGES, in_topic
 from tests import goldens
 from tests.arrow.random_messages import RandomMessages
 

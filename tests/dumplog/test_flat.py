@@ -7,12 +7,12 @@ import random
 import pyarrow as pa
 import pytest
 
-from kafkaspec.arrow.message_tables import message_table
-from kafkaspec.arrow.messages import encode_with
+from kafkaspec.arrow.messages.arrays import encode_with
+from kafkaspec.arrow.messages.tables import message_table
 from kafkaspec.codecs import get_codec
 from kafkaspec.dumplog.decoders import decoder_of
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.layout.messages import MESSAGES, in_topic, written_by
+from kafkaspec.messages.lookup import MESSAGES, in_topic, written_by
 from kafkaspec.model import Record
 from tests.arrow.random_messages import RandomMessages
 

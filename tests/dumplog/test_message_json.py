@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkaspec._generated.python.model import client_quota_record as quota
-from kafkaspec.dumplog.message_json import json_text, message_fields
+from kafkaspec.messages.json_text import json_text, message_fields
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,14 @@ import crc32c
 import pyarrow as pa
 import pytest
 
-from kafkaspec.arrow.message_tables import MessageTable, message_table
-from kafkaspec.arrow.messages import decode_with, encode_with
+from kafkaspec.arrow.messages.arrays import decode_with, encode_with
+from kafkaspec.arrow.messages.tables import MessageTable, message_table
 from kafkaspec.codecs import Codec, codec_names, get_codec
-from kafkaspec.dumplog.message_json import json_text, message_fields
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import quorum_state
 from kafkaspec.layout import MessageLayout
-from kafkaspec.layout.messages import MESSAGES, by_name, written_by
+from kafkaspec.messages.json_text import json_text, message_fields
+from kafkaspec.messages.lookup import MESSAGES, by_name, written_by
 from tests.arrow.random_messages import RandomMessages
 from tests.kafka.chosen import SAMPLE, VERSIONS
 from tools.brokers.versions import Version

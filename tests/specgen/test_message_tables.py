@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkaspec.layout.message_columns import WIDTH, MessageColumns, Step
+from kafkaspec.messages.tables import WIDTH, MessageColumns, Step
 from tests.specgen.edits import dump
 from tools.specgen.loader import load
 from tools.specgen.messages.derive import derive

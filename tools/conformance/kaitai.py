@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.layout import Form
-from kafkaspec.layout.messages import MESSAGES
+from kafkaspec.messages.lookup import MESSAGES
 from tools.brokers.maven import cache_root, find_tool, java_tool, resolve_artifacts, run
 from tools.specgen.kaitai.emit import compile_specs
 

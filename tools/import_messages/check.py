@@ -8,8 +8,8 @@ from difflib import unified_diff
 
 from kafkaspec.dumplog import decoders
 from kafkaspec.layout import MessageLayout
-from kafkaspec.layout.messages import written_by
 from kafkaspec.layout.names import FRAME_VERSION
+from kafkaspec.messages.lookup import written_by
 from tools.import_messages.schema import Schema
 from tools.import_messages.shape import Shape, of_schema, of_spec
 from tools.import_messages.structure import frame_version

@@ -1,7 +1,7 @@
 /*
  * An interpreter of the tables of messages: bytes to columns of Arrow, and columns to bytes. Plain
  * C99 without Python in it. It knows the steps of programs, not one message; the tables are
- * generated, and described in kafkaspec/layout/message_columns.py. Nothing here explains a refusal: it
+ * generated, and described in kafkaspec/messages/tables.py. Nothing here explains a refusal: it
  * says which row, and the reference then reads that row again and raises the error.
  */
 #ifndef KAFKASPEC_MESSAGES_H
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Kinds of columns, and steps of programs: ColumnKind and Step of kafkaspec/layout/message_columns.py. */
+/* Kinds of columns, and steps of programs: ColumnKind and Step of kafkaspec/messages/tables.py. */
 enum { KM_STRUCT, KM_LIST, KM_BYTES, KM_TEXT, KM_FIXED, KM_INTEGER, KM_FLOAT, KM_BOOLEAN, KM_KINDS };
 enum {
     KM_S_END, KM_S_INTEGER, KM_S_FIXED, KM_S_BYTES, KM_S_LIST, KM_S_STRUCT, KM_S_TAGS, KM_S_TAG,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.arrow.topic_messages import ERROR, kind_of_record, schema_of_messages
+from kafkaspec.arrow.messages.topics import ERROR, kind_of_record, schema_of_messages
 from kafkaspec.errors import unreadable
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log

@@ -26,17 +26,17 @@ from itertools import islice
 from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.arrow.message_tables import message_table
+from kafkaspec.arrow.messages.tables import message_table
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.compression import NAMES
 from kafkaspec.extension import GLUE
 from kafkaspec.layout import EntryKind, TypeLayout
 from kafkaspec.layout.framing import ENTRY, Framing, checksum_of, field_position
 from kafkaspec.layout.kinds import KINDS
-from kafkaspec.layout.message_columns import COLUMN_WIDTH, LOWEST, WIDTH
 from kafkaspec.libraries import libraries
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
+from kafkaspec.messages.tables import COLUMN_WIDTH, LOWEST, WIDTH
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent

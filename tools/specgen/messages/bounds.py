@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafkaspec.layout.message_columns import HIGHEST, LOWEST
+from kafkaspec.messages.tables import HIGHEST, LOWEST
 from tools.specgen.expression import LEFT, Attribute, Binary, Expression, Name, literal
 from tools.specgen.facts.fields import scalar_of
 from tools.specgen.messages.nodes import Unsupported

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from kafkaspec.layout.message_columns import (
+from kafkaspec.layout.names import SCHEMA_VERSION, TRUTH
+from kafkaspec.messages.tables import (
     MARKED,
     NULLABLE,
     SIGNED,
@@ -19,7 +20,6 @@ from kafkaspec.layout.message_columns import (
     Path,
     Step,
 )
-from kafkaspec.layout.names import SCHEMA_VERSION, TRUTH
 from tools.specgen.evaluate import UnknownNameError, evaluate
 from tools.specgen.expression import Attribute, Binary, Int, Name, literal, names, walk
 from tools.specgen.facts.fields import expressions, is_integer, scalar_of

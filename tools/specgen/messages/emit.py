@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kafkaspec.layout.message_columns import (
+from kafkaspec.messages.tables import (
     HIGHEST,
     LOWEST,
     WIDTH,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from kafkaspec.layout.message_columns import (
+from kafkaspec.messages.tables import (
     HIGHEST,
     LOWEST,
     ColumnKind,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafkaspec.layout.message_columns import Path
+from kafkaspec.messages.tables import Path
 from tools.specgen.expression import Attribute, Name
 from tools.specgen.facts.fields import scalar_of
 from tools.specgen.model import (

@@ -9,20 +9,20 @@ from io import BytesIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.message_reference import read_integer
-from kafkaspec.arrow.message_tables import MessageTable, arrow_type
-from kafkaspec.arrow.messages import decode_by_engine
+from kafkaspec.arrow.messages.arrays import decode_by_engine
+from kafkaspec.arrow.messages.reference import read_integer
+from kafkaspec.arrow.messages.tables import MessageTable, arrow_type
 from kafkaspec.codecs import Codec
 from kafkaspec.columns.messages import head_layout
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout.messages import HEADS
+from kafkaspec.messages.lookup import HEADS
 
 
 def record_types(topic: str, data: pa.Array, codec: Codec) -> pa.Array:
     """Return the types of records as 64-bit integers, null where bytes say none.
 
     Args:
-        topic: one of ``kafkaspec.layout.messages.HEADS``.
+        topic: one of ``kafkaspec.messages.lookup.HEADS``.
         data: keys of its records, or values where they have no keys.
         codec: reads them.
     """

@@ -12,14 +12,14 @@ from json import JSONEncoder
 from typing import Any, Final, NamedTuple
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.dumplog.java import java_text
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout import FieldLayout, Kind
 from kafkaspec.layout.kinds import type_key_of
-from kafkaspec.layout.messages import CONSUMER, EMBEDDED
 from kafkaspec.layout.names import MESSAGE_FRAME, SCHEMA_VERSION, TAGGED_FIELDS, TRUTH
-from kafkaspec.log.messages import Message
+from kafkaspec.messages.decoding import Message
+from kafkaspec.messages.java import java_text
+from kafkaspec.messages.lookup import CONSUMER, EMBEDDED
 
 _HIDDEN: Final = MESSAGE_FRAME - {TAGGED_FIELDS}
 _BODY: Final = "body"

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE
 from kafkaspec.columns.messages import Program, message_layout
-from kafkaspec.layout.message_columns import ColumnKind, ColumnLayout
+from kafkaspec.messages.tables import ColumnKind, ColumnLayout
 
 _INTEGERS = {
     (size, signed): getattr(pa, f"{'' if signed else 'u'}int{8 * size}")()

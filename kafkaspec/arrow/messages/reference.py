@@ -9,7 +9,7 @@ from typing import Any
 
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.layout.message_columns import (
+from kafkaspec.messages.tables import (
     MARKED,
     NULLABLE,
     SIGNED,

@@ -9,8 +9,8 @@ from functools import cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.message_tables import message_table
-from kafkaspec.arrow.messages import decode_with
+from kafkaspec.arrow.messages.arrays import decode_with
+from kafkaspec.arrow.messages.tables import message_table
 from kafkaspec.arrow.schema import whole_numbers
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError

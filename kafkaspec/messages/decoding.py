@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import NOWHERE, Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.files import names
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.layout.messages import HEADS, by_name, in_topic, written_by
 from kafkaspec.layout.names import UNUSED
+from kafkaspec.messages.lookup import HEADS, by_name, in_topic, written_by
 from kafkaspec.model import Buffer, Record
 
 
@@ -31,18 +27,6 @@ class Message:
     value: Any
 
 
-def topic_of(file: str | PathLike[str]) -> str | None:
-    """Return the topic whose records hold messages that a log file is of, None for other files.
-
-    It is in the name of the directory; a KRaft snapshot is of ``__cluster_metadata`` anywhere.
-    """
-    path = Path(file)
-    if names.is_log(path.name) and path.suffix == names.CHECKPOINT:
-        return Topic.CLUSTER_METADATA
-    parsed = names.parse_partition(path.absolute().parent.name)
-    return parsed.topic if parsed is not None and parsed.topic in HEADS else None
-
-
 def decode_messages(
     topic: str,
     record: Record,
@@ -54,7 +38,7 @@ def decode_messages(
     """Decode key and value of a record of one of Kafka's own topics.
 
     Args:
-        topic: one of ``kafkaspec.layout.messages.HEADS``; the record is no control record.
+        topic: one of ``kafkaspec.messages.lookup.HEADS``; the record is no control record.
         record: the record.
         release: release of the broker that wrote it, ``4.0.2``. Without it the newest layout that
             takes every byte is taken.

@@ -14,13 +14,13 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.message_reference import Unencodable, Writer, message_value
-from kafkaspec.arrow.message_tables import MessageTable, message_table
+from kafkaspec.arrow.messages.reference import Unencodable, Writer, message_value
+from kafkaspec.arrow.messages.tables import MessageTable, message_table
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.layout.message_columns import ColumnKind, ColumnLayout
-from kafkaspec.layout.messages import by_name, written_by
+from kafkaspec.messages.lookup import by_name, written_by
+from kafkaspec.messages.tables import ColumnKind, ColumnLayout
 
 OnRow = Literal["fail"] | Callable[[int, KafkaSpecError], None]
 """What happens with a message that cannot be read. ``fail``: the error is raised. A function: it is

@@ -11,17 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.arrays import choose
-from kafkaspec.arrow.message_layouts import decode_layouts, type_of_layouts
+from kafkaspec.arrow.messages.layouts import decode_layouts, type_of_layouts
+from kafkaspec.arrow.messages.record_types import located, record_types
 from kafkaspec.arrow.reading import Log, partitions_of, record_batches
-from kafkaspec.arrow.record_types import located, record_types
 from kafkaspec.arrow.schema import SIMPLE, Request, request_of, whole_numbers
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.layout.messages import MESSAGES, in_topic, written_by
 from kafkaspec.log.columnar import OnMessage
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
+from kafkaspec.messages.lookup import MESSAGES, in_topic, written_by
 
 ERROR: Final = "error"
 
