@@ -34,7 +34,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.messages.decoding import record_type
 from kafkaspec.messages.lookup import HEADS, MESSAGES, in_topic
-from tests import goldens
+from tests import extent, goldens
 from tests.arrow.random_messages import RandomMessages
 
 NAMES = [message.id for message in MESSAGES]
@@ -326,7 +326,7 @@ def test_tables_of_all_types_have_all_records_of_a_topic() -> None:
                 old += table.num_rows
                 fitted = [value and shown(value, fields) for value in kept["value"].to_pylist()]
                 assert table["value"].to_pylist() == fitted, (version, name)
-    assert old >= 16
+    assert old >= (1 if extent.quick else 16)  # a quick run has few releases
     offsets = tables["OffsetCommit"]
     assert offsets.num_rows
     assert offsets.column_names == ["partition", "offset", "timestamp", "key", "value", "error"]
