@@ -18,17 +18,23 @@ from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import Timestamp, iso, on_error_option
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.files.names import parse_partition
 from kafkaspec.layout.names import MESSAGE_FRAME
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError
+from kafkaspec.messages.lookup import minor_of
 from kafkaspec.messages.topics import topic_of
 
 if TYPE_CHECKING:
     from kafkaspec.state.framed import LeftOut
     from kafkaspec.state.history import Event
+
+    _Name = click.ParamType[str]
+else:
+    _Name = click.ParamType
 
 _SHOWN: Final = 10
 """Errors of a log that are shown one by one."""
@@ -39,8 +45,24 @@ at_option: Final = click.option(
     metavar="TIME",
     help="The state at this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
 )
+
+
+class _Release(_Name):
+    """Parameter type: a release of Kafka, ``4.0`` or ``4.0.2``."""
+
+    name = "version"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            minor_of(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
 release_option: Final = click.option(
     "--release",
+    type=_Release(),
     metavar="VERSION",
     help="Release of the brokers that wrote it, for layouts that bytes alone do not tell apart.",
 )
@@ -99,8 +121,10 @@ class Logs:
                 self._logs[partition.topic or ""].append(partition)
             self._beside += opened.current
             return
-        own = topic_of(path) if isinstance(opened, Segment) else opened.topic
-        if own in set(Topic) and own != topic:
+        home = path.absolute()
+        found = parse_partition((home if isinstance(opened, Partition) else home.parent).name)
+        own = None if found is None else found.topic
+        if own not in (None, topic) and topic_of(path) != topic:
             raise unreadable(str(path), f"it is of {own}, not of {topic}")
         self._logs[topic].append(opened)
         self._beside += _neighbours(path.absolute(), opened)

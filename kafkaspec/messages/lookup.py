@@ -65,17 +65,25 @@ def written_by(
     Args:
         layouts: those of one message, the newest first.
         release: ``4.0`` or ``4.0.2``.
+
+    Raises:
+        ValueError: the release is none.
     """
     if release is None:
         return tuple(layouts)
-    minor = _minor(release)
+    minor = minor_of(release)
     for layout in reversed(layouts):
-        if layout.releases is None or minor <= _minor(layout.releases[1]):
+        if layout.releases is None or minor <= minor_of(layout.releases[1]):
             return (layout,)
     return ()
 
 
-def _minor(release: str) -> tuple[int, int]:
+def minor_of(release: str) -> tuple[int, int]:
+    """Return the first two numbers of a release, which decide its layouts.
+
+    Raises:
+        ValueError: it does not begin with two numbers.
+    """
     parts = release.split(".")
     try:
         return int(parts[0]), int(parts[1])

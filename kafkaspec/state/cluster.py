@@ -89,7 +89,7 @@ def read_cluster(
         apply(segment, start, at)
     if cluster.image.pending is not None:
         held = len(cluster.image.pending)
-        cluster.notes.append(f"a metadata transaction of {held} records has not ended: left out")
+        cluster.notes.append(f"a metadata transaction has not ended; records left out: {held}")
     return cluster
 
 

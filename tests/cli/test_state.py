@@ -127,6 +127,18 @@ def test_a_log_of_another_topic_is_refused(tmp_path: Path) -> None:
             assert result.exit_code == 2, result.output
             assert "it is of __consumer_offsets, not of __" in result.output
     assert run("cluster", tmp_path).exit_code == 2
+    plain = _copy("plain-0", tmp_path / "other")
+    result = run("groups", plain)
+    assert result.exit_code == 2, result.output
+    assert "it is of plain, not of __consumer_offsets" in result.output
+
+
+def test_a_release_that_is_none_is_wrong_usage() -> None:
+    for command in ("groups", "transactions", "cluster", "remote"):
+        for release in ("x", "9", "4.x"):
+            result = run(command, "--release", release, LOGS)
+            assert result.exit_code == 2, result.output
+            assert f"{release!r} is no release" in result.output
 
 
 def test_the_log_directories_of_several_brokers_are_one_cluster(tmp_path: Path) -> None:
