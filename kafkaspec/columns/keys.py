@@ -5,9 +5,18 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout
+from kafkaspec.columns.memory import (
+    INLINE_BYTES,
+    VIEW_BYTES,
+    BytesColumn,
+    Columns,
+    IntegerColumn,
+    Layout,
+)
 from kafkaspec.columns.names import BATCH_POSITION
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import Wanted
@@ -25,9 +34,6 @@ if TYPE_CHECKING:
 Matches = Callable[[bytes], bool]
 """Function that says whether a key is one of those that are looked for."""
 
-_VIEW: Final = 16
-_INLINE: Final = 12
-"""Bytes of a view, and of a key that it holds itself."""
 _START: Final = struct.Struct("<i4s")
 _PLACE: Final = struct.Struct("<ii")
 
@@ -69,10 +75,12 @@ def _of_segment(
             if start is None or offset >= start:
                 positions.append(position)
                 offsets.append(offset)
-    for position, offset in zip(reversed(positions), reversed(offsets), strict=True):
+    places = zip(reversed(positions), reversed(offsets), strict=True)
+    for position, found in groupby(places, itemgetter(0)):
         batch = segment.batch_at(position)
-        record = next(item for item in batch.records() if item.offset == offset)
-        yield Found("key", offset, segment.path, batch, record)
+        records = {record.offset: record for record in batch.records()}
+        for _, offset in found:
+            yield Found("key", offset, segment.path, batch, records[offset])
 
 
 def _columns(segment: Segment, start: int | None, on_error: OnError) -> Iterator[Columns]:
@@ -110,19 +118,19 @@ def _found(columns: Columns, keys: Sequence[bytes] | Matches) -> Iterator[tuple[
 
 def _equal(columns: Columns, column: BytesColumn, key: bytes) -> Iterator[int]:
     """Yield the rows with a key, by views: the bytes of one say its size and how the key begins."""
-    main, end = column.main, columns.rows * _VIEW
+    main, end = column.main, columns.rows * VIEW_BYTES
     assert isinstance(main, bytearray)
-    inline = len(key) <= _INLINE
+    inline = len(key) <= INLINE_BYTES
     wanted = _START.pack(len(key), key[:4])
     if inline:
-        wanted += key[4:].ljust(_VIEW - _START.size, b"\0")
+        wanted += key[4:].ljust(VIEW_BYTES - _START.size, b"\0")
     place = main.find(wanted, 0, end)
     while place >= 0:
-        row, within = divmod(place, _VIEW)
+        row, within = divmod(place, VIEW_BYTES)
         same = not within and _is_there(column, row)
         if same and (inline or _pointed_at(columns, main, place) == key):
             yield row
-        place = main.find(wanted, place + (1 if within else _VIEW), end)
+        place = main.find(wanted, place + (1 if within else VIEW_BYTES), end)
 
 
 def _each(columns: Columns, column: BytesColumn) -> Iterator[tuple[int, bytes]]:
@@ -131,7 +139,7 @@ def _each(columns: Columns, column: BytesColumn) -> Iterator[tuple[int, bytes]]:
     if columns.layout is Layout.VIEW:
         for row in range(columns.rows):
             if _is_there(column, row):
-                yield row, _pointed_at(columns, main, row * _VIEW)
+                yield row, _pointed_at(columns, main, row * VIEW_BYTES)
         return
     ends, data = main.cast("i"), memoryview(column.data or b"").cast("B")
     for row in range(columns.rows):
@@ -142,7 +150,7 @@ def _each(columns: Columns, column: BytesColumn) -> Iterator[tuple[int, bytes]]:
 def _pointed_at(columns: Columns, main: Buffer, place: int) -> bytes:
     """Return the bytes of a view."""
     size, _ = _START.unpack_from(main, place)
-    if size <= _INLINE:
+    if size <= INLINE_BYTES:
         return bytes(memoryview(main)[place + 4 : place + 4 + size])
     number, start = _PLACE.unpack_from(main, place + _START.size)
     return bytes(memoryview(columns.sources[number])[start : start + size])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec.codecs.native.core import Column, Core
 
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 Allocate = Callable[[int], "Buffer"]
 """Function that returns a writable buffer of a size in bytes, with any content."""
+
+
+VIEW_BYTES: Final = 16
+INLINE_BYTES: Final = 12
+"""Bytes of a view of Arrow, and of a value that it holds itself."""
 
 
 class Layout(IntEnum):
@@ -170,7 +175,7 @@ class ColumnSet:
         nullable = column.kind == self._core.module.NULLABLE_BYTES
         validity = self._allocate((count + 7) // 8) if nullable else None
         if self.layout is not Layout.BINARY:
-            return (validity, self._allocate(16 * count), None)
+            return (validity, self._allocate(VIEW_BYTES * count), None)
         data = self._allocate(self._data_bytes + self._core.module.SLACK)
         return (validity, self._allocate(4 * (count + 1)), data)
 
