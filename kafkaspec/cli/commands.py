@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -23,31 +24,47 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class Commands(click.Group):
-    """A group whose command ``name`` is ``name_command`` of the module ``prefix + name``."""
+@dataclass(frozen=True)
+class Section:
+    """Commands that ``--help`` lists together.
 
-    def __init__(self, *, prefix: str, summaries: Mapping[str, str], **settings: Any) -> None:
+    Attributes:
+        prefix: first part of the names of their modules: the module ``prefix + name`` has the
+            command ``name_command``.
+        summaries: the commands, each with its line in ``--help``.
+        title: what they have in common.
+    """
+
+    prefix: str
+    summaries: Mapping[str, str]
+    title: str = "Commands"
+
+
+class Commands(click.Group):
+    """A group of commands that are imported when they are run."""
+
+    def __init__(self, *, sections: Sequence[Section], **settings: Any) -> None:
         """Make a group without importing its commands.
 
         Args:
-            prefix: first part of the names of the modules.
-            summaries: the commands, each with its line in ``--help``.
+            sections: in the order of ``--help``.
         """
         super().__init__(**settings)
-        self._prefix = prefix
-        self._summaries = summaries
+        self._sections = sections
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._summaries)
+        return [name for section in self._sections for name in section.summaries]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self._summaries:
-            return None
-        with _uncollected():
-            module = import_module(self._prefix + cmd_name)
-        command: click.Command = getattr(module, f"{cmd_name}_command")
-        return command
+        for section in self._sections:
+            if cmd_name in section.summaries:
+                with _uncollected():
+                    module = import_module(section.prefix + cmd_name)
+                command: click.Command = getattr(module, f"{cmd_name}_command")
+                return command
+        return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self._summaries.items()))
+        for section in self._sections:
+            with formatter.section(section.title):
+                formatter.write_dl(list(section.summaries.items()))

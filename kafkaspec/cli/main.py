@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kafkaspec.cli.commands import Commands
+from kafkaspec.cli.commands import Commands, Section
 from kafkaspec.cli.console import say, warn
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.version import version_lines
@@ -17,13 +17,12 @@ from kafkaspec.extension import StaleExtensionError
 from kafkaspec.jobs import ProcessEndedError, at_work
 from kafkaspec.shown import printable
 
-_SUMMARIES = {
+_COMMANDS = {
     "verify": "Check logs: every batch, record, index, snapshot and checkpoint.",
     "dump": "Print records, or headers of batches.",
     "find": "Find an offset or a timestamp.",
     "explain": "Show the bytes of a batch, field by field.",
     "groups": "Show groups: members, committed offsets, lag; now or in the past.",
-    "transactions": "Show transactional ids, and transactions that hang.",
     "remote": "Show segments in remote storage, and copies that never ended.",
     "cluster": "Show the metadata of a cluster from a controller's disk.",
     "export": "Write records to Parquet, Arrow or JSON.",
@@ -31,6 +30,9 @@ _SUMMARIES = {
     "index": "Rebuild indexes from their logs.",
     "conform": "Test any decoder with vectors and real segments.",
     "spark": "Run jobs over many logs on Spark.",
+}
+_FORENSICS = {
+    "transactions": "Show transactional ids, and transactions that hang.",
 }
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
@@ -99,8 +101,10 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 @click.group(
     cls=_Main,
-    prefix="kafkaspec.cli.",
-    summaries=_SUMMARIES,
+    sections=(
+        Section("kafkaspec.cli.", _COMMANDS),
+        Section("kafkaspec.cli.forensics.", _FORENSICS, "What happened, and how to get it back"),
+    ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(

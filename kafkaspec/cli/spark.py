@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kafkaspec.cli import spark_submit
-from kafkaspec.cli.commands import Commands
+from kafkaspec.cli.commands import Commands, Section
 from kafkaspec.cli.console import say, size_text
 from kafkaspec.spark.archive import write_archive
 
@@ -68,8 +68,7 @@ def _write_archive(ctx: click.Context, _: click.Parameter, value: str | None) ->
 @click.group(
     "spark",
     cls=_Jobs,
-    prefix="kafkaspec.cli.spark_",
-    summaries=_SUMMARIES,
+    sections=[Section("kafkaspec.cli.spark_", _SUMMARIES, "Jobs")],
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -44,6 +44,7 @@ LAYERS = (
     ("kafkaspec.state",),
     ("kafkaspec.analysis",),
     ("kafkaspec.conversion",),
+    ("kafkaspec.forensics",),
     ("kafkaspec.conformance",),
     ("kafkaspec.cli", "kafkaspec.spark", "kafkaspec.__main__"),
 )
@@ -89,7 +90,7 @@ DEFERRED = (
     ("kafkaspec.cli.export", "kafkaspec.arrow.export", _EXTRA),
     ("kafkaspec.cli.groups", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.internal", "kafkaspec.state", _EXTRA),
-    ("kafkaspec.cli.transactions", "kafkaspec.state", _EXTRA),
+    ("kafkaspec.cli.forensics.*", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.cluster", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.remote", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.spark_*", "kafkaspec.spark.jobs", _EXTRA),

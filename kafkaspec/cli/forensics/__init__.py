@@ -1,0 +1,1 @@
+"""Commands that say what happened to logs, and get back what can be had."""
