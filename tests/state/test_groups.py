@@ -9,12 +9,13 @@ from typing import Any
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.conformance.goldens import read_dumps
+from kafkaspec.forensics.transactions import open_transactions
 from kafkaspec.log.partition import Partition
 from kafkaspec.state.groups import read_groups
 from kafkaspec.state.history import history
 from kafkaspec.state.lag import with_lag
 from kafkaspec.state.latest import Latest
-from kafkaspec.state.transactions import open_transactions, read_transactions
+from kafkaspec.state.transactions import read_transactions
 from tests.goldens import GOLDEN, VERSIONS
 
 _RECORD = re.compile(

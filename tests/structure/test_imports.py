@@ -91,6 +91,7 @@ DEFERRED = (
     ("kafkaspec.cli.groups", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.internal", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.forensics.*", "kafkaspec.state", _EXTRA),
+    ("kafkaspec.cli.forensics.*", "kafkaspec.forensics", _EXTRA),
     ("kafkaspec.cli.cluster", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.remote", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.spark_*", "kafkaspec.spark.jobs", _EXTRA),

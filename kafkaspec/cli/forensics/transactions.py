@@ -72,12 +72,9 @@ def transactions_command(
     """
     with wrong_usage(ImportError):
         provider()
+        from kafkaspec.forensics.transactions import open_transactions
         from kafkaspec.state.plain import plain
-        from kafkaspec.state.transactions import (
-            joined,
-            open_transactions,
-            read_transactions,
-        )
+        from kafkaspec.state.transactions import joined, read_transactions
     logs = Logs(ctx, paths, Topic.TRANSACTION_STATE, on_error)
     options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
     logs.compacted(Topic.TRANSACTION_STATE, at)
