@@ -17,23 +17,29 @@ from kafkaspec.extension import StaleExtensionError
 from kafkaspec.jobs import ProcessEndedError, at_work
 from kafkaspec.shown import printable
 
-_COMMANDS = {
+_CHECKING = {
     "verify": "Check logs: every batch, record, index, snapshot and checkpoint.",
+    "conform": "Test any decoder with vectors and real segments.",
+}
+_READING = {
     "dump": "Print records, or headers of batches.",
-    "find": "Find an offset or a timestamp.",
+    "find": "Find an offset, a timestamp or a key.",
     "explain": "Show the bytes of a batch, field by field.",
-    "groups": "Show groups: members, committed offsets, lag; now or in the past.",
-    "remote": "Show segments in remote storage, and copies that never ended.",
-    "cluster": "Show the metadata of a cluster from a controller's disk.",
     "export": "Write records to Parquet, Arrow or JSON.",
+}
+_WRITING = {
     "convert": "Rewrite logs: magic, compression, offsets, segments.",
     "index": "Rebuild indexes from their logs.",
-    "conform": "Test any decoder with vectors and real segments.",
-    "spark": "Run jobs over many logs on Spark.",
+}
+_TOPICS = {
+    "groups": "Show groups: members, committed offsets, lag; now or in the past.",
+    "cluster": "Show the metadata of a cluster from a controller's disk.",
+    "remote": "Show segments in remote storage, and copies that never ended.",
 }
 _FORENSICS = {
     "transactions": "Show transactional ids, and transactions that hang.",
 }
+_SPARK = {"spark": "Run jobs over many logs on Spark."}
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
@@ -102,8 +108,12 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 @click.group(
     cls=_Main,
     sections=(
-        Section("kafkaspec.cli.", _COMMANDS),
+        Section("kafkaspec.cli.checking.", _CHECKING, "Check"),
+        Section("kafkaspec.cli.reading.", _READING, "Read"),
+        Section("kafkaspec.cli.writing.", _WRITING, "Write"),
+        Section("kafkaspec.cli.topics.", _TOPICS, "Kafka's own topics"),
         Section("kafkaspec.cli.forensics.", _FORENSICS, "What happened, and how to get it back"),
+        Section("kafkaspec.cli.spark.", _SPARK, "Many logs at once"),
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -13,7 +13,7 @@ ALLOWED = {
     ("kafkaspec/__main__.py", "print"),  # the version, without what commands need
     ("kafkaspec/cli/outputs.py", "stdout"),  # takes the bytes of a file
     ("kafkaspec/cli/main.py", "stdout"),  # is flushed, or closed after a broken pipe
-    ("kafkaspec/cli/spark_session.py", "stderr"),  # is asked whether it is a terminal
+    ("kafkaspec/cli/spark/session.py", "stderr"),  # is asked whether it is a terminal
     ("kafkaspec/conformance/serving.py", "stdout"),  # speaks a protocol of bytes
 }
 """Modules with one of these names that do not print text."""

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from kafkaspec._generated.layout import ENUMS
 from kafkaspec.cli.console import count_text, new_table
-from kafkaspec.cli.explain_section import Section
 from kafkaspec.cli.options import iso
-from kafkaspec.cli.value_text import bytes_text
+from kafkaspec.cli.reading.explain_section import Section
+from kafkaspec.cli.reading.value_text import bytes_text
 from kafkaspec.codecs.references.kaitai import FieldPosition
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green")

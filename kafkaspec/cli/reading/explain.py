@@ -9,10 +9,6 @@ import click
 
 from kafkaspec.cli.console import print_object, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.explain_data import explain_batch, explain_sidecar, find_position
-from kafkaspec.cli.explain_section import Section
-from kafkaspec.cli.explain_text import json_objects, print_section
-from kafkaspec.cli.explain_type import explain_type, type_named
 from kafkaspec.cli.options import (
     CodecName,
     LogPath,
@@ -20,7 +16,11 @@ from kafkaspec.cli.options import (
     no_decode_option,
     no_mmap_option,
 )
-from kafkaspec.cli.text_files import explain_text, refuse_options
+from kafkaspec.cli.reading.explain_data import explain_batch, explain_sidecar, find_position
+from kafkaspec.cli.reading.explain_section import Section
+from kafkaspec.cli.reading.explain_text import json_objects, print_section
+from kafkaspec.cli.reading.explain_type import explain_type, type_named
+from kafkaspec.cli.reading.text_files import explain_text, refuse_options
 from kafkaspec.codecs import codec_names
 from kafkaspec.files import names
 from kafkaspec.log.opening import open_log

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from kafkaspec.cli.options import iso
-from kafkaspec.cli.value_text import bytes_text, headers_text
+from kafkaspec.cli.reading.value_text import bytes_text, headers_text
 from kafkaspec.conversion.fields import header_values
 from kafkaspec.model import Record
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
-    from kafkaspec.cli.dump_messages import Messages, Shown
+    from kafkaspec.cli.reading.dump_messages import Messages, Shown
     from kafkaspec.log.batch import Batch
     from kafkaspec.log.control import ControlRecord
 

@@ -6,13 +6,13 @@ import click
 
 from kafkaspec.cli.console import count_text, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.spark_options import (
+from kafkaspec.cli.spark.options import (
     compression_option,
     create_time_option,
     output_option,
     paths_argument,
 )
-from kafkaspec.cli.spark_session import check_outputs, name_missing, session
+from kafkaspec.cli.spark.session import check_outputs, name_missing, session
 
 
 @click.command("export")

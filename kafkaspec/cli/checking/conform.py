@@ -153,7 +153,7 @@ def _print_json(run: Run, cases: Iterator[Case]) -> None:
 
 
 def _print_text(run: Run, cases: Iterator[Case]) -> None:
-    from kafkaspec.cli.conform_text import print_run
+    from kafkaspec.cli.checking.conform_text import print_run
 
     for _ in run.all(cases):
         pass

@@ -27,7 +27,7 @@ from kafkaspec.cli.options import (
     no_mmap_option,
     paths_or_urls_argument,
 )
-from kafkaspec.cli.value_text import bytes_text, headers_text
+from kafkaspec.cli.reading.value_text import bytes_text, headers_text
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.io.local import are_mapped, unmapped
@@ -41,7 +41,7 @@ from kafkaspec.messages.topics import topic_of
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
-    from kafkaspec.cli.dump_messages import Messages
+    from kafkaspec.cli.reading.dump_messages import Messages
 
 _FEW = 16
 """Fewer partitions are searched before another process has begun."""
@@ -264,7 +264,7 @@ class _Search:
         return found.batch is None
 
     def _by_key(self, name: str, log: Segment | Partition, inputs: Inputs, key: str) -> bool:
-        from kafkaspec.cli.find_key import find_key
+        from kafkaspec.cli.reading.find_key import find_key
 
         start, missed = self.log_start, True
         found = find_key(log, key, self.codec, log_start=start, on_error=inputs.cannot_decode)
@@ -290,7 +290,7 @@ class _Search:
 
 
 def _json(name: str, found: Found, codec: str, target: int | str) -> dict[str, Any]:
-    from kafkaspec.cli.dump_json import decode_controls, record_lines, text_or_base64
+    from kafkaspec.cli.reading.dump_json import decode_controls, record_lines, text_or_base64
 
     batch, record = found.batch, found.record
     shown = None
@@ -330,7 +330,7 @@ def _messages(found: Found, codec: str) -> Messages | None:
     topic = None if found.path is None else topic_of(found.path)
     if topic is None:
         return None
-    from kafkaspec.cli.dump_messages import Messages
+    from kafkaspec.cli.reading.dump_messages import Messages
 
     return Messages(topic, codec)
 

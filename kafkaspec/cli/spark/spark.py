@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from kafkaspec.cli import spark_submit
 from kafkaspec.cli.commands import Commands, Section
 from kafkaspec.cli.console import say, size_text
+from kafkaspec.cli.spark import submit
 from kafkaspec.spark.archive import write_archive
 
 _EXTRA = ("pyspark", "py4j", "pyarrow")
@@ -48,7 +48,7 @@ class _Jobs(Commands):
 
 def _print_script(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        say(spark_submit.__file__)
+        say(submit.__file__)
         ctx.exit(0)
 
 
@@ -68,7 +68,7 @@ def _write_archive(ctx: click.Context, _: click.Parameter, value: str | None) ->
 @click.group(
     "spark",
     cls=_Jobs,
-    sections=[Section("kafkaspec.cli.spark_", _SUMMARIES, "Jobs")],
+    sections=[Section("kafkaspec.cli.spark.", _SUMMARIES)],
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -137,7 +137,7 @@ def verify_command(
         summary = report.totals.as_dict() | {"clean": clean, "codecs_used": report.codecs}
         print_json("summary", summary)
     elif report.totals.files and not (quiet and report.clean):
-        from kafkaspec.cli.verify_text import print_report
+        from kafkaspec.cli.checking.verify_text import print_report
 
         print_report(report, stdout_console())
     if failures or unreadable:

@@ -12,19 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kafkaspec.cli import table_files
 from kafkaspec.cli.console import note, size_text, write_lines
-from kafkaspec.cli.dump_columns import read_lines
-from kafkaspec.cli.dump_json import (
-    MEANINGS,
-    WRITERS,
-    Key,
-    batch_line,
-    decode_controls,
-    record_lines,
-)
-from kafkaspec.cli.dump_kafka import KAFKA, Asked, kafka_options
-from kafkaspec.cli.dump_text import TextDump
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
@@ -44,8 +32,20 @@ from kafkaspec.cli.outputs import (
     is_file,
     opened_output,
 )
-from kafkaspec.cli.table_files import is_table
-from kafkaspec.cli.text_files import dump_lines, refuse_options
+from kafkaspec.cli.reading import table_files
+from kafkaspec.cli.reading.dump_columns import read_lines
+from kafkaspec.cli.reading.dump_json import (
+    MEANINGS,
+    WRITERS,
+    Key,
+    batch_line,
+    decode_controls,
+    record_lines,
+)
+from kafkaspec.cli.reading.dump_kafka import KAFKA, Asked, kafka_options
+from kafkaspec.cli.reading.dump_text import TextDump
+from kafkaspec.cli.reading.table_files import is_table
+from kafkaspec.cli.reading.text_files import dump_lines, refuse_options
 from kafkaspec.codecs import get_codec
 from kafkaspec.conversion.fields import RecordValues, values_of_records
 from kafkaspec.errors import KafkaSpecError
@@ -59,7 +59,7 @@ from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Buffer, Record
 
 if TYPE_CHECKING:
-    from kafkaspec.cli.dump_messages import Messages
+    from kafkaspec.cli.reading.dump_messages import Messages
 
 _WIDTH = 14
 """Of a name before its meaning in the help text."""
@@ -114,7 +114,7 @@ class _Decoding:
         if topic is None:
             return None
         if topic not in self._known:
-            from kafkaspec.cli.dump_messages import Messages
+            from kafkaspec.cli.reading.dump_messages import Messages
 
             self._known[topic] = Messages(topic, self._codec)
         return self._known[topic]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from kafkaspec.analysis.reasons import FindingReason
+from kafkaspec.cli.checking.verify_text import print_report
 from kafkaspec.cli.console import print_json, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import codec_option, format_option
-from kafkaspec.cli.spark_options import output_option, paths_argument, split_option, tasks_option
-from kafkaspec.cli.spark_session import check_outputs, save, session
-from kafkaspec.cli.verify_text import print_report
+from kafkaspec.cli.spark.options import output_option, paths_argument, split_option, tasks_option
+from kafkaspec.cli.spark.session import check_outputs, save, session
 
 
 @click.command("verify")

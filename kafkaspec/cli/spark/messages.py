@@ -8,8 +8,8 @@ from kafkaspec.cli.console import count_text, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.internal import at_option, release_option
 from kafkaspec.cli.options import wrong_usage
-from kafkaspec.cli.spark_options import output_option, paths_argument, tasks_option
-from kafkaspec.cli.spark_session import check_outputs, name_missing, save, session
+from kafkaspec.cli.spark.options import output_option, paths_argument, tasks_option
+from kafkaspec.cli.spark.session import check_outputs, name_missing, save, session
 
 
 @click.command("messages")

@@ -10,8 +10,8 @@ from rich.console import Console
 from kafkaspec.cli.console import count_text, new_table, note, print_json, size_text, stdout_console
 from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.options import format_option
-from kafkaspec.cli.spark_options import output_option, paths_argument, tasks_option
-from kafkaspec.cli.spark_session import check_outputs, name_missing, save, session
+from kafkaspec.cli.spark.options import output_option, paths_argument, tasks_option
+from kafkaspec.cli.spark.session import check_outputs, name_missing, save, session
 
 _TABLES = ("partitions", "codecs", "sizes", "producers", "times", "gaps")
 _SHOWN = 60

@@ -7,8 +7,8 @@ import click
 from kafkaspec.cli.console import count_text, print_json, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName, format_option
-from kafkaspec.cli.spark_options import output_option, paths_argument, split_option, tasks_option
-from kafkaspec.cli.spark_session import check_outputs, save, session
+from kafkaspec.cli.spark.options import output_option, paths_argument, split_option, tasks_option
+from kafkaspec.cli.spark.session import check_outputs, save, session
 
 _SHOWN = 100
 

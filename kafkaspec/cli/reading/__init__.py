@@ -1,0 +1,1 @@
+"""Commands that show what logs hold, or hand it over."""

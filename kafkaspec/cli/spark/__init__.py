@@ -1,0 +1,1 @@
+"""``kafkaspec spark`` and its jobs."""

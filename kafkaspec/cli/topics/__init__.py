@@ -1,0 +1,1 @@
+"""Commands about what Kafka's own topics say."""

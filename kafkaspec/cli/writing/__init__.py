@@ -1,0 +1,1 @@
+"""Commands that write logs and the files beside them."""
