@@ -19,9 +19,10 @@ try:
 
     from tools.native.build import BuildError, NoCompilerError, rebuild
     from tools.specgen import driver
+    from tools.specgen.document import SpecError
     from tools.specgen.kaitai.emit import CompilerMissing
     from tools.specgen.lint.rules import lint
-    from tools.specgen.loader import SpecError, load
+    from tools.specgen.loader import load
 except ModuleNotFoundError as missing:
     sys.exit(f"this Python has no module {missing.name}; run: make generate")
 

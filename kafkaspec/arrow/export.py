@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 import pyarrow as pa
 
 from kafkaspec.arrow.messages.topics import ERROR, kind_of_record, read_messages
-from kafkaspec.arrow.reading import Log, default_columns, place_of, record_batches
+from kafkaspec.arrow.reading import Log, default_columns, record_batches
 from kafkaspec.arrow.schema import Request, request_of
 from kafkaspec.codecs import get_codec
 from kafkaspec.columns import json_lines
@@ -26,7 +26,7 @@ from kafkaspec.layout.names import TAGGED_FIELDS, UNUSED
 from kafkaspec.log.columnar import CHUNK_BYTES, OnMessage
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
-from kafkaspec.messages.topics import topic_of
+from kafkaspec.messages.topics import another_topic
 from kafkaspec.model import Buffer
 from kafkaspec.writing.atomic import file_aside
 from kafkaspec.writing.places import check_output
@@ -167,9 +167,8 @@ def logs_of(log: Log, name: str, release: str | None = None) -> Sequence[Log]:
         if not found:
             raise ValueError(f"{log.path} has no partition of {topic}, where {name} records are")
         return found
-    own = place_of(log).topic if isinstance(log, Segment) else log.topic
-    snapshot = log.path is not None and topic_of(log.path) == topic
-    if own not in (None, topic) and not snapshot:
+    own = another_topic(log.path, topic, segment=isinstance(log, Segment))
+    if own is not None:
         raise ValueError(f"{log.path} is of {own}; {name} records are in {topic}")
     return [log]
 

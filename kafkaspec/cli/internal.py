@@ -18,7 +18,6 @@ from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import Timestamp, iso, on_error_option
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError, unreadable
-from kafkaspec.files.names import parse_partition
 from kafkaspec.layout.names import MESSAGE_FRAME
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
@@ -26,7 +25,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError
 from kafkaspec.messages.lookup import minor_of
-from kafkaspec.messages.topics import topic_of
+from kafkaspec.messages.topics import another_topic
 
 if TYPE_CHECKING:
     from kafkaspec.state.framed import LeftOut
@@ -121,10 +120,8 @@ class Logs:
                 self._logs[partition.topic or ""].append(partition)
             self._beside += opened.current
             return
-        home = path.absolute()
-        found = parse_partition((home if isinstance(opened, Partition) else home.parent).name)
-        own = None if found is None else found.topic
-        if own not in (None, topic) and topic_of(path) != topic:
+        own = another_topic(path, topic, segment=isinstance(opened, Segment))
+        if own is not None:
             raise unreadable(str(path), f"it is of {own}, not of {topic}")
         self._logs[topic].append(opened)
         self._beside += _neighbours(path.absolute(), opened)

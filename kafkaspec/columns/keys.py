@@ -5,8 +5,6 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from kafkaspec.columns.memory import (
@@ -27,6 +25,7 @@ from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart, OnError, report
+from kafkaspec.model import Record
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -68,19 +67,21 @@ def find_keys(
 def _of_segment(
     segment: Segment, keys: Sequence[bytes] | Matches, start: int | None, on_error: OnError
 ) -> Iterator[Found]:
-    # An integer for each: a record becomes an object when it is asked for.
-    positions, offsets = array("q"), array("q")
+    matches = keys if callable(keys) else frozenset(keys).__contains__
+    positions = array("q")  # an integer for each batch: its records become objects when asked for
     for columns in _columns(segment, start, on_error):
-        for position, offset in _found(columns, keys):
-            if start is None or offset >= start:
+        for position in _found(columns, keys, matches):
+            if not positions or positions[-1] != position:
                 positions.append(position)
-                offsets.append(offset)
-    places = zip(reversed(positions), reversed(offsets), strict=True)
-    for position, found in groupby(places, itemgetter(0)):
+    for position in reversed(positions):
         batch = segment.batch_at(position)
-        records = {record.offset: record for record in batch.records()}
-        for _, offset in found:
-            yield Found("key", offset, segment.path, batch, records[offset])
+        for record in reversed(list(batch.records())):
+            if (start is None or record.offset >= start) and _has(record, matches):
+                yield Found("key", record.offset, segment.path, batch, record)
+
+
+def _has(record: Record, matches: Matches) -> bool:
+    return record.key is not None and matches(record.key)
 
 
 def _columns(segment: Segment, start: int | None, on_error: OnError) -> Iterator[Columns]:
@@ -88,7 +89,7 @@ def _columns(segment: Segment, start: int | None, on_error: OnError) -> Iterator
     while True:
         wanted = Wanted(start_offset=start, start_position=position)
         try:
-            yield from Reader(segment, (names.OFFSET, names.KEY, BATCH_POSITION), wanted)
+            yield from Reader(segment, (names.KEY, BATCH_POSITION), wanted)
             return
         except KafkaSpecError as error:
             if error.reason in ALWAYS_RAISED:
@@ -100,20 +101,18 @@ def _columns(segment: Segment, start: int | None, on_error: OnError) -> Iterator
             position = after
 
 
-def _found(columns: Columns, keys: Sequence[bytes] | Matches) -> Iterator[tuple[int, int]]:
-    """Yield the byte offset of the batch and the log offset of each record that has a key."""
+def _found(columns: Columns, keys: Sequence[bytes] | Matches, matches: Matches) -> Iterator[int]:
+    """Yield the byte offset of the batch of each record that has a key, in order."""
     column = columns.columns[names.KEY]
     assert isinstance(column, BytesColumn)
     if callable(keys) or columns.layout is not Layout.VIEW:
-        matches = keys if callable(keys) else frozenset(keys).__contains__
         rows = [row for row, key in _each(columns, column) if matches(key)]
     else:
         rows = sorted(row for key in set(keys) for row in _equal(columns, column, key))
-    offsets, positions = (columns.columns[name] for name in (names.OFFSET, BATCH_POSITION))
-    assert isinstance(offsets, IntegerColumn)
+    positions = columns.columns[BATCH_POSITION]
     assert isinstance(positions, IntegerColumn)
     for row in rows:
-        yield columns.start + positions.integers[row], offsets.integers[row]
+        yield columns.start + positions.integers[row]
 
 
 def _equal(columns: Columns, column: BytesColumn, key: bytes) -> Iterator[int]:

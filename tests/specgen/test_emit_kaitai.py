@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tools.specgen import driver
+from tools.specgen.document import SpecError
 from tools.specgen.kaitai import emit as emit_kaitai
-from tools.specgen.loader import SpecError, load
+from tools.specgen.loader import load
 from tools.specgen.output import Output
 
 pytestmark = pytest.mark.slow

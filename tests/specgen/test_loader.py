@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tools.specgen.document import SpecError
 from tools.specgen.expression import Name
 from tools.specgen.expression import parse as expression
-from tools.specgen.loader import SpecError, load
+from tools.specgen.loader import load
 from tools.specgen.model import (
     BitsType,
     BytesType,

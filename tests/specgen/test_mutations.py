@@ -14,8 +14,9 @@ import yaml
 from tests.specgen.edits import FAST, SPEC
 from tests.specgen.mutations import donors_of, mutate
 from tools.specgen import driver
+from tools.specgen.document import SpecError
 from tools.specgen.lint.rules import lint
-from tools.specgen.loader import SpecError, join, read_spec
+from tools.specgen.loader import join, read_spec
 from tools.specgen.model import Spec
 
 pytestmark = pytest.mark.slow

@@ -237,10 +237,10 @@ def test_the_library_does_not_import_the_tools() -> None:
     assert guilty == []
 
 
-def test_only_the_loader_reads_the_yaml_of_the_specification() -> None:
+def test_one_module_reads_the_yaml_of_the_specification() -> None:
     """And only the importer of messages writes it."""
     readers = {module.name for module, name in edges() if name.split(".")[0] in ("yaml", "ruamel")}
-    assert readers == {"tools.specgen.loader", "tools.import_messages.text"}
+    assert readers == {"tools.specgen.document", "tools.import_messages.text"}
 
 
 def test_functions_import_only_what_has_a_reason() -> None:

@@ -1,4 +1,4 @@
-"""Read ``.ksy`` files into the model; nothing else in the repository reads their YAML.
+"""Read ``.ksy`` files into the model.
 
 The loader is lenient about style, which is the linter's business, and strict about everything
 that the model cannot express: that is a ``SpecError`` with file and path.
@@ -7,15 +7,13 @@ that the model cannot express: that is a ``SpecError`` with file and path.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
-from typing import Any, Self, TypeVar
-
-import yaml
+from typing import Any
 
 from tools.specgen import expression as ex
+from tools.specgen.document import Node, SpecError, file_text, parsed
 from tools.specgen.facts.fields import references
 from tools.specgen.model import (
     BitsType,
@@ -43,8 +41,6 @@ from tools.specgen.model import (
     reachable,
 )
 
-_Value = TypeVar("_Value")
-
 _INTEGER = re.compile(r"([us])([1248])(be)?")
 _FLOATS = ("f8", "f8be")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
@@ -52,18 +48,6 @@ _DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s
 _RELEASES = re.compile(r"(\d+\.\d+)\.\.(\d+\.\d+)")
 _NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]{1,20}|0|[1-9][0-9]{0,30})")
 _REFERENCE = re.compile(r"(?:([a-z0-9_]+)::)?([a-z0-9_]+)(?:\((.*)\))?", re.DOTALL)
-
-_LARGEST = 1 << 18
-"""Bytes that a file may have; the largest of Kafka's formats takes a tenth of it."""
-
-
-class SpecError(Exception):
-    """The specification cannot be read; the message has file, path, problem and remedy."""
-
-    def __init__(self, location: str, message: str) -> None:
-        super().__init__(f"{location}: {message}")
-        self.location = location
-        self.message = message
 
 
 def spec_files(directory: Path) -> dict[str, Path]:
@@ -89,37 +73,12 @@ def load(directory: Path) -> Model:
 
 def load_file(path: Path, name: str) -> Spec:
     """Return one specification whose references are not yet checked; ``name`` is its place."""
-    try:
-        size = path.stat().st_size
-        if size > _LARGEST:
-            raise SpecError(name, f"has {size} bytes, more than {_LARGEST}; split the file")
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SpecError(name, f"byte {error.start} is not UTF-8; save the file as UTF-8") from None
-    except OSError as error:
-        message = f"cannot be read: {error.strerror}; mend or remove it"
-        raise SpecError(name, message) from None
-    return _read(name, text)
+    return _read(name, file_text(path, name))
 
 
 @lru_cache(maxsize=64)  # tests change one file of many, again and again
 def _read(name: str, text: str) -> Spec:
-    try:
-        document = yaml.load(text, _Yaml)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f"line {mark.line + 1}: " if mark else ""
-        problem = error.problem or error.context or ""
-        if problem.startswith("but "):
-            problem = f"{error.context}, {problem}"
-        raise SpecError(name, f"not valid YAML: {line}{problem}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        problem = str(error).splitlines()[0].split(": value has")[0]
-        message = f"not valid YAML: {problem}; quote what is meant as text"
-        raise SpecError(name, message) from None
-    except RecursionError:
-        raise SpecError(name, "nested too deeply; write fewer levels") from None
-    return read_spec(name, document)
+    return read_spec(name, parsed(name, text))
 
 
 def read_spec(file_name: str, document: object) -> Spec:
@@ -131,7 +90,7 @@ def read_spec(file_name: str, document: object) -> Spec:
     """
     if document is None:
         raise SpecError(file_name, "the file is empty; write meta, doc and seq, or remove it")
-    top = _Node(file_name, "", document)
+    top = Node(file_name, "", document)
     meta = top.child("meta")
     spec_id = PurePosixPath(file_name).stem
     if meta.content.get("id") != spec_id:
@@ -217,157 +176,6 @@ def _check_reference(
         )
 
 
-class _Yaml(yaml.SafeLoader):
-    """YAML without features that the specification does not need or that hide mistakes."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="no aliases; write it out", problem_mark=mark)
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str | int) or isinstance(key, bool):
-                raise yaml.MarkedYAMLError(
-                    problem="a key is text or a number; quote it", problem_mark=key_node.start_mark
-                )
-            if key in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"the key {key} is here twice; leave one of them out",
-                    problem_mark=key_node.start_mark,
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-class _Node:
-    """A mapping of the file and its path; reading a value of another shape is a ``SpecError``."""
-
-    def __init__(self, file_name: str, path: str, content: object) -> None:
-        self.file_name, self.path = file_name, path
-        if not isinstance(content, dict):
-            raise self.fail("expected a mapping; write lines of the form key: value")
-        self.content: Mapping[Any, Any] = content
-        for key in content:
-            if not isinstance(key, str | int):
-                raise self.fail(f"{key!r} is not a key; write text or a number")
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """All keys, in the order of the file."""
-        return tuple(str(key) for key in self.content)
-
-    def described(self) -> dict[str, Any]:
-        """Return what every node of the model has."""
-        return {
-            "location": f"{self.file_name}#{self.path or '/'}",
-            "doc": self.text("doc"),
-            "original_id": self.optional_text("-orig-id"),
-            "key_order": self.keys,
-        }
-
-    def fail(self, message: str, key: str = "") -> SpecError:
-        """Return an error at the node, or at the value of a key."""
-        below = f"{self.path}/{key}" if key else self.path or "/"
-        return SpecError(f"{self.file_name}#{below}", message)
-
-    def get(self, key: str, kind: type[_Value], what: str) -> _Value | None:
-        """Return the value under a key, None if there is none; it must be of the kind."""
-        found = self.content.get(key)
-        if found is not None and not isinstance(found, kind):
-            raise self.fail(f"expected {what}, not {ex.shown(found)}", key)
-        return found
-
-    def child(self, key: str) -> Self:
-        """Return the mapping under a key."""
-        return type(self)(self.file_name, f"{self.path}/{key}", self.content.get(key))
-
-    def named(self, key: str) -> list[tuple[str, _Node]]:
-        """Return the mappings under a key with their names; none if there is no such key."""
-        if self.content.get(key) is None:
-            return []
-        found = self.child(key)
-        for name in found.content:
-            if not isinstance(name, str):
-                raise found.fail(f"{name!r} is no id; write lower_case words joined by _")
-        return [(name, found.child(name)) for name in found.content]
-
-    def nodes(self, key: str) -> list[_Node]:
-        """Return the list of mappings under a key, empty if there is no such key."""
-        return [
-            _Node(self.file_name, f"{self.path}/{key}/{i}", item)
-            for i, item in enumerate(self.get(key, list, "a list") or ())
-        ]
-
-    def id(self, what: str) -> str:
-        """Return the id of a node."""
-        found = self.content.get("id")
-        if isinstance(found, str):
-            return found
-        if found is not None:
-            raise self.fail(f"expected text, not {ex.shown(found)}; write another id", "id")
-        raise self.fail(f"{what} needs an id; write id: and a name")
-
-    def optional_text(self, key: str) -> str | None:
-        """Return the text under a key, None if there is no such key."""
-        return self.get(key, str, "text")
-
-    def text(self, key: str) -> str:
-        """Return the text under a key, empty if there is no such key."""
-        return (self.optional_text(key) or "").strip()
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """Return the texts under a key: one, or a list of them."""
-        found = self.content.get(key)
-        items = found if isinstance(found, list) else [] if found is None else [found]
-        for item in items:
-            if not isinstance(item, str):
-                raise self.fail(f"expected text or a list of it, not {ex.shown(item)}", key)
-        return tuple(items)
-
-    def flag(self, key: str) -> bool:
-        """Return the truth value under a key, False if there is no such key."""
-        found = self.content.get(key, False)
-        if not isinstance(found, bool):
-            raise self.fail(f"expected true or false, not {ex.shown(found)}", key)
-        return found
-
-    def parse(self, node: object, key: str) -> ex.Expression:
-        """Return the expression of a node; errors name the key."""
-        if isinstance(node, bool):
-            return ex.Bool(node)
-        if not isinstance(node, str | int):
-            raise self.fail(f"expected an expression, not {ex.shown(node)}; write one", key)
-        try:
-            parsed = ex.parse(str(node))
-        except ValueError as error:
-            raise self.fail(str(error), key) from None
-        for part in ex.walk(parsed):
-            if isinstance(part, ex.Int):
-                self.number(part.value, "a number", key)
-        return parsed
-
-    def expression(self, key: str) -> ex.Expression | None:
-        """Return the expression under a key, None if there is no such key."""
-        found = self.content.get(key)
-        return None if found is None else self.parse(found, key)
-
-    def needed_expression(self, key: str) -> ex.Expression:
-        """Return the expression under a key."""
-        return self.parse(self.content.get(key), key)
-
-    def number(self, value: object, what: str, key: str = "") -> int:
-        """Return a number that fits 64 bits."""
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise self.fail(f"{what}, not {ex.shown(value)}", key)
-        if not -(1 << 63) <= value < 1 << 64:
-            raise self.fail(f"{ex.shown(value)} does not fit 64 bits; write a smaller one", key)
-        return value
-
-
 class _FileReader:
     """Reader of the types of one file."""
 
@@ -375,7 +183,7 @@ class _FileReader:
         self.file_name = file_name
         self.spec_id = spec_id
 
-    def type(self, name: str, node: _Node) -> Type:
+    def type(self, name: str, node: Node) -> Type:
         scalar = node.optional_text("-scalar")
         if scalar is not None and scalar not in list(Scalar):
             raise node.fail(f"must be one of {', '.join(Scalar)}", "-scalar")
@@ -393,13 +201,13 @@ class _FileReader:
             **node.described(),
         )
 
-    def parameter(self, node: _Node) -> Parameter:
+    def parameter(self, node: Node) -> Parameter:
         kind = self.field_type(node)
         if not isinstance(kind, IntegerType | TypeReference):
             raise node.fail("a parameter is an integer or a structure; write its type")
         return Parameter(id=node.id("a parameter"), type=kind, **node.described())
 
-    def field(self, node: _Node) -> Field:
+    def field(self, node: Node) -> Field:
         return Field(
             id=node.id("a field"),
             type=self.field_type(node),
@@ -414,7 +222,7 @@ class _FileReader:
             **node.described(),
         )
 
-    def instance(self, instance_id: str, node: _Node) -> ValueInstance | PeekInstance:
+    def instance(self, instance_id: str, node: Node) -> ValueInstance | PeekInstance:
         common = {"id": instance_id, "enum": self.enum_key(node), **node.described()}
         condition = node.expression("if")
         if "value" in node.content:
@@ -434,7 +242,7 @@ class _FileReader:
             **common,
         )
 
-    def field_type(self, node: _Node) -> FieldType:
+    def field_type(self, node: Node) -> FieldType:
         size = node.expression("size")
         size_eos = node.flag("size-eos")
         kind = node.content.get("type")
@@ -459,7 +267,7 @@ class _FileReader:
             raise node.fail(f"{text} has a fixed size; leave size and size-eos out")
         return found
 
-    def switch(self, node: _Node, size: ex.Expression | None, *, size_eos: bool) -> SwitchType:
+    def switch(self, node: Node, size: ex.Expression | None, *, size_eos: bool) -> SwitchType:
         if unknown := sorted(set(node.keys) - {"switch-on", "cases"}):
             raise node.fail(f"unknown key {unknown[0]}; the keys are switch-on and cases")
         cases = node.child("cases")
@@ -480,7 +288,7 @@ class _FileReader:
 
     def reference(
         self,
-        node: _Node,
+        node: Node,
         text: object,
         *,
         size: ex.Expression | None = None,
@@ -498,7 +306,7 @@ class _FileReader:
             size_eos=size_eos,
         )
 
-    def valid(self, node: _Node) -> Valid | None:
+    def valid(self, node: Node) -> Valid | None:
         given = node.content.get("valid")
         if given is None:
             return None
@@ -522,7 +330,7 @@ class _FileReader:
             raise node.fail("valid demands nothing; leave it out", "valid")
         return Valid(**parts)
 
-    def repeat(self, node: _Node) -> Repeat | None:
+    def repeat(self, node: Node) -> Repeat | None:
         kind = node.optional_text("repeat")
         for key in ("expr", "until"):
             if kind != key and f"repeat-{key}" in node.content:
@@ -538,7 +346,7 @@ class _FileReader:
                 return Repeat(until=node.needed_expression("repeat-until"))
         raise node.fail(f"must be eos, expr or until, not {ex.shown(kind)}", "repeat")
 
-    def enum_key(self, node: _Node) -> str | None:
+    def enum_key(self, node: Node) -> str | None:
         """Return the key of the enumeration of a field: ``color`` or ``other_file::color``."""
         text = node.optional_text("enum")
         if text is None:
@@ -546,12 +354,12 @@ class _FileReader:
         file, inside, name = text.rpartition("::")
         return f"{file if inside else self.spec_id}.{name}"
 
-    def enum(self, name: str, node: _Node) -> Enum:
+    def enum(self, name: str, node: Node) -> Enum:
         values = []
         for value, given in node.content.items():
             node.number(value, "a value of an enum is an integer")
             content = given if isinstance(given, dict) else {"id": given}
-            entry = _Node(self.file_name, f"{node.path}/{value}", content)
+            entry = Node(self.file_name, f"{node.path}/{value}", content)
             values.append(EnumValue(value, entry.id("a value of an enum"), **entry.described()))
         if not values:
             raise node.fail("an enum without values; leave it out")
@@ -559,7 +367,7 @@ class _FileReader:
         return Enum(id=name, values=tuple(values), spec_id=self.spec_id, location=location)
 
 
-def _derive_of(node: _Node) -> Derive | None:
+def _derive_of(node: Node) -> Derive | None:
     text = node.optional_text("-derive")
     if text is None:
         return None
@@ -580,7 +388,7 @@ def _derive_of(node: _Node) -> Derive | None:
     )
 
 
-def _releases_of(node: _Node) -> tuple[str, str] | None:
+def _releases_of(node: Node) -> tuple[str, str] | None:
     text = node.optional_text("-releases")
     if text is None:
         return None
@@ -590,7 +398,7 @@ def _releases_of(node: _Node) -> tuple[str, str] | None:
     return match[1], match[2]
 
 
-def _default_of(node: _Node) -> Default | None:
+def _default_of(node: Node) -> Default | None:
     if "-default" not in node.content:
         return None
     text = node.content["-default"]

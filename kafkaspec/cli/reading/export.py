@@ -163,12 +163,8 @@ def export_command(
         form: Format = to  # type: ignore[assignment]  # one of the choices
         chosen |= {"progress": advance, "jobs": jobs}
         if message is None:
-            bad, rows = (
-                0,
-                export(
-                    opened, file, form, columns=columns, include_control=include_control, **chosen
-                ),
-            )
+            chosen |= {"columns": columns, "include_control": include_control}
+            rows, bad = export(opened, file, form, **chosen), 0
         else:
             kept: OnMessage = "keep" if selection["on_error"] == "skip" else "fail"
             rows, bad = export_messages(

@@ -15,9 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from tools.class_data import ClassData
+from tools.specgen.document import SpecError
 from tools.specgen.expression import Attribute, Expression, Int, Name
 from tools.specgen.facts.fields import fills_stream, references
-from tools.specgen.loader import SpecError, spec_files
+from tools.specgen.loader import spec_files
 from tools.specgen.model import Field, Model, SwitchType, Type
 from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
