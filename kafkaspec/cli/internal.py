@@ -79,7 +79,13 @@ class Logs:
     """
 
     def __init__(
-        self, ctx: click.Context, paths: Sequence[Path], topic: str, on_error: str
+        self,
+        ctx: click.Context,
+        paths: Sequence[Path],
+        topic: str,
+        on_error: str,
+        *,
+        beside: Sequence[Path] | None = None,
     ) -> None:
         """Open some paths.
 
@@ -88,6 +94,8 @@ class Logs:
             paths: log directories, partitions of an internal topic, or segments of them.
             topic: the one that the command is about.
             on_error: ``fail`` or ``skip``.
+            beside: more paths that have the topic. Unless this is None, a path may also be a
+                partition or segment of another topic, and none needs to have this one.
 
         Raises:
             KafkaSpecError: ``unreadable``, if none of them has such a topic.
@@ -97,7 +105,8 @@ class Logs:
         self._found = CLEAN
         self._logs: dict[str, list[Segment | Partition]] = defaultdict(list)
         self._chosen: dict[str, list[Segment | Partition]] = {}
-        self._beside: list[Partition] = []
+        self._beside: list[Segment | Partition] = []
+        self._any_topic = beside is not None
         self.on_error: OnError = self._inputs.cannot_decode if on_error == "skip" else "fail"
         for path in paths:
             try:
@@ -107,6 +116,17 @@ class Logs:
             except KafkaSpecError as error:
                 warn(str(error))
                 self._failed = True
+        data = list(self._beside)
+        for path in beside or ():
+            self._any_topic = False
+            more = open_log(path)
+            ctx.with_resource(more)
+            self._open(path, more, topic)
+            if not self._logs[topic]:
+                raise unreadable(str(path), f"there is no partition of {topic}")
+        self._beside = data
+        if beside is not None and self._beside:
+            return
         if not self._logs[topic]:
             if self._failed:
                 ctx.exit(USAGE)
@@ -121,6 +141,11 @@ class Logs:
             self._beside += opened.current
             return
         own = another_topic(path, topic, segment=isinstance(opened, Segment))
+        if own is not None and self._any_topic:
+            self._beside.append(opened)
+            near = _neighbours(path.absolute(), opened)
+            self._logs[topic] += [partition for partition in near if partition.topic == topic]
+            return
         if own is not None:
             raise unreadable(str(path), f"it is of {own}, not of {topic}")
         self._logs[topic].append(opened)
@@ -146,8 +171,13 @@ class Logs:
     @cached_property
     def data(self) -> list[Partition]:
         """The partitions in the log directories, one replica of each."""
+        return [log for log in self.given if isinstance(log, Partition)]
+
+    @cached_property
+    def given(self) -> list[Segment | Partition]:
+        """The partitions in the log directories, and segments that are paths themselves."""
         unique = {each.path: each for each in self._beside}
-        return [log for log in _longest(unique.values()) if isinstance(log, Partition)]
+        return _longest(unique.values())
 
     @contextmanager
     def reading(self, log: Segment | Partition) -> Iterator[None]:

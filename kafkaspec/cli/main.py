@@ -37,7 +37,7 @@ _TOPICS = {
     "remote": "Show segments in remote storage, and copies that never ended.",
 }
 _FORENSICS = {
-    "transactions": "Show transactional ids, and transactions that hang.",
+    "transactions": "Show transactions, and those that hang.",
 }
 _SPARK = {"spark": "Run jobs over many logs on Spark."}
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it

@@ -1,26 +1,29 @@
-"""Transactions in partitions: which are open, and which of them hang."""
+"""Transactions that are open in partitions: which of them will end, and which of them hang."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from enum import StrEnum
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
 from kafkaspec._generated.python.model.enumeration import TransactionState
+from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.layout.kinds import shown_name
+from kafkaspec.log.isolation import OpenTransaction
 from kafkaspec.log.partition import Partition
 
 _STATE: Final = "enumeration.transaction_state"
-_OPEN: Final = frozenset(
+_ENDING: Final = frozenset(
     shown_name(_STATE, state)
     for state in (
-        TransactionState.ONGOING,
         TransactionState.PREPARE_COMMIT,
         TransactionState.PREPARE_ABORT,
         TransactionState.PREPARE_EPOCH_FENCE,
     )
 )
+_OPEN: Final = _ENDING | {shown_name(_STATE, TransactionState.ONGOING)}
 """States in which partitions still have to get their markers."""
 
 OPEN: Final = pa.schema([
@@ -33,9 +36,43 @@ OPEN: Final = pa.schema([
     ("transactional_id", pa.string()),
     ("state", pa.string()),
     ("hanging", pa.bool_()),
+    ("verdict", pa.string()),
+    ("strength", pa.string()),
+    ("ends_at", pa.int64()),
 ])  # fmt: skip
 """Columns of transactions that are open in partitions. ``state`` is what the coordinator says of
-``transactional_id``; ``hanging`` is null where no coordinator's partition was there to ask."""
+``transactional_id``; ``hanging`` is null where no coordinator's partition was there to ask.
+``verdict`` is one of ``Verdict``, ``strength`` says how far the files prove it; ``ends_at`` is the
+time after which the coordinator aborts it, ms."""
+
+
+class Verdict(StrEnum):
+    """What becomes of an open transaction. The list is closed."""
+
+    OPEN = "open"
+    """The producer has not ended it, or the coordinator will abort it after its time-out."""
+    ENDING = "ending"
+    """The coordinator has decided, and its marker is on the way, or was lost with the tail."""
+    HANGING = "hanging"
+    """The coordinator has ended it, or does not know it: no marker will come."""
+    UNKNOWN = "unknown"
+    """The coordinator's partition is not here."""
+
+
+SAME_TIME: Final = Assumption(
+    "time of the copies", "the same", "logs that were copied at different times contradict"
+)
+"""What each verdict depends on that comes from two logs."""
+
+
+def by_producer(ids: pa.Table | None) -> dict[int, dict[str, Any]]:
+    """Return the rows of transactional ids by each producer id that they name."""
+    known: dict[int, dict[str, Any]] = {}
+    for row in [] if ids is None else ids.to_pylist():
+        for name in ("previous_producer_id", "next_producer_id", "producer_id"):
+            if row[name] is not None and row[name] >= 0:
+                known[row[name]] = row
+    return known
 
 
 def open_transactions(
@@ -57,40 +94,71 @@ def open_transactions(
     Raises:
         KafkaSpecError: a segment cannot be read.
     """
-    known: dict[int, dict[str, Any]] = {}
-    for row in [] if ids is None else ids.to_pylist():
-        for name in ("previous_producer_id", "next_producer_id", "producer_id"):
-            if row[name] is not None and row[name] >= 0:
-                known[row[name]] = row
-    rows = []
-    for partition in partitions:
-        for each in partition.open_transactions:
-            row = known.get(each.producer_id)
-            hanging: bool | None
-            if row is None:
-                hanging = True if complete else None
-            else:
-                hanging = not _knows(row, partition, each.producer_epoch)
-            rows.append(
-                {
-                    "topic": partition.topic,
-                    "partition": partition.partition,
-                    "producer_id": each.producer_id,
-                    "producer_epoch": each.producer_epoch,
-                    "first_offset": each.first_offset,
-                    "last_timestamp": each.last_timestamp if each.last_timestamp >= 0 else None,
-                    "transactional_id": row and row["transactional_id"],
-                    "state": row and row["state"],
-                    "hanging": hanging,
-                }
-            )
+    known = by_producer(ids)
+    rows = [
+        judged(partition, each, known, complete=complete)
+        for partition in partitions
+        for each in partition.open_transactions
+    ]
     return pa.Table.from_pylist(rows, OPEN)
 
 
-def _knows(row: Mapping[str, Any], partition: Partition, epoch: int) -> bool:
-    """Return whether the coordinator still has to end the transaction in a partition."""
+def judged(
+    place: Placed, each: OpenTransaction, known: Mapping[int, Mapping[str, Any]], *, complete: bool
+) -> dict[str, Any]:
+    """Return the row of an open transaction; see ``OPEN``.
+
+    Args:
+        place: its topic and partition.
+        each: the transaction.
+        known: see ``by_producer``.
+        complete: see ``open_transactions``.
+    """
+    row = known.get(each.producer_id)
+    verdict, strength = _verdict(row, place, each.producer_epoch, complete=complete)
+    hanging = None if verdict is Verdict.UNKNOWN else verdict is Verdict.HANGING
+    ends_at = None
+    if verdict is Verdict.OPEN and row is not None and row["start_timestamp"] is not None:
+        ends_at = row["start_timestamp"] + row["timeout_ms"]
+    return {
+        "topic": place.topic,
+        "partition": place.partition,
+        "producer_id": each.producer_id,
+        "producer_epoch": each.producer_epoch,
+        "first_offset": each.first_offset,
+        "last_timestamp": each.last_timestamp if each.last_timestamp >= 0 else None,
+        "transactional_id": row and row["transactional_id"],
+        "state": row and row["state"],
+        "hanging": hanging,
+        "verdict": str(verdict),
+        "strength": str(strength),
+        "ends_at": ends_at if ends_at is None or ends_at < 1 << 63 else None,
+    }
+
+
+class Placed(Protocol):
+    """Something that has a topic and a partition."""
+
+    @property
+    def topic(self) -> str | None: ...
+    @property
+    def partition(self) -> int | None: ...
+
+
+def _verdict(
+    row: Mapping[str, Any] | None, place: Placed, epoch: int, *, complete: bool
+) -> tuple[Verdict, Strength]:
+    if row is None:
+        # The id may have expired at the coordinator: transactional.id.expiration.ms.
+        return (
+            (Verdict.HANGING, Strength.LIKELY) if complete else (Verdict.UNKNOWN, Strength.UNKNOWN)
+        )
     listed = any(
-        item["topic"] == partition.topic and partition.partition in item["partition_ids"]
+        item["topic"] == place.topic and place.partition in item["partition_ids"]
         for item in row["partitions"]
     )
-    return listed and row["state"] in _OPEN and row["producer_epoch"] in (epoch, epoch + 1)
+    if not listed or row["state"] not in _OPEN or row["producer_epoch"] not in (epoch, epoch + 1):
+        return Verdict.HANGING, Strength.STRONG
+    if row["state"] in _ENDING:
+        return Verdict.ENDING, Strength.LIKELY
+    return Verdict.OPEN, Strength.STRONG

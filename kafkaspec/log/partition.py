@@ -203,13 +203,18 @@ class Partition(Log):
             producer = batch.producer_id
             if batch.last_offset < start or producer < 0 or not batch.is_transactional:
                 continue
-            if batch.is_control:
-                ongoing.pop(producer, None)
-            else:
+            if not batch.is_control:
                 first = ongoing[producer].first_offset if producer in ongoing else batch.base_offset
                 epoch, last = batch.producer_epoch, batch.max_timestamp
                 ongoing[producer] = OpenTransaction(producer, epoch, first, last)
+            elif batch.num_records:  # one that compaction has emptied ends nothing
+                ongoing.pop(producer, None)
         return sorted(ongoing.values(), key=attrgetter("first_offset"))
+
+    def open_at(self, offset: int) -> list[OpenTransaction]:
+        """Return the transactions that were open at an offset, by the producer snapshot there."""
+        ongoing, taken = self._snapshot_transactions(offset)
+        return list(ongoing.values()) if taken == offset else []
 
     @property
     def log_end_offset(self) -> int:

@@ -112,7 +112,13 @@ def test_verify_has_a_finding_for_each_and_goes_on(logs: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [["convert", "-o", "out"], ["index", "-o", "out"], ["dump"], ["export", "--to", "jsonl"]],
+    [
+        ["convert", "-o", "out"],
+        ["index", "-o", "out"],
+        ["dump"],
+        ["export", "--to", "jsonl"],
+        ["transactions"],
+    ],
     ids=lambda command: command[0],
 )
 def test_no_command_waits_or_reads_without_end(logs: Path, command: list[str]) -> None:

@@ -18,6 +18,7 @@ COMMANDS = (
     ["dump", "--format", "json"],
     ["dump", "--crc", "ignore"],
     ["dump", "--batches"],
+    ["transactions", "--format", "json"],
     ["find", "--offset", "7"],
     ["find", "--timestamp", "2021-01-01T00:00:05Z"],
 )

@@ -121,7 +121,7 @@ def test_what_is_missing_or_broken_is_named(tmp_path: Path) -> None:
 
 def test_a_log_of_another_topic_is_refused(tmp_path: Path) -> None:
     log = _copy("__consumer_offsets-0", tmp_path)
-    for command in ("transactions", "cluster", "remote"):
+    for command in ("cluster", "remote"):
         for path in (log, log / "00000000000000000000.log"):
             result = run(command, path)
             assert result.exit_code == 2, result.output
@@ -234,7 +234,7 @@ def test_unfinished_copies_are_none_after_a_clean_stop() -> None:
     assert _objects(run("remote", "--format", "json", "--unfinished", logs).output) == []
 
 
-@pytest.mark.parametrize("command", ["groups", "transactions", "cluster", "remote"])
+@pytest.mark.parametrize("command", ["groups", "cluster", "remote"])
 def test_a_directory_without_the_topic_is_an_error(command: str, tmp_path: Path) -> None:
     shutil.copytree(LOGS / "plain-0", tmp_path / "logs" / "plain-0")
     result = run(command, tmp_path / "logs")

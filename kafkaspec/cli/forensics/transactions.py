@@ -1,19 +1,30 @@
-"""``kafkaspec transactions``: transactional ids, and transactions that are open or hang."""
+"""``kafkaspec transactions``: transactions in partitions, and what their coordinators knew."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console
+from kafkaspec.cli.console import count_text, new_table, note, print_json, say, stdout_console, warn
 from kafkaspec.cli.internal import Logs, at_option, release_option, show_history, skip_option
 from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files.names import parse_partition
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+
+if TYPE_CHECKING:
+    from kafkaspec.forensics.timeline import Timeline
+
+_MOST_ROWS: Final = 50
+"""Transactions that are shown in text; JSON has all."""
+_AT_ONCE: Final = 1 << 12
+_MOST_ERRORS: Final = 10
 
 _EPILOG = epilog(
     """\
@@ -24,7 +35,18 @@ Output of --format json, one object for each line, by "type":
           record that says so
   open    topic, partition, producer_id, producer_epoch, first_offset,
           last_timestamp, transactional_id, state, hanging (null: no
-          coordinator's partition was there to ask, or not all of them)
+          coordinator's partition was there to ask, or not all of them), verdict
+          (open, ending, hanging, unknown), strength, ends_at
+  transaction  topic, partition, producer_id, producer_epoch, first_offset,
+          last_offset, batches, records, first_timestamp, last_timestamp, marker,
+          marker_epoch, coordinator_epoch, marker_timestamp, duration_ms, outcome
+          (committed, aborted, open, unknown), strength, file, position,
+          transactional_id
+  partition    topic, partition, log_start_offset, log_end_offset,
+          last_stable_offset, transactions, committed, aborted, open,
+          index_entries, assumptions
+  finding  topic, partition, file, entry, offset, message, strength: a
+          transaction index and its log contradict
   event   with --history: offset, timestamp, name, key, value, transaction
           (committed, aborted, open; null outside of one)
 """,
@@ -34,14 +56,27 @@ know it: no marker will come, and consumers with read_committed wait for it. A l
 directory with all partitions of __transaction_state proves it (--all).
 """,
     """\
-Exit codes: 0 nothing hangs, 1 something hangs, or could not be read or decoded, 2
-wrong usage, or nothing of a PATH can be read.
+Example: what holds back consumers of one partition, without its coordinator
+  kafkaspec transactions /var/kafka-logs/orders-0
+""",
+    """\
+Exit codes: 0 nothing hangs, 1 something hangs, an index contradicts its log, or
+something could not be read or decoded, 2 wrong usage, or nothing of a PATH can be
+read.
 """,
 )
 
 
 @click.command("transactions", epilog=_EPILOG)
 @paths_argument
+@click.option(
+    "--state",
+    "states",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="More places of __transaction_state: a log directory, a partition, a segment.",
+)
 @at_option
 @click.option("--history", metavar="ID", help="Show the records of this transactional id in order.")
 @click.option(
@@ -57,6 +92,7 @@ wrong usage, or nothing of a PATH can be read.
 def transactions_command(
     ctx: click.Context,
     paths: tuple[Path, ...],
+    states: tuple[Path, ...],
     at: int | None,
     history: str | None,
     complete: bool,
@@ -64,18 +100,19 @@ def transactions_command(
     on_error: str,
     output_format: str,
 ) -> None:
-    """Show transactional ids and their state, and transactions that are open in partitions.
+    """Show transactions in partitions, which of them are open or hang, and transactional ids.
 
-    A PATH is a log directory, the directory of a partition of __transaction_state, or a segment of
-    one. Data partitions in the same log directory are searched for transactions that no marker has
-    ended.
+    A PATH is a log directory, a partition, or a segment. Partitions of __transaction_state in the
+    same log directory, or at --state, say what became of what is open.
     """
     with wrong_usage(ImportError):
         provider()
-        from kafkaspec.forensics.transactions import open_transactions
         from kafkaspec.state.plain import plain
         from kafkaspec.state.transactions import joined, read_transactions
-    logs = Logs(ctx, paths, Topic.TRANSACTION_STATE, on_error)
+    only_state = at is not None or history is not None
+    logs = Logs(
+        ctx, paths, Topic.TRANSACTION_STATE, on_error, beside=None if only_state else states
+    )
     options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
     logs.compacted(Topic.TRANSACTION_STATE, at)
     if history is not None:
@@ -87,60 +124,186 @@ def transactions_command(
             found.append(read_transactions(log, **options))
             logs.left_out(log, found[-1])
     ids = joined(found)
-    rows = {"transactional_id": plain(ids), "open": []}
-    for partition in logs.data if at is None else ():
-        try:
-            rows["open"] += plain(open_transactions([partition], ids, complete=complete))
-        except KafkaSpecError as error:
-            logs.found(str(error))
-    if any(row["hanging"] for row in rows["open"]):
-        logs.found()
-    if output_format == "json":
-        for kind, table in rows.items():
-            for row in table:
-                print_json(kind, row)
-    else:
-        _print(rows)
+    id_rows = plain(ids)
+    as_json = output_format == "json"
+    if as_json:
+        for row in id_rows:
+            print_json("transactional_id", row)
+    elif id_rows:
+        _print_ids(id_rows)
+    counts = _show_partitions(logs, ids, complete, as_json) if at is None else 0
+    if not as_json:
+        note(
+            f"{count_text(len(id_rows), 'transactional id')}, "
+            f"{count_text(counts, 'open transaction')}"
+        )
     ctx.exit(logs.code)
 
 
-def _print(rows: Mapping[str, list[dict[str, Any]]]) -> None:
-    console = stdout_console()
-    if rows["transactional_id"]:
-        table = new_table(
-            "transactional id", "state", ">producer", ">epoch", "updated", "partitions"
+class _Place:
+    """Topic and partition of a log, by the name of its directory."""
+
+    def __init__(self, log: Segment | Partition) -> None:
+        home = log.path
+        if isinstance(log, Segment):
+            home = None if home is None else home.absolute().parent
+        parsed = None if home is None else parse_partition(home.absolute().name)
+        self.topic = None if parsed is None else parsed.topic
+        self.partition = None if parsed is None else parsed.partition
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        return {"topic": self.topic, "partition": self.partition}
+
+
+def _show_partitions(logs: Logs, ids: Any, complete: bool, as_json: bool) -> int:
+    """Show the transactions of each partition; return the number of open ones."""
+    from kafkaspec.forensics.timeline import read_timeline
+    from kafkaspec.forensics.transactions import SAME_TIME, Verdict, by_producer, judged
+
+    known = by_producer(ids)
+    open_rows: list[dict[str, Any]] = []
+    shown: list[tuple[_Place, Timeline, dict[str, Any]]] = []
+    for log in logs.given:
+        place = _Place(log)
+        try:
+            timeline = read_timeline(log)
+        except KafkaSpecError as error:
+            logs.found(str(error))
+            continue
+        for unread in timeline.unread[:_MOST_ERRORS]:
+            logs.found(str(unread))
+        if len(timeline.unread) > _MOST_ERRORS:
+            warn(f"{log.path}: {len(timeline.unread) - _MOST_ERRORS:,} more that cannot be read")
+        opened = [
+            judged(place, each, known, complete=complete) for each in timeline.open_transactions
+        ]
+        open_rows += opened
+        if any(row["verdict"] == Verdict.HANGING for row in opened):
+            logs.found()
+        assumptions = [*timeline.assumptions, *([SAME_TIME] if opened and known else [])]
+        summary = place.fields | {
+            "log_start_offset": timeline.log_start_offset,
+            "log_end_offset": timeline.log_end_offset,
+            "last_stable_offset": timeline.last_stable_offset,
+            "transactions": len(timeline.transactions),
+            **timeline.outcomes,
+            "index_entries": timeline.index_entries,
+            "assumptions": [{"name": a.name, "value": a.value, "why": a.why} for a in assumptions],
+        }
+        for finding in timeline.index:
+            logs.found(None if as_json else f"{finding.file}: {finding.message}")
+        if as_json:
+            _print_timeline(place, timeline, known)
+            print_json("partition", summary)
+            for finding in timeline.index:
+                print_json("finding", place.fields | finding.row())
+            for row in opened:
+                print_json("open", row)
+        elif len(timeline.transactions):
+            shown.append((place, timeline, summary))
+    if not as_json and shown:
+        _print_partitions(shown)
+        if len(shown) == 1:
+            _print_transactions(shown[0][1], known)
+    if not as_json and open_rows:
+        _print_open(open_rows)
+    return len(open_rows)
+
+
+def _print_timeline(
+    place: _Place, timeline: Timeline, known: Mapping[int, Mapping[str, Any]]
+) -> None:
+    for batch in timeline.transactions.to_batches(max_chunksize=_AT_ONCE):
+        for row in batch.to_pylist():
+            print_json("transaction", place.fields | row | _named(row, known))
+
+
+def _named(row: Mapping[str, Any], known: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+    found = known.get(row["producer_id"])
+    return {"transactional_id": found and found["transactional_id"]}
+
+
+def _print_partitions(shown: list[tuple[_Place, Timeline, dict[str, Any]]]) -> None:
+    columns = ("transactions", "committed", "aborted", "open")
+    table = new_table("partition", *(f">{name}" for name in columns), ">stable to", ">end")
+    for place, timeline, summary in shown[:_MOST_ROWS]:
+        table.add_row(
+            f"{place.topic}-{place.partition}" if place.topic else "-",
+            *(f"{summary[name]:,}" for name in columns),
+            str(timeline.last_stable_offset),
+            str(timeline.log_end_offset),
         )
-        for row in rows["transactional_id"]:
-            table.add_row(
-                row["transactional_id"],
-                row["state"],
-                str(row["producer_id"]),
-                str(row["producer_epoch"]),
-                iso(row["update_timestamp"]),
-                " ".join(_partitions(row)),
-            )
-        console.print(table)
-    if rows["open"]:
-        table = new_table(
-            "open in", ">producer", ">epoch", ">since offset", "last record", "transactional id",
-            "coordinator", "verdict",
+    console = stdout_console()
+    console.print(table)
+    if len(shown) > _MOST_ROWS:
+        say(f"... and {len(shown) - _MOST_ROWS:,} more partitions")
+
+
+def _print_transactions(timeline: Timeline, known: Mapping[int, Mapping[str, Any]]) -> None:
+    table = new_table(
+        ">first offset", ">last", ">marker", "outcome", ">producer", ">epoch", ">records",
+        "began", ">ms", "transactional id",
+    )  # fmt: skip
+    for row in timeline.transactions.slice(0, _MOST_ROWS).to_pylist():
+        epochs = {row["producer_epoch"], row["marker_epoch"]} - {None}
+        table.add_row(
+            *("-" if row[name] is None else str(row[name]) for name in (
+                "first_offset", "last_offset", "marker")),
+            row["outcome"],
+            str(row["producer_id"]),
+            "-".join(map(str, sorted(epochs))),
+            f"{row['records']:,}",
+            iso(row["first_timestamp"]),
+            "-" if row["duration_ms"] is None else str(row["duration_ms"]),
+            _named(row, known)["transactional_id"] or "-",
         )  # fmt: skip
-        for row in rows["open"]:
-            table.add_row(
-                f"{row['topic']}-{row['partition']}",
-                str(row["producer_id"]),
-                str(row["producer_epoch"]),
-                str(row["first_offset"]),
-                iso(row["last_timestamp"]),
-                row["transactional_id"] or "-",
-                row["state"] or "-",
-                {True: "hangs", False: "goes on", None: "not known"}[row["hanging"]],
-            )
-        console.print(table)
-    note(
-        f"{count_text(len(rows['transactional_id']), 'transactional id')}, "
-        f"{count_text(len(rows['open']), 'open transaction')}"
-    )
+    console = stdout_console()
+    console.print(table)
+    left = len(timeline.transactions) - _MOST_ROWS
+    if left > 0:
+        say(f"... and {left:,} more; --format json has all")
+
+
+def _print_ids(rows: list[dict[str, Any]]) -> None:
+    table = new_table("transactional id", "state", ">producer", ">epoch", "updated", "partitions")
+    for row in rows:
+        table.add_row(
+            row["transactional_id"],
+            row["state"],
+            str(row["producer_id"]),
+            str(row["producer_epoch"]),
+            iso(row["update_timestamp"]),
+            " ".join(_partitions(row)),
+        )
+    console = stdout_console()
+    console.print(table)
+
+
+_VERDICTS: Final = {
+    "open": "goes on", "ending": "marker on the way", "hanging": "hangs", "unknown": "not known",
+}  # fmt: skip
+
+
+def _print_open(rows: list[dict[str, Any]]) -> None:
+    table = new_table(
+        "open in", ">producer", ">epoch", ">since offset", "last record", "transactional id",
+        "coordinator", "verdict", "proof",
+    )  # fmt: skip
+    for row in rows:
+        table.add_row(
+            f"{row['topic']}-{row['partition']}",
+            str(row["producer_id"]),
+            str(row["producer_epoch"]),
+            str(row["first_offset"]),
+            iso(row["last_timestamp"]),
+            row["transactional_id"] or "-",
+            row["state"] or "-",
+            _VERDICTS[row["verdict"]],
+            row["strength"],
+        )
+    console = stdout_console()
+    console.print(table)
 
 
 def _partitions(row: Mapping[str, Any]) -> Iterator[str]:
