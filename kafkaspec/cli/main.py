@@ -38,6 +38,7 @@ _TOPICS = {
 }
 _FORENSICS = {
     "transactions": "Show transactions, and those that hang.",
+    "retention": "Show which segments retention deletes, and what holds the others.",
 }
 _SPARK = {"spark": "Run jobs over many logs on Spark."}
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it

@@ -103,6 +103,15 @@ class Profile:
         first_offset_lookups: whether a look-up by offset compares the first offsets of entries, and
             so decompresses compressed messages of magic 0 and 1. A broker then does not load a log
             with such a message that it cannot read.
+        start_first: whether retention goes by the log start offset first, then by size, then by
+            time; before, the other way round.
+        batch_horizons: whether the cleaner writes into batches of magic 2 when tombstones and
+            markers may go (KIP-534); before, the times of files say it.
+        cleaner_keeps_end: whether the cleaner keeps the last batch of what it cleans, emptied if
+            need be.
+        cleaner_groups_empty: whether an empty segment joins the one before it, however far their
+            offsets are apart.
+        cleaner_converts: whether the cleaner writes what it keeps of magic 0 and 1 as magic 2.
         whole_versions: whether the version in an entry of a transaction index is checked as a
             whole; before, only its first byte is read.
     """
@@ -124,6 +133,11 @@ class Profile:
     partition_metadata: bool = False
     clean_shutdown: CleanShutdownFile = CleanShutdownFile.EMPTY
     first_offset_lookups: bool = False
+    start_first: bool = False
+    batch_horizons: bool = False
+    cleaner_keeps_end: bool = False
+    cleaner_groups_empty: bool = False
+    cleaner_converts: bool = False
     whole_versions: bool = False
 
     @property
@@ -160,9 +174,12 @@ def _table() -> tuple[Profile, ...]:
     since("2.1.0", epoch_file=EpochFile.ASSIGNED, delta_of_sequence=False)
     since("2.4.1", marker_trace=MarkerTrace.TIME)
     since("2.8.0", partition_metadata=True, snapshot_per_segment=True)
-    since("3.0.0", empty_aborts=False)
+    since("3.0.0", empty_aborts=False, start_first=True, cleaner_groups_empty=True)
+    since("3.1.0", batch_horizons=True)
     since("3.7.0", time_entry=TimeEntry.BATCH, clean_shutdown=CleanShutdownFile.JSON)
     since("3.9.1", index_unit=Unit.BATCH)
+    since("3.9.2", cleaner_keeps_end=True)
+    since("4.0.0", cleaner_converts=True)
     since("4.1.0", first_offset_lookups=True, magic=MAGICS[-1])
     since("4.4.0", whole_versions=True)
     return tuple(rows)

@@ -118,6 +118,7 @@ def test_verify_has_a_finding_for_each_and_goes_on(logs: Path) -> None:
         ["dump"],
         ["export", "--to", "jsonl"],
         ["transactions"],
+        ["retention"],
     ],
     ids=lambda command: command[0],
 )

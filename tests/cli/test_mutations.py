@@ -21,6 +21,7 @@ COMMANDS = (
     ["transactions", "--format", "json"],
     ["find", "--offset", "7"],
     ["find", "--timestamp", "2021-01-01T00:00:05Z"],
+    ["retention", "--format", "json"],
 )
 
 

@@ -104,6 +104,7 @@ DEFERRED = (
     ("kafkaspec.cli.internal", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.forensics.*", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.forensics.*", "kafkaspec.forensics", _EXTRA),
+    ("kafkaspec.forensics.cleaner.settings", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.topics.cluster", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.topics.remote", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.spark.*", "kafkaspec.spark.jobs", _EXTRA),

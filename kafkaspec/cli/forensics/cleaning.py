@@ -1,0 +1,140 @@
+"""What ``compaction`` and ``retention`` share: logs, settings, the clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from kafkaspec.cli.console import say, warn
+from kafkaspec.cli.inputs import Inputs
+from kafkaspec.cli.options import Timestamp
+from kafkaspec.codecs import DEFAULT_CODEC
+from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
+from kafkaspec.forensics.cleaner.view import LogView
+from kafkaspec.forensics.strength import Assumption
+from kafkaspec.log.partition import Partition
+from kafkaspec.writing.profiles import Profile, get_profile
+
+config_option: Final = click.option(
+    "--config",
+    "config",
+    multiple=True,
+    metavar="K=V",
+    help="A setting of the topic or the broker, by Kafka's name. Others are those in "
+    "__cluster_metadata-0 of the same log directory, or Kafka's defaults.",
+)
+clock_option: Final = click.option(
+    "--at",
+    type=Timestamp(),
+    metavar="TIME",
+    help="The clock of the broker: milliseconds since 1970, or ISO 8601 (UTC if it names no "
+    "zone). By default now.",
+)
+high_watermark_option: Final = click.option(
+    "--high-watermark",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="First offset that is not on all replicas; by default all records are.",
+)
+
+
+def parsed(config: Sequence[str]) -> dict[str, str]:
+    """Return settings by name.
+
+    Raises:
+        click.BadParameter: one is no K=V, or none of those that count here.
+    """
+    found: dict[str, str] = {}
+    for item in config:
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{item!r} is not K=V", param_hint="--config")
+        found[name.strip()] = value.strip()
+    try:
+        Settings(found)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--config") from None
+    return found
+
+
+def rules_of(profile: str) -> Profile:
+    """Return the rules of a version of Kafka.
+
+    Raises:
+        click.BadParameter: there is none.
+    """
+    try:
+        return get_profile(profile)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--profile") from None
+
+
+def clock(at: int | None) -> int:
+    """Return a time in ms: the one that was given, or now."""
+    return time.time_ns() // 1_000_000 if at is None else at
+
+
+def views(
+    inputs: Inputs, config: Mapping[str, str], high_watermark: int | None
+) -> Iterator[tuple[LogView, Settings]]:
+    """Yield each partition of the inputs, and its settings. A segment stands for its partition.
+
+    What cannot be read is reported, and counted in ``inputs``.
+    """
+    cluster = cache(ClusterSettings)
+    for _, log in inputs.logs():
+        path = log.path
+        assert path is not None
+        try:
+            partition = log if isinstance(log, Partition) else Partition(path.absolute().parent)
+            if not partition.segment_paths:
+                raise unreadable(str(partition.path), "there is no segment in it")
+            if any(item.suffix != ".log" for item in partition.segment_paths):
+                detail = "brokers of this version of Kafka have no such cleaner and retention"
+                raise unreadable(str(partition.path), detail)
+            beside = cluster(partition.path.absolute().parent)
+            of_topic = beside.of(partition.topic or "")
+            if beside.note:
+                warn(f"note: {beside.note}")
+                beside.note = ""
+            view = LogView(partition, high_watermark=high_watermark)
+            inputs.read += 1
+            if view.damaged is not None:
+                inputs.cannot_decode(view.damaged)
+            try:
+                settings = Settings(config, of_topic)
+            except ValueError as error:
+                warn(f"note: {partition.path}: the metadata beside it: {error}")
+                settings = Settings(config)
+            yield view, settings
+        except KafkaSpecError as error:
+            inputs.cannot_read(error)
+
+
+def open_inputs(paths: Sequence[Path]) -> Inputs:
+    """Return the inputs of a command."""
+    return Inputs(paths, DEFAULT_CODEC)
+
+
+def named(view: LogView) -> dict[str, Any]:
+    """Return what objects of JSON begin with."""
+    return {"topic": view.partition.topic, "partition": view.partition.partition}
+
+
+def listed(assumptions: Sequence[Assumption]) -> list[dict[str, str]]:
+    """Return assumptions for JSON."""
+    return [asdict(item) for item in assumptions]
+
+
+def say_assumptions(assumptions: Sequence[Assumption]) -> None:
+    """Print what an answer depends on."""
+    say("Assumed:")
+    for item in assumptions:
+        say(f"  {item.name} = {item.value} ({item.why})")

@@ -1,0 +1,184 @@
+"""``kafkaspec retention``: the segments that a broker would delete, and what holds the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kafkaspec.cli.console import (
+    count_text,
+    limited,
+    new_table,
+    print_json,
+    say,
+    size_text,
+    stdout_console,
+)
+from kafkaspec.cli.exits import FINDINGS
+from kafkaspec.cli.forensics.cleaning import (
+    clock,
+    clock_option,
+    config_option,
+    high_watermark_option,
+    listed,
+    named,
+    open_inputs,
+    parsed,
+    rules_of,
+    say_assumptions,
+    views,
+)
+from kafkaspec.cli.options import (
+    epilog,
+    format_option,
+    iso,
+    no_mmap_option,
+    paths_argument,
+    profile_option,
+)
+from kafkaspec.forensics.cleaner.retention import Fate, Hold, Retention, retention
+from kafkaspec.forensics.cleaner.view import LogView
+
+_EPILOG = epilog(
+    """\
+Example, a week from now under other limits:
+  kafkaspec retention --at 2026-12-01T00:00:00Z --config retention.ms=86400000 \\
+    --config cleanup.policy=delete /var/kafka/orders-0
+""",
+    """\
+Rules, in Kafka's order: start (below the log start offset), size
+(retention.bytes), time (retention.ms). Each deletes from the oldest segment, and
+stops at the first that stays, so that one record with a future timestamp holds its
+segment and all later ones. The active segment is deleted too.
+""",
+    """\
+Output of --format json, one object for each line, by "type":
+  segment    topic, partition, file, position (0), offsets ([first, end]), size,
+             largest_timestamp, timestamp_source, deleted, rule, hold, held_by
+             (timestamp, offset, position of the record with a future timestamp),
+             due (would go if no earlier segment stayed), goes_at
+  retention  topic, partition, deleted and deleted_bytes, held, log_start, log_end,
+             rolls (a new empty segment begins), strength, assumptions (name, value,
+             why)
+""",
+    """\
+Exit codes: 0 nothing would be deleted, and nothing is held; 1 segments would be
+deleted, or are held by an earlier one or a future time, or something cannot be
+read; 2 wrong usage, or nothing of a PATH can be read.
+""",
+)
+
+
+@click.command("retention", epilog=_EPILOG)
+@paths_argument
+@config_option
+@clock_option
+@high_watermark_option
+@profile_option("Version of Kafka whose rules apply.")
+@no_mmap_option
+@format_option
+@click.pass_context
+def retention_command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    config: tuple[str, ...],
+    at: int | None,
+    high_watermark: int | None,
+    profile: str,
+    output_format: str,
+) -> None:
+    """Show which segments a broker would delete, by which rule, and what holds the others.
+
+    A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
+    """
+    given, now, rules = parsed(config), clock(at), rules_of(profile)
+    inputs = open_inputs(paths)
+    found = False
+    for view, settings in views(inputs, given, high_watermark):
+        result = retention(view, settings, now, rules)
+        found |= bool(result.deleted or result.held)
+        (_print_json if output_format == "json" else _print_text)(view, result)
+    ctx.exit(max(FINDINGS if found else 0, inputs.exit_code))
+
+
+def _print_json(view: LogView, result: Retention) -> None:
+    for fate in result.fates:
+        segment = fate.segment
+        holder = fate.holder
+        print_json(
+            "segment",
+            {
+                **named(view),
+                "file": str(segment.path),
+                "position": 0,
+                "offsets": [segment.base_offset, segment.following],
+                "size": segment.size,
+                "largest_timestamp": segment.largest.value,
+                "timestamp_source": segment.largest.source,
+                "deleted": fate.rule is not None,
+                "rule": fate.rule,
+                "hold": fate.hold,
+                "held_by": holder
+                and {
+                    "timestamp": holder.timestamp,
+                    "offset": holder.offset,
+                    "position": holder.position,
+                },
+                "due": fate.due,
+                "goes_at": fate.goes_at,
+            },
+        )
+    print_json(
+        "retention",
+        {
+            **named(view),
+            "deleted": len(result.deleted),
+            "deleted_bytes": sum(fate.segment.size for fate in result.deleted),
+            "held": len(result.held),
+            "log_start": result.log_start,
+            "log_end": result.log_end,
+            "rolls": result.rolls,
+            "strength": result.strength,
+            "assumptions": listed(result.assumptions),
+        },
+    )
+
+
+def _print_text(view: LogView, result: Retention) -> None:
+    table = new_table(
+        "segment", ">size", "largest timestamp", "fate", title=str(view.partition.path)
+    )
+    fates, rest = limited(result.fates, lambda fate: fate.rule is not None or fate in result.held)
+    for fate in fates:
+        segment = fate.segment
+        time = iso(segment.largest.value)
+        if segment.largest.source == "file time":
+            time += " (of the file)"
+        table.add_row(segment.path.name, size_text(segment.size), time, _text(fate))
+    if rest:
+        table.add_row(f"... {len(rest):,} more", "", "", "")
+    console = stdout_console()
+    console.print(table)
+    size = size_text(sum(fate.segment.size for fate in result.deleted))
+    text = f"{count_text(len(result.deleted), 'segment')} ({size}) would be deleted"
+    if result.deleted:
+        text += f"; log start offset {result.log_start:,}"
+    if result.rolls:
+        text += ", where a new empty segment begins"
+    say(f"{text}; {count_text(len(result.held), 'segment')} held; proof: {result.strength}")
+    say_assumptions(result.assumptions)
+
+
+def _text(fate: Fate) -> str:
+    if fate.rule is not None:
+        return f"deleted: {fate.rule}"
+    text = f"stays: {fate.hold}"
+    if fate.hold is Hold.FUTURE and fate.holder is not None:
+        where = "" if fate.holder.offset is None else f" of offset {fate.holder.offset:,}"
+        text += f" {iso(fate.holder.timestamp)}{where}"
+    if fate.due:
+        text += ", or it would go"
+    elif fate.goes_at is not None:
+        text += f"; old enough at {iso(fate.goes_at)}"
+    return text
