@@ -1,4 +1,4 @@
-"""The maker of columns, which an upper layer registers for the layer of logs."""
+"""What an upper layer registers for a lower one: the maker of columns, file systems of URLs."""
 
 from __future__ import annotations
 
@@ -22,3 +22,19 @@ def provider() -> Any:
     if not _makers:  # the package itself registers one
         raise ImportError("nothing here makes columns")
     return _makers[0]()
+
+
+_files: dict[str, Callable[[str], tuple[Any, str]]] = {}
+
+
+def hand_in_files(scheme: str, opener: Callable[[str], tuple[Any, str]]) -> None:
+    """Register the file system of URLs: a function of the part after ``scheme://``.
+
+    It returns the file system, as ``kafkaspec.io.remote.Files``, and the path in it.
+    """
+    _files[scheme] = opener
+
+
+def files_of(scheme: str) -> Callable[[str], tuple[Any, str]] | None:
+    """Return what was registered for URLs of a scheme."""
+    return _files.get(scheme)

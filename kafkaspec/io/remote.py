@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.io.window import Reading
+from kafkaspec.provider import files_of
 from kafkaspec.shown import without_credentials
 
 _SEPARATOR: Final = "://"
@@ -428,6 +429,10 @@ def _within(filesystem: Any, url: str) -> tuple[Files, str]:
 
 
 def _resolved(url: str) -> tuple[Files, str]:
+    scheme, _, rest = url.partition(_SEPARATOR)
+    own = files_of(scheme)
+    if own is not None:
+        return own(rest)
     try:
         from fsspec.core import url_to_fs
     except ModuleNotFoundError:

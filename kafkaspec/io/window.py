@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from kafkaspec.errors import Reason, make_error, unreadable
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -191,11 +191,21 @@ class WindowCursor:
             self._window, stop = memoryview(b""), position
             self._start = position
         if min(position + size, self._source.size) > stop:
-            kept = self._window[position - self._start :]
-            size = min(max(size, self._ahead), self._source.size - position)
-            window = self._source.memory(size, self._allocate)
-            window[: len(kept)] = kept
-            self._source.fill(stop, window[len(kept) :])
-            self._start, self._window = position, window.toreadonly()
+            left = self._source.size - position
+            needed, size = min(size, left), min(max(size, self._ahead), left)
+            try:
+                self._fill(position, stop, size)
+            except KafkaSpecError:
+                if size == needed:
+                    raise
+                self._fill(position, stop, needed)  # what lies ahead may be damaged
             self._ahead = min(2 * self._ahead, self._most)
         return self._window, self._start
+
+    def _fill(self, position: int, stop: int, size: int) -> None:
+        """Read a window, whose bytes before ``stop`` are in the last one."""
+        kept = self._window[position - self._start :]
+        window = self._source.memory(size, self._allocate)
+        window[: len(kept)] = kept
+        self._source.fill(stop, window[len(kept) :])
+        self._start, self._window = position, window.toreadonly()

@@ -15,6 +15,9 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.shown import some_of
+from kafkaspec.tiered import foreign
+from kafkaspec.tiered.keys import Keys
+from kafkaspec.tiered.mount import is_mounted, mounted
 
 _MOST_FOLDERS = 1000
 """Number of folders to look into for logs."""
@@ -28,16 +31,20 @@ _SIDECARS = {
 
 
 def open_log(
-    path: str | PathLike[str], *, filesystem: Any = None, **options: Any
+    path: str | PathLike[str], *, filesystem: Any = None, keys: Keys | None = None, **options: Any
 ) -> Segment | Partition | LogDirectory:
     """Open a segment, a partition directory or a whole log directory.
 
     Args:
         path: a ``.log``, ``.checkpoint`` or, of Kafka 0.7, ``.kafka`` file (also one under another
             name, if it starts with a log entry), a directory of them, or a directory of partition
-            directories. A URL of any of these too: it is read in ranges.
+            directories. A URL of any of these too: it is read in ranges. Or segments in remote
+            storage (tiered storage), of Kafka's ``LocalTieredStorage`` or Aiven's plugin: all of
+            it, a partition or an object.
         filesystem: a filesystem of fsspec or ``pyarrow.fs``, for a path in it or a URL that
             needs credentials.
+        keys: files with the private keys (PEM) of encrypted segments in remote storage, or such
+            files by the ids of the keys; by default those that ``KAFKASPEC_TIERED_KEYS`` names.
         options: ``codec``, ``crc``, ``tail``, ``max_output``, ``mapped``, ``log_format``, as
             ``Segment`` takes them.
 
@@ -52,13 +59,27 @@ def open_log(
         raise unreadable(text, "there is no such file or directory") from None
     except OSError as error:
         raise unreadable(text, error) from None
-    return _directory(place, text, options) if place.is_dir() else _file(place, text, options)
+    if is_mounted(place):
+        return _opened(place, text, options, keys)
+    if not place.is_dir() and not names.is_log(place.name):
+        place = mounted(place, keys) or place
+    return _opened(place, text, options, keys)
 
 
 open = open_log  # noqa: A001  (its public name, ``kafkaspec.open``)
 
 
-def _directory(place: Path, text: str, options: dict[str, Any]) -> Partition | LogDirectory:
+def _opened(
+    place: Path, text: str, options: dict[str, Any], keys: Keys | None
+) -> Segment | Partition | LogDirectory:
+    if not place.is_dir():
+        return _file(place, text, options)
+    return _directory(place, text, options, keys)
+
+
+def _directory(
+    place: Path, text: str, options: dict[str, Any], keys: Keys | None
+) -> Partition | LogDirectory:
     partition = Partition(place, **options)
     if partition.segment_paths:
         return partition
@@ -68,10 +89,14 @@ def _directory(place: Path, text: str, options: dict[str, Any]) -> Partition | L
         return directory  # of a KRaft node perhaps, with a bootstrap.checkpoint of its own
     if partition.checkpoint_paths:
         return partition
+    if not is_mounted(place):
+        tiered = mounted(place, keys)
+        if tiered is not None:
+            return _directory(tiered, text, options, keys)
     raise unreadable(
         text,
         "the directory holds neither segments (.log, or .kafka of 0.7) nor partition directories"
-        + logs_below(place),
+        + (logs_below(place) or foreign.found_below(place)),
     )
 
 
@@ -112,5 +137,7 @@ def _file(place: Path, text: str, options: dict[str, Any]) -> Segment:
         segment.batch_at(0)
     except KafkaSpecError as error:
         segment.close()
-        raise unreadable(text, f"it is not a Kafka log segment: {error.detail}") from error
+        other = foreign.what_it_is(place)
+        detail = f"it is {other}" if other else f"it is not a Kafka log segment: {error.detail}"
+        raise unreadable(text, detail) from error
     return segment

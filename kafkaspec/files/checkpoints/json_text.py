@@ -19,6 +19,7 @@ class JsonObject:
             CorruptError: the line is not JSON, or not an object.
         """
         self._text, self._line = text, line
+        self._start, self._path = 0, ""
         start = len(line.text) - len(line.text.lstrip(" \t\r\n"))
         try:
             value, _ = _DECODER.raw_decode(line.text, start)
@@ -31,6 +32,21 @@ class JsonObject:
             raise text.error(Reason.INVALID_VALUE, "it is not a JSON object", line)
         self.fields: dict[str, Any] = value
 
+    def inner(self, name: str) -> JsonObject:
+        """Return the value of a field that is an object.
+
+        Raises:
+            CorruptError: it is missing or something else.
+        """
+        value = self.value(name)
+        if not isinstance(value, dict):
+            self.refuse(name, "it is not a JSON object")
+        found = JsonObject.__new__(JsonObject)
+        found._text, found._line = self._text, self._line
+        found._start, found._path = self._found(name), f"{self._path}/{name}"
+        found.fields = value
+        return found
+
     def position(self, name: str) -> int:
         """Return the byte offset of the first occurrence of a field's name, else of the line."""
         return self._place(name).position
@@ -42,7 +58,7 @@ class JsonObject:
             CorruptError: there is none.
         """
         if name not in self.fields:
-            self._refuse(name, "the field is missing")
+            self.refuse(name, "the field is missing")
         return self.fields[name]
 
     def number(self, name: str, bits: int) -> int:
@@ -60,9 +76,9 @@ class JsonObject:
             CorruptError: it is something else, or too large.
         """
         if not isinstance(value, int) or isinstance(value, bool):
-            self._refuse(name, "it is not a whole number")
+            self.refuse(name, "it is not a whole number")
         if not fits(value, bits):
-            self._refuse(name, f"{shown(str(value))} does not fit into {bits} bits")
+            self.refuse(name, f"{shown(str(value))} does not fit into {bits} bits")
         return value
 
     def string(self, name: str) -> str:
@@ -73,17 +89,22 @@ class JsonObject:
         """
         value = self.value(name)
         if not isinstance(value, str) or _is_surrogate(value):
-            self._refuse(name, "it is not text")
+            self.refuse(name, "it is not text")
         return value
 
-    def _place(self, name: str) -> Piece:
-        at = max(self._line.text.find(json.dumps(name)), 0)
-        return self._line.part(at, len(self._line.text))
-
-    def _refuse(self, name: str, detail: str) -> NoReturn:
+    def refuse(self, name: str, detail: str, reason: Reason = Reason.INVALID_VALUE) -> NoReturn:
+        """Raise the error about a field."""
         raise self._text.error(
-            Reason.INVALID_VALUE, f"{name}: {detail}", self._place(name), f"/{name}"
+            reason, f"{name}: {detail}", self._place(name), f"{self._path}/{name}"
         )
+
+    def _place(self, name: str) -> Piece:
+        return self._line.part(self._found(name), len(self._line.text))
+
+    def _found(self, name: str) -> int:
+        """Return the index of the first occurrence of a name in the object, else its beginning."""
+        at = self._line.text.find(json.dumps(name), self._start)
+        return self._start if at < 0 else at
 
 
 def written(fields: dict[str, Any]) -> bytes:

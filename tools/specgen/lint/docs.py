@@ -11,7 +11,10 @@ from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import BitsType, Field, FloatType, IntegerType, Model, Type
 
 _WIDTH = 80
-_REFERENCE = re.compile(r"https://github\.com/apache/kafka/blob/\d+\.\d+\.\d+(\.\d+)?/\S+ \S.*")
+_REFERENCE = re.compile(
+    r"https://github\.com/(apache/kafka|Aiven-Open/tiered-storage-for-apache-kafka)"
+    r"/blob/v?\d+\.\d+\.\d+(\.\d+)?/\S+ \S.*"
+)
 _NOT_IN_COMMENTS = ('"""', "*/", "\\")
 """What ends or changes a comment of Python, C or Java, into which the texts go."""
 _FILLERS = {"a", "an", "and", "for", "in", "is", "of", "the", "this", "to", "its", "field"}

@@ -1,0 +1,370 @@
+"""Remote storage as a log directory: files with the names and the bytes that a broker had.
+
+They are files of a file system of their own, and have URLs: ``tiered://``, the path or URL of the
+remote storage, ``!``, and the path of the file, ``/topic-0/00000000000000000042.log``.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, cast
+
+from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.files import names, segment_manifest
+from kafkaspec.files.checkpoints import partition_metadata
+from kafkaspec.files.segment_manifest import SegmentManifest
+from kafkaspec.io.remote import Opened, Ranges, RemotePath, Status, address, as_path
+from kafkaspec.layout.framing import LARGEST_OFFSET
+from kafkaspec.tiered import layouts
+from kafkaspec.tiered.keys import KeyRing, Keys
+from kafkaspec.tiered.layouts import Found, Layout, Level, Objects, Place
+from kafkaspec.tiered.objects import PlainRanges, SegmentRanges, index_bytes, index_size
+
+SCHEME: Final = "tiered"
+_ROOT: Final = f"{SCHEME}://"
+_MARK: Final = "!"
+_MOST_MANIFESTS: Final = 4096
+_MOST_MOUNTED: Final = 16
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A file as it is shown.
+
+    Attributes:
+        size: function that returns the number of its bytes.
+        open: function that opens it.
+        path: object that has its bytes, None for one that is made up.
+    """
+
+    size: Callable[[], int]
+    open: Callable[[], Ranges]
+    path: Path | None
+
+
+class TieredFiles:
+    """A file system with the partitions in remote storage; see ``kafkaspec.io.remote.Files``."""
+
+    def __init__(self, found: Found, keys: KeyRing) -> None:
+        """Prepare to list remote storage.
+
+        Args:
+            found: where it is.
+            keys: the keys of encrypted segments.
+        """
+        self.found = found
+        self._base = _base(found.path)
+        self._keys = keys
+        self._places: dict[str, list[Place]] | None = None
+        self._files: dict[str, dict[str, Shown]] = {}
+        self._hidden: dict[str, Callable[[str], Shown | None]] = {}
+        self._manifests: OrderedDict[str, SegmentManifest] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def root(self) -> RemotePath:
+        """The log directory."""
+        return RemotePath(self, _ROOT, self._base, Status(self._base, True, None, None))
+
+    def partitions(self) -> dict[str, list[Place]]:
+        """Return the partitions by the name of their directory: several if a topic was made anew.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        if self._places is None:
+            found: dict[str, list[Place]] = {}
+            for place in layouts.places(self.found):
+                found.setdefault(place.name, []).append(place)
+            self._places = found
+        return self._places
+
+    def status(self, path: str, *, fresh: bool = False) -> Status | None:
+        """See ``Files.status``."""
+        folder, name = self._split(path)
+        if not folder:
+            return Status(path, True, None, None)
+        if folder not in self.partitions():
+            return None
+        if not name:
+            return Status(path, True, None, None)
+        shown = self._shown(folder, name)
+        return None if shown is None else self._status(path, shown)
+
+    def entries(self, path: str) -> list[Status]:
+        """See ``Files.entries``.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        folder, _ = self._split(path)
+        if not folder:
+            listed = self.partitions()
+            return [Status(f"{self._base}/{name}", True, None, None) for name in listed]
+        # Without a size, for which manifests would be read: it is asked for when it is needed.
+        return [Status(f"{path}/{name}", False, None, None) for name in self._in(folder)]
+
+    def open(self, path: str) -> Opened:
+        """See ``Files.open``."""
+        folder, name = self._split(path)
+        shown = self._shown(folder, name) if folder in self.partitions() else None
+        if shown is None:
+            raise FileNotFoundError(path)
+        # What is read checks by itself that no other version is there.
+        return Opened(shown.open(), None, True)
+
+    def segment(self, name: layouts.ObjectName) -> RemotePath:
+        """Return the file of the segment that an object is of.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: it is not one that is shown.
+        """
+        [folder] = self.partitions()
+        file = names.SegmentName(name.start_offset, names.LOG).sibling(names.LOG)
+        shown = self._in(folder).get(file)
+        parsed = layouts.parse_object(shown.path.name) if shown and shown.path else None
+        if parsed is None or parsed.segment_id != name.segment_id:
+            detail = "it is not whole, or there is another copy of its offsets"
+            raise unreadable(str(self.found.path), f"{name.segment_id}: {detail}")
+        return self.root / folder / file
+
+    def _split(self, path: str) -> tuple[str, str]:
+        folder, _, name = path.removeprefix(self._base).strip("/").partition("/")
+        return folder, name
+
+    def _status(self, path: str, shown: Shown) -> Status:
+        modified = None
+        if shown.path is not None:
+            try:
+                modified = int(shown.path.stat().st_mtime * 1000)
+            except OSError as error:
+                raise unreadable(str(shown.path), error) from None
+        return Status(path, False, shown.size(), modified)
+
+    def _shown(self, folder: str, name: str) -> Shown | None:
+        listed = self._in(folder)
+        return listed.get(name) or self._hidden[folder](name)
+
+    def _in(self, folder: str) -> dict[str, Shown]:
+        """Return the files of a partition."""
+        known = self._files.get(folder)
+        if known is None:
+            several = self.partitions()[folder]
+            if len(several) > 1:
+                paths = ", ".join(str(place.path) for place in several)
+                detail = f"there are {len(several)} topics of this name: {paths}. Name one"
+                raise unreadable(f"{_ROOT}{self._base}/{folder}", detail)
+            known, hidden = self._of(several[0])
+            self._files[folder], self._hidden[folder] = known, hidden
+        return known
+
+    def _of(self, place: Place) -> tuple[dict[str, Shown], Callable[[str], Shown | None]]:
+        """Return the files of a partition, and a function that finds those that are not listed."""
+        groups, others = layouts.objects(place)
+        chosen: list[Objects] = []
+        for group in groups:
+            if group.missing(place.layout):
+                others += group.files.values()
+            elif chosen and chosen[-1].start_offset == group.start_offset:
+                kept, left = self._better(place, chosen[-1], group)
+                chosen[-1] = kept
+                others += left.files.values()
+            else:
+                chosen.append(group)
+        shown: dict[str, Shown] = {}
+        for group, following in zip(chosen, [*chosen[1:], None], strict=False):
+            end = None if following is None else following.start_offset
+            self._add(shown, place, group, end)
+        if chosen:
+            epochs = self._leader_epochs(place, chosen[-1])
+            if epochs is not None:
+                shown[names.LEADER_EPOCHS] = epochs
+            made = partition_metadata.serialize(place.topic_id) if place.topic_id.int else b""
+            if made:
+                shown[names.PARTITION_METADATA] = Shown(made.__len__, lambda: _of_bytes(made), None)
+        shown |= {path.name: _copy(path) for path in sorted(others) if path.name not in shown}
+        starts = {group.start_offset: group for group in chosen}
+        return shown, lambda name: self._transaction_index(place, starts, name)
+
+    def _add(self, shown: dict[str, Shown], place: Place, group: Objects, end: int | None) -> None:
+        """Add the files of a segment.
+
+        A producer snapshot of remote storage holds the state after its segment, and has the name
+        of the offset there.
+        """
+        name = names.SegmentName(group.start_offset, names.LOG)
+        if place.layout is Layout.LOCAL:
+            for kind in (names.LOG, *names.REMOTE_INDEXES):
+                if kind in group.files:
+                    shown[name.sibling(kind)] = _copy(group.files[kind])
+            if end is not None and names.PRODUCER_SNAPSHOT in group.files:
+                after = names.SegmentName(end, names.PRODUCER_SNAPSHOT)
+                path = group.files[names.PRODUCER_SNAPSHOT]
+                shown[after.sibling(names.PRODUCER_SNAPSHOT)] = _copy(path)
+            return
+        shown[name.sibling(names.LOG)] = Shown(
+            lambda: self._manifest(group).chunks.original_size,
+            lambda: self._segment(group),
+            group.files[layouts.LOG],
+        )
+        for kind in (names.OFFSET_INDEX, names.TIME_INDEX):
+            shown[name.sibling(kind)] = self._index(group, kind)
+        if end is None:
+            with suppress(KafkaSpecError):  # which shows when the segment is read
+                end = self._manifest(group).segment.end_offset + 1
+        if end is not None and end <= LARGEST_OFFSET:
+            after = names.SegmentName(end, names.PRODUCER_SNAPSHOT)
+            shown[after.sibling(names.PRODUCER_SNAPSHOT)] = self._index(
+                group, names.PRODUCER_SNAPSHOT
+            )
+
+    def _leader_epochs(self, place: Place, last: Objects) -> Shown | None:
+        if place.layout is Layout.AIVEN:
+            return self._index(last, names.LEADER_EPOCHS)
+        path = last.files.get(layouts.LEADER_EPOCHS)
+        return None if path is None else _copy(path)
+
+    def _transaction_index(
+        self, place: Place, starts: dict[int, Objects], name: str
+    ) -> Shown | None:
+        """Return the transaction index of a segment, whose manifest says if there is one."""
+        parsed = names.parse_segment(name)
+        if parsed is None or parsed.kind != names.TRANSACTION_INDEX or parsed.state:
+            return None
+        group = starts.get(parsed.base_offset)
+        if place.layout is Layout.LOCAL or group is None:
+            return None
+        if names.TRANSACTION_INDEX not in self._manifest(group).indexes:
+            return None
+        return self._index(group, names.TRANSACTION_INDEX)
+
+    def _better(self, place: Place, one: Objects, two: Objects) -> tuple[Objects, Objects]:
+        """Return two copies of a segment: the one to show, which has more, or is newer, first."""
+
+        def rank(group: Objects) -> tuple[int, int, str]:
+            try:
+                if place.layout is Layout.AIVEN:
+                    segment = self._manifest(group).segment
+                    return segment.end_offset, segment.copied, group.segment_id
+                status = group.files[layouts.LOG].stat()
+                return status.st_size, int(status.st_mtime * 1000), group.segment_id
+            except (OSError, KafkaSpecError):
+                return -1, -1, group.segment_id
+
+        return (two, one) if rank(two) > rank(one) else (one, two)
+
+    def _manifest(self, group: Objects) -> SegmentManifest:
+        path = group.files[layouts.MANIFEST]
+        with self._lock:
+            known = self._manifests.get(path.name)
+        if known is None:
+            known = segment_manifest.read(path)
+            with self._lock:
+                self._manifests[path.name] = known
+                while len(self._manifests) > _MOST_MANIFESTS:
+                    self._manifests.popitem(last=False)
+        return known
+
+    def _segment(self, group: Objects) -> Ranges:
+        manifest, path = self._manifest(group), group.files[layouts.LOG]
+        if manifest.is_plain:
+            return PlainRanges(path, manifest.chunks.original_size)
+        return SegmentRanges(path, manifest, self._keys)
+
+    def _index(self, group: Objects, kind: str) -> Shown:
+        path = group.files[layouts.INDEXES]
+
+        def size() -> int:
+            manifest = self._manifest(group)
+            return index_size(manifest, manifest.indexes[kind])
+
+        def ranges() -> Ranges:
+            manifest = self._manifest(group)
+            place, name = manifest.indexes[kind], segment_manifest.INDEXES[kind]
+            return _of_bytes(index_bytes(path, manifest, place, self._keys, name))
+
+        return Shown(size, ranges, path)
+
+
+def _of_bytes(data: bytes) -> Ranges:
+    return lambda start, end: data[start:end]
+
+
+def _copy(path: Path) -> Shown:
+    """Return a file that has the same bytes as an object."""
+    return Shown(lambda: path.stat().st_size, lambda: PlainRanges(path), path)
+
+
+def _base(path: Path) -> str:
+    place = path if isinstance(path, RemotePath) else path.absolute()
+    return address(place).rstrip("/") + _MARK
+
+
+_mounted: OrderedDict[str, TieredFiles] = OrderedDict()
+_mounted_lock = Lock()
+
+
+def _mount(found: Found, keys: Keys | None) -> TieredFiles:
+    files = TieredFiles(found, KeyRing(keys))
+    with _mounted_lock:  # so that a path that became text finds its keys again
+        _mounted[_base(found.path)] = files
+        _mounted.move_to_end(_base(found.path))
+        while len(_mounted) > _MOST_MOUNTED:
+            _mounted.popitem(last=False)
+    return files
+
+
+def mounted(place: Path, keys: Keys | None = None) -> Path | None:
+    """Return the log directory, partition or segment that a path in remote storage is shown as.
+
+    Args:
+        place: directory or object, local or remote.
+        keys: files with private keys, those that the environment names if None.
+
+    Returns:
+        A path in ``TieredFiles``; None if it is not remote storage of a known layout.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: several folders in it have some.
+    """
+    if is_mounted(place):
+        return place
+    if not place.is_dir():
+        known = layouts.find_object(place)
+        if known is None:
+            return None
+        return cast(Path, _mount(known[0], keys).segment(known[1]))
+    found = layouts.find(place)
+    if found is None:
+        return None
+    files = _mount(found, keys)
+    if found.level is Level.PARTITION:
+        return cast(Path, files.root / next(iter(files.partitions())))
+    return cast(Path, files.root)
+
+
+def is_mounted(place: object) -> bool:
+    """Return whether a path is one of ``TieredFiles``."""
+    return isinstance(place, RemotePath) and place.url.startswith(_ROOT)
+
+
+def open_url(rest: str) -> tuple[Any, str]:
+    """Return the file system and the path of a URL without its scheme.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: there is no remote storage.
+    """
+    base, mark, _ = rest.rpartition(_MARK)
+    with _mounted_lock:
+        files = _mounted.get(base + mark)
+    if files is None:
+        found = layouts.find(as_path(base)) if mark else None
+        if found is None:
+            raise unreadable(_ROOT + rest, "there are no segments in remote storage")
+        files = _mount(found, None)
+    return files, rest

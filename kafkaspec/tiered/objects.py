@@ -1,0 +1,253 @@
+"""Bytes of segments and indexes in the objects of Aiven's plugin, by the chunks that are needed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from kafkaspec.codecs import Origin, get_codec
+from kafkaspec.compression import CompressionType, decompress
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
+from kafkaspec.files.segment_manifest import SegmentManifest, Span
+from kafkaspec.io.local import SIDE_FILE_BYTES, open_source
+from kafkaspec.io.remote import RemotePath
+from kafkaspec.io.window import Reading
+from kafkaspec.tiered.keys import KeyRing
+
+_CHUNK: Final = "chunk_index.encrypted_chunk"
+_MAGIC: Final = 2  # decompression knows quirks of older ones
+_TAG: Final = 16
+ENCRYPTION_BYTES: Final = 12 + _TAG
+"""Bytes that encryption adds to a chunk."""
+_KEPT_BYTES: Final = 16 << 20
+"""Bytes of decoded chunks that a segment keeps, beside the last one."""
+_REQUEST_BYTES: Final = 8 << 20
+"""Bytes of an object that are asked for at once, unless a single chunk has more."""
+
+
+def reading_of(path: Path) -> Reading:
+    """Open a file or an object to be read in parts.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    if isinstance(path, RemotePath):
+        return path.reading()
+    opened = open_source(path, mapped=False)
+    assert isinstance(opened, Reading)
+    return opened
+
+
+class PlainRanges:
+    """Ranges of a file as it is; a function as ``kafkaspec.io.remote.Ranges``.
+
+    Attributes:
+        requests: number of ranges that were read.
+        bytes_read: their bytes.
+    """
+
+    def __init__(self, path: Path, size: int | None = None) -> None:
+        """Open a file.
+
+        Args:
+            path: of the file.
+            size: bytes that it must have, None for any number.
+
+        Raises:
+            KafkaSpecError: ``unreadable``; it has another size.
+        """
+        self._reading = reading_of(path)
+        if size is not None and self._reading.size != size:
+            raise _wrong_size(self._reading, size)
+
+    def __call__(self, start: int, end: int) -> bytes:
+        end = min(end, self._reading.size)
+        return bytes(self._reading.read(start, max(end - start, 0)))
+
+
+class SegmentRanges:
+    """Ranges of a segment whose chunks are compressed or encrypted; a function as ``Ranges``.
+
+    It may be called in several threads. Only chunks that hold wanted bytes are read; neighbours
+    are read at once. The last ones stay in memory.
+    """
+
+    def __init__(self, path: Path, manifest: SegmentManifest, keys: KeyRing) -> None:
+        """Open an object.
+
+        Args:
+            path: of the object.
+            manifest: its manifest.
+            keys: the keys at hand.
+
+        Raises:
+            KafkaSpecError: ``unreadable``, also without the key; the object has another size than
+                its chunks.
+        """
+        self._reading = reading_of(path)
+        self._chunks = manifest.chunks
+        if self._reading.size != self._chunks.object_size:
+            raise _wrong_size(self._reading, self._chunks.object_size)
+        self._manifest = manifest
+        self._keys = keys
+        self._decoded: OrderedDict[int, bytes] = OrderedDict()
+        self._lock = Lock()
+
+    def __call__(self, start: int, end: int) -> bytes:
+        """Return the bytes of the segment from one position to another.
+
+        Raises:
+            KafkaSpecError: a chunk cannot be read, decrypted or decompressed.
+        """
+        chunks = self._chunks
+        end = min(end, chunks.original_size)
+        if start >= end:
+            return b""
+        first = start // chunks.original_chunk_size
+        last = (end - 1) // chunks.original_chunk_size
+        with self._lock:
+            found = b"".join(self._wanted(first, last))
+        base = first * chunks.original_chunk_size
+        return found[start - base : end - base]
+
+    def _wanted(self, first: int, last: int) -> list[bytes]:
+        found: list[bytes] = []
+        number = first
+        while number <= last:
+            known = self._decoded.get(number)
+            if known is not None:
+                self._decoded.move_to_end(number)
+                found.append(known)
+                number += 1
+                continue
+            stop = number + 1
+            start = self._chunks.place(number).position
+            while (
+                stop <= last
+                and stop not in self._decoded
+                and sum_of(self._chunks.place(stop)) - start <= _REQUEST_BYTES
+            ):
+                stop += 1
+            end = sum_of(self._chunks.place(stop - 1))
+            data = self._reading.read(start, end - start)
+            for each in range(number, stop):
+                place = self._chunks.place(each)
+                begin = place.position - start
+                found.append(self._decode(each, data[begin : begin + place.size]))
+                self._keep(each, found[-1])
+            number = stop
+        return found
+
+    def _decode(self, number: int, data: memoryview) -> bytes:
+        place, size = self._chunks.place(number), self._chunks.original(number).size
+        origin = Origin(self._reading.name, place.position, path=f"/chunks/{number}")
+        plain = decrypted(data, self._manifest, self._keys, origin)
+        if self._manifest.compression:
+            try:
+                plain = decompress(CompressionType.ZSTD, plain, magic=_MAGIC, max_output=size)
+            except KafkaSpecError as error:
+                error.offset = 0
+                raise origin.locate(error) from None
+        if len(plain) != size:
+            detail = f"the chunk has {len(plain)} bytes, and {size} by its manifest"
+            raise make_error(
+                Reason.INVALID_VALUE,
+                detail,
+                file=origin.file,
+                offset=origin.position,
+                path=origin.path,
+            )
+        return bytes(plain)
+
+    def _keep(self, number: int, data: bytes) -> None:
+        self._decoded[number] = data
+        while len(self._decoded) > 1 and sum(map(len, self._decoded.values())) > _KEPT_BYTES:
+            self._decoded.popitem(last=False)
+
+
+def decrypted(
+    data: memoryview, manifest: SegmentManifest, keys: KeyRing, origin: Origin
+) -> bytes | memoryview:
+    """Return a chunk or an index without its encryption.
+
+    Raises:
+        KafkaSpecError: the key is not here; ``checksum_mismatch``, other bytes were encrypted.
+    """
+    encryption = manifest.encryption
+    if encryption is None:
+        return data
+    cipher = keys.cipher(encryption, manifest.file)
+    chunk, _ = get_codec().parse(_CHUNK, data, complete=True, origin=origin)
+    try:
+        plain: bytes = cipher.decrypt(bytes(chunk.iv), bytes(chunk.ciphertext), encryption.aad)
+    except Exception:  # InvalidTag, and what the library says about sizes
+        raise make_error(
+            Reason.CHECKSUM_MISMATCH,
+            "its authentication tag (AES-GCM) does not match: bytes were changed",
+            file=origin.file,
+            offset=origin.position,
+            path=origin.path,
+        ) from None
+    return plain
+
+
+def index_bytes(
+    path: Path, manifest: SegmentManifest, place: Span, keys: KeyRing, name: str
+) -> bytes:
+    """Return the bytes of an index.
+
+    Args:
+        path: of the object with all indexes of the segment.
+        manifest: the manifest.
+        place: range of the index in the object.
+        keys: the keys at hand.
+        name: what the manifest calls it.
+
+    Raises:
+        KafkaSpecError: it cannot be read or decrypted.
+    """
+    if not place.size:
+        return b""
+    if place.size > SIDE_FILE_BYTES:
+        raise unreadable(str(path), f"{place.size} bytes are more than an index has")
+    reading = reading_of(path)
+    try:
+        if sum_of(place) > reading.size:
+            detail = f"the manifest puts bytes {place.position} to {sum_of(place)} there"
+            raise make_error(
+                Reason.TRUNCATED,
+                f"{detail}, and the object has {reading.size}",
+                file=reading.name,
+                offset=reading.size,
+                path=f"/{name}",
+            )
+        data = reading.read(place.position, place.size)
+    finally:
+        reading.close()
+    return bytes(
+        decrypted(data, manifest, keys, Origin(reading.name, place.position, path=f"/{name}"))
+    )
+
+
+def index_size(manifest: SegmentManifest, place: Span) -> int:
+    """Return the number of bytes of an index."""
+    added = ENCRYPTION_BYTES if manifest.encryption is not None and place.size else 0
+    return max(place.size - added, 0)
+
+
+def sum_of(place: Span) -> int:
+    """Return the end of a range."""
+    return place.position + place.size
+
+
+def _wrong_size(reading: Reading, size: int) -> KafkaSpecError:
+    reading.close()
+    reason = Reason.TRUNCATED if reading.size < size else Reason.INVALID_VALUE
+    return make_error(
+        reason,
+        f"the object has {reading.size} bytes, and {size} by its manifest",
+        file=reading.name,
+        offset=min(reading.size, size),
+    )
