@@ -19,6 +19,7 @@ from kafkaspec.io.remote import as_path
 from kafkaspec.jobs import cores
 from kafkaspec.log.selection import LogStart
 from kafkaspec.shown import without_credentials
+from kafkaspec.tiered.mount import SCHEME
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ class LogPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if "://" in os.fspath(value):
-            if self._urls:
+            if self._urls or os.fspath(value).startswith(f"{SCHEME}://"):
                 return as_path(value)
             text = f"{without_credentials(os.fspath(value))} is a URL; only dump, find and export "
             self.fail(f"{text}read URLs. Copy the files first", param, ctx)

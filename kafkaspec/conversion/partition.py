@@ -178,7 +178,7 @@ class PartitionConversion:
     def _pieces(self) -> Iterator[Buffer]:
         """Yield entries for the writer."""
         for segment in self._segments(self._leave_out):
-            assert isinstance(segment.path, Path)
+            assert segment.path is not None
             self.result.segments += 1
             self.result.size += segment.size
             self.spans.begin(segment.path)
@@ -368,7 +368,7 @@ class PartitionConversion:
     def _topic_id(self) -> UUID | None:
         """Return the topic id beside the segments, None if there is none."""
         path = self._paths[0].with_name(names.PARTITION_METADATA) if self._paths else None
-        if path is None or not os.path.lexists(path):
+        if path is None or not (path.exists() or os.path.lexists(path)):
             return None
         try:
             return partition_metadata.read(path).topic_id

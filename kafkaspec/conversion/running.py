@@ -84,7 +84,7 @@ def convert(
     check_output(out, path)
     require_new(Path(out))
     report = ConversionReport()
-    with open_log(Path(path), codec=reader) as opened:
+    with open_log(path, codec=reader) as opened:
         if isinstance(opened, Segment):
             check_isolation(plan.isolation)
         aside = DirectoryAside(out)

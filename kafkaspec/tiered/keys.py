@@ -54,6 +54,9 @@ class KeyRing:
         self._private: dict[str, Any] = {}
         self._ciphers: dict[bytes, Any] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        return {"_files": self._files, "_private": {}, "_ciphers": {}}
+
     def cipher(self, encryption: Encryption, file: str | None) -> Any:
         """Return the AES-GCM cipher of a segment, of the package cryptography.
 

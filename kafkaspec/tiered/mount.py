@@ -66,6 +66,9 @@ class TieredFiles:
         self._manifests: OrderedDict[str, SegmentManifest] = OrderedDict()
         self._lock = Lock()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return TieredFiles, (self.found, self._keys)  # in another process it is listed again
+
     @property
     def root(self) -> RemotePath:
         """The log directory."""

@@ -26,6 +26,7 @@ from kafkaspec.files import names
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.topics import topic_of
+from kafkaspec.tiered.mount import mounted
 
 _EPILOG = """\b
 Output of --format json, one object for each field: section, path, start, end, bits
@@ -114,6 +115,8 @@ def explain_command(
     if type_name is None:
         if parameters or size is not None or codec is not None:
             raise click.UsageError("--parameter, --size and --codec go with --as")
+        if file.is_file():
+            file = mounted(file) or file  # an object in remote storage is a segment
         sections: Iterable[Section] = _sections(
             file, offset, position, max_records, topic_of(file) if decode else None
         )

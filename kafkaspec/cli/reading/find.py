@@ -207,7 +207,7 @@ class _Search:
 
     def divided(self, inputs: Inputs, jobs: int) -> list[bool]:
         """Do what ``run`` does, with several partitions at the same time in other processes."""
-        places = [Path(name) for name, _ in inputs.logs()]
+        places = [log.path or Path(name) for name, log in inputs.logs()]
         if len(places) < _FEW:
             jobs = 1
         missed: list[bool] = []
