@@ -39,6 +39,7 @@ _TOPICS = {
 _FORENSICS = {
     "transactions": "Show transactions, and those that hang.",
     "retention": "Show which segments retention deletes, and what holds the others.",
+    "diff": "Compare two copies of a partition, and what truncation would remove.",
 }
 _SPARK = {"spark": "Run jobs over many logs on Spark."}
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it

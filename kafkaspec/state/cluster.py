@@ -18,7 +18,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
-from kafkaspec.state.image import Image
+from kafkaspec.state.image import Image, Watch
 
 
 @dataclass
@@ -44,6 +44,7 @@ def read_cluster(
     at: int | None = None,
     release: str | None = None,
     on_error: OnError = "fail",
+    watch: Watch | None = None,
 ) -> Cluster:
     """Return the metadata of a cluster, as a controller that starts on these files has it.
 
@@ -56,11 +57,13 @@ def read_cluster(
         release: of the controllers that wrote it, ``3.0``; None if it is not known.
         on_error: what happens with a batch that cannot be read; what is left out makes the state
             unproven.
+        watch: is called with the state and each record before it is applied; the oldest snapshot
+            that the log continues comes first then, if it does not begin at 0, so that all is seen.
 
     Raises:
         KafkaSpecError: a batch cannot be read, or the log begins after ``at``.
     """
-    cluster = Cluster()
+    cluster = Cluster(image=Image(watch))
 
     def apply(segment: Segment, first: int | None, end: int | None) -> None:
         changes = _changes(cluster, segment, first, end, release, on_error)
@@ -69,15 +72,16 @@ def read_cluster(
     if isinstance(source, Segment):
         apply(source, None, at)
         return cluster
-    start = 0
-    for path in reversed(source.checkpoint_paths):
+    start, first = 0, source.first_base_offset
+    for path in reversed(source.checkpoint_paths) if watch is None else source.checkpoint_paths:
         name = names.parse_checkpoint(path.name)
         if name is None or name.state or (at is not None and name.end_offset > at):
+            continue
+        if watch is not None and (not first or name.end_offset < first):
             continue
         cluster.snapshot, start = path, name.end_offset
         apply(source.open_segment(path), None, None)
         break
-    first = source.first_base_offset
     if first is not None and first > start:
         detail = f"the log begins at offset {first}, after the newest snapshot, at offset {start}"
         if at is not None and at < first:

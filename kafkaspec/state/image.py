@@ -89,7 +89,13 @@ class Image:
         voters: ids of the voters of that election. Kind.VOTER is what KRAFT_VOTERS says (KIP-853).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch | None = None) -> None:
+        """Make the state before the first record.
+
+        Args:
+            watch: is called with this image and each record before it is applied.
+        """
+        self._watch = watch
         self.items: dict[Kind, dict[Key, Fields]] = {kind: {} for kind in Kind}
         self.offset = -1
         self.leader: int | None = None
@@ -123,6 +129,8 @@ class Image:
                 self._apply(change)
 
     def _apply(self, change: Change) -> None:
+        if self._watch is not None:
+            self._watch(self, change)
         rule = _RULES.get(change.name)
         if rule is None:
             self.unknown[change.name] = self.unknown.get(change.name, 0) + 1
@@ -149,6 +157,7 @@ class Image:
 
 
 Rule = Callable[[Image, Value], None]
+Watch = Callable[[Image, Change], None]
 
 
 def _own(value: Value) -> Fields:

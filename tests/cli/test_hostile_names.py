@@ -50,6 +50,7 @@ TEXT = {
     "dump batches": ["dump", "--batches"],
     "find": ["find", "--offset", "0"],
     "index": ["index", "-o", "out"],
+    "diff": ["diff", "tests/forensics/replicas/a"],
     "convert": ["convert", "--on-error", "skip", "-o", "out"],
     "export": ["export", "--to", "jsonl", "-o", "out"],
 }

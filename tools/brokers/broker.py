@@ -89,7 +89,7 @@ class Broker:
         metadata: where its topics are kept: the address of ZooKeeper, or its own.
         secured: where it is reached with SASL, if its settings enable that.
         logs: its log directory.
-        second: a second node that runs, or None.
+        second: the node that joined last and runs, or None.
         settings: those that decide the bytes: no ports and no paths.
 
     Args:
@@ -159,17 +159,18 @@ class Broker:
         if self.version.mode is Mode.ZOOKEEPER:
             time.sleep(_SESSION_SECONDS)
 
-    def join(self) -> Node:
-        """Start a second node, broker and controller, which observes the quorum (KIP-853)."""
+    def join(self, number: int = 1) -> Node:
+        """Start another node, broker and controller, which observes the quorum (KIP-853)."""
         port, controller = (f"{LOOPBACK}:{free}" for free in free_ports(2))
-        logs = self.work / "second-logs"
-        server = self._server("second", "kafka.Kafka", int(port.rpartition(":")[2]))
-        place = self._place(1, port, controller, logs)
-        self._format(self.work / "second.properties", place, "--no-initial-controllers")
+        name = f"node-{number}"
+        logs = self.work / f"{name}-logs"
+        server = self._server(name, "kafka.Kafka", int(port.rpartition(":")[2]))
+        place = self._place(number, port, controller, logs)
+        self._format(self.work / f"{name}.properties", place, "--no-initial-controllers")
         self._servers.append(server)
         server.start()
         time.sleep(_SETTLE_SECONDS)
-        self.second = Node(1, controller, logs, server)
+        self.second = Node(number, controller, logs, server)
         return self.second
 
     def leave(self) -> None:

@@ -70,6 +70,16 @@ class Client(Program):
         """Create a topic and wait for its leaders."""
         self.ask(self._topics, "create", topic, partitions, *_pairs(settings))
 
+    def place(self, topic: str, brokers: Sequence[int], settings: Mapping[str, str]) -> None:
+        """Create a topic of one partition on these brokers, the first of which leads (KRaft)."""
+        replicas = ",".join(map(str, brokers))
+        self.ask(self._topics, "place", topic, replicas, *_pairs(settings))
+
+    def leader(self, topic: str) -> tuple[int, list[int]]:
+        """Return the leader of partition 0, -1 for none, and its in-sync replicas (KRaft)."""
+        ((leader, isr),) = self.ask(self._topics, "leader", topic)
+        return int(leader), [int(each) for each in isr.split(",") if each]
+
     def alter(self, topic: str, settings: Mapping[str, str]) -> None:
         """Give a topic these settings; all of them, since ZooKeeper mode replaces what was set."""
         self.ask(self._topics, "alter", topic, *_pairs(settings))

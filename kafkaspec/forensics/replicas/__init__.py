@@ -1,0 +1,1 @@
+"""Two copies of one partition: what differs, what of it is legal, and what truncation does."""

@@ -1,0 +1,189 @@
+"""Compare the records of two logs where a cleaner has been: each replica cleans alone.
+
+Kafka: ``Cleaner.shouldRetainRecord``, ``LogCleanerManager``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+
+_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
+_REMOVED: Final = pa.schema([("offset", pa.int64()), ("key", pa.binary()), ("dead", pa.bool_())])
+"""A record that only one log has; it is dead if it has no value or no key."""
+
+Log = Partition | Segment
+
+
+@dataclass
+class Cleaned:
+    """What a comparison of records found; offsets are of records that only one log has.
+
+    Attributes:
+        changed: offsets of records that both have, with other content.
+        superseded: of those that a newer record of the same key replaced.
+        expired: of those that the cleaner removes for other reasons: without a value or a key, or
+            of an aborted transaction.
+        missing: of those that nothing explains.
+        errors: batches that cannot be read.
+    """
+
+    changed: list[int] = field(default_factory=list)
+    superseded: list[int] = field(default_factory=list)
+    expired: list[int] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
+    errors: list[KafkaSpecError] = field(default_factory=list)
+
+
+def compare_cleaned(
+    a: Log, b: Log, start: int, end: int, cleaner_a: int, cleaner_b: int
+) -> tuple[Cleaned, Cleaned]:
+    """Return what only one of two logs has of some records, and why; first what only A has.
+
+    Memory grows with the records that only one of them has, not with the logs.
+
+    Args:
+        a: a log.
+        b: another copy of it.
+        start: first offset to compare.
+        end: offset after the last one.
+        cleaner_a: first offset that compaction has not reached in A, 0 without any.
+        cleaner_b: the same in B.
+
+    Raises:
+        KafkaSpecError: a file cannot be read.
+    """
+    found = Cleaned(), Cleaned()
+    only: tuple[list[pa.Table], list[pa.Table]] = [], []
+    streams = tuple(
+        _tables(log, start, end, each.errors) for log, each in zip((a, b), found, strict=True)
+    )
+    for first, second in _aligned(streams[0], streams[1]):
+        in_b = pc.is_in(first["offset"], value_set=second["offset"].combine_chunks())
+        in_a = pc.is_in(second["offset"], value_set=first["offset"].combine_chunks())
+        both, others = first.filter(in_b), second.filter(in_a)
+        if not both.equals(others):
+            found[0].changed += _changed(both, others)
+        only[0].append(_removed(first.filter(pc.invert(in_b))))
+        only[1].append(_removed(second.filter(pc.invert(in_a))))
+    for own, parts, has, other, cleaner in (
+        (found[0], only[0], a, b, cleaner_b),
+        (found[1], only[1], b, a, cleaner_a),
+    ):
+        _explain(own, pa.concat_tables([_REMOVED.empty_table(), *parts]), has, other, cleaner)
+    return found
+
+
+def _tables(
+    log: Log, start: int, end: int, errors: list[KafkaSpecError], columns: Sequence[str] = _COLUMNS
+) -> Iterator[pa.Table]:
+    reader = log.to_batches(
+        columns,
+        layout="binary",
+        start_offset=start,
+        end_offset=end,
+        header_keys="binary",
+        on_error=errors.append,
+    )
+    for batch in reader:
+        if batch.num_rows:
+            yield pa.Table.from_batches([batch])
+
+
+def _aligned(a: Iterator[pa.Table], b: Iterator[pa.Table]) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Yield tables of the same ranges of offsets."""
+    left, right = next(a, None), next(b, None)
+    while left is not None or right is not None:
+        if left is None or right is None:
+            if left is not None:
+                yield left, left.slice(0, 0)
+                left = next(a, None)
+            elif right is not None:
+                yield right.slice(0, 0), right
+                right = next(b, None)
+            continue
+        last = min(pc.max(table["offset"]).as_py() for table in (left, right))
+        parts = [_split(table, last) for table in (left, right)]
+        yield parts[0][0], parts[1][0]
+        left = parts[0][1] if parts[0][1].num_rows else next(a, None)
+        right = parts[1][1] if parts[1][1].num_rows else next(b, None)
+
+
+def _split(table: pa.Table, last: int) -> tuple[pa.Table, pa.Table]:
+    below = pc.less_equal(table["offset"], last)
+    return table.filter(below), table.filter(pc.invert(below))
+
+
+def _changed(a: pa.Table, b: pa.Table) -> Iterator[int]:
+    if a.num_rows != b.num_rows:  # an offset is there twice
+        yield from sorted(set(a["offset"].to_pylist()))
+        return
+    for first, second in zip(a.to_pylist(), b.to_pylist(), strict=True):
+        if first != second:
+            yield first["offset"]
+
+
+def _removed(table: pa.Table) -> pa.Table:
+    dead = pc.or_(pc.is_null(table["value"]), pc.is_null(table["key"]))
+    arrays = [table["offset"], table["key"].cast(pa.binary()), dead]
+    return pa.table(arrays, schema=_REMOVED)
+
+
+def _explain(found: Cleaned, only: pa.Table, has: Log, other: Log, cleaner: int) -> None:
+    """Sort the records that one log has and the other one, which was cleaned, has not."""
+    if not only.num_rows:
+        return
+    newest = _newest(only, (has, other), cleaner)
+    at = pc.index_in(only["key"], value_set=newest["key"].combine_chunks())
+    later = pc.greater(newest["offset"].take(at), only["offset"])
+    rows = zip(only["offset"].to_pylist(), later.to_pylist(), only["dead"].to_pylist(), strict=True)
+    aborted = None
+    for offset, replaced, dead in rows:
+        if replaced:
+            found.superseded.append(offset)
+        elif offset < cleaner and dead:
+            found.expired.append(offset)
+        else:
+            if aborted is None and offset < cleaner:
+                aborted = _aborted(has, only)
+            ended = offset < cleaner and aborted is not None and offset in aborted
+            (found.expired if ended else found.missing).append(offset)
+
+
+def _newest(only: pa.Table, logs: Sequence[Log], end: int) -> pa.Table:
+    """Return the largest offset below an end of each key of some records, in any of two logs."""
+    keys = pc.unique(only["key"]).drop_null()
+    start = pc.min(only["offset"]).as_py()
+    parts = [pa.table({"key": keys.slice(0, 0), "offset": pa.array([], pa.int64())})]
+    for log in logs:
+        for table in _tables(log, start, end, [], ("key", "offset")):
+            plain = pa.table({"key": table["key"].cast(pa.binary()), "offset": table["offset"]})
+            parts.append(plain.filter(pc.is_in(plain["key"], value_set=keys)))
+    newest = pa.concat_tables(parts).group_by("key").aggregate([("offset", "max")])
+    return newest.rename_columns(["key", "offset"])
+
+
+def _aborted(log: Log, only: pa.Table) -> set[int]:
+    """Return which of some offsets are of aborted transactions."""
+    start, end = (each(only["offset"]).as_py() for each in (pc.min, pc.max))
+    if isinstance(log, Segment):
+        return set()
+    options: dict[str, Any] = {"start_offset": start, "end_offset": end + 1}
+    committed: set[int] = set()
+    wanted = only["offset"].combine_chunks()
+    reader = log.to_batches(
+        ("offset",), layout="binary", isolation="read_committed", on_error=lambda _: None, **options
+    )
+    for batch in reader:
+        committed.update(
+            batch.filter(pc.is_in(batch["offset"], value_set=wanted))["offset"].to_pylist()
+        )
+    return set(wanted.to_pylist()) - committed

@@ -1,0 +1,455 @@
+"""Compare two copies of a partition: replicas, a backup, a copy that someone changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from typing import Final, Literal
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.forensics.replicas.entries import Pair, Place, Relation, Side, different
+from kafkaspec.forensics.replicas.truncation import Epochs, Step, truncation
+from kafkaspec.forensics.strength import Assumption, Strength
+from kafkaspec.log.batch import NONE
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+
+Log = Partition | Segment
+Name = Literal["a", "b"]
+
+
+class Kind(StrEnum):
+    """How two logs differ in a range of offsets."""
+
+    LOG_START = "log_start"
+    """One of them begins later: retention or deleteRecords."""
+    END = "end"
+    """One of them ends earlier."""
+    CLEANED = "cleaned"
+    """The cleaner of one broker was there, and a newer record of the same key, or what else the
+    cleaner goes by, explains each record that is gone."""
+    DIVERGED = "diverged"
+    """They have other batches from here on: two leaders wrote them."""
+    MISSING = "missing"
+    """One of them has records that the other one has not, and nothing explains it."""
+    CHANGED = "changed"
+    """Both have a batch of these offsets and this epoch, with right checksums and other bytes."""
+    DAMAGED = "damaged"
+    """The same, and the checksum of one of them, or of both, is wrong."""
+
+
+LEGAL: Final = frozenset({Kind.LOG_START, Kind.END, Kind.CLEANED})
+"""What differs between sound replicas."""
+
+
+@dataclass(slots=True)
+class Extent:
+    """What one log has in a range of offsets.
+
+    Attributes:
+        entries: number of batches, or messages.
+        size: their bytes.
+        first_epoch: smallest leader epoch, -1 for none.
+        last_epoch: largest leader epoch.
+        file: path of the segment of the first one.
+        position: byte offset of the first one.
+    """
+
+    entries: int
+    size: int
+    first_epoch: int
+    last_epoch: int
+    file: str | None
+    position: int
+
+    def add(self, place: Place) -> None:
+        """Add a batch."""
+        self.entries += 1
+        self.size += place.size
+        self.first_epoch = min(self.first_epoch, place.epoch)
+        self.last_epoch = max(self.last_epoch, place.epoch)
+
+
+@dataclass(slots=True)
+class Difference:
+    """A range of offsets in which two logs differ.
+
+    Attributes:
+        kind: how.
+        first_offset: of the range.
+        last_offset: of the range.
+        a: what A has there that is not the same in B; None for nothing.
+        b: what B has there that is not the same in A; None for nothing.
+        strength: how far ``why`` is proven.
+        why: an explanation.
+        records: number of records that only one log has, or that differ, where records were
+            compared; None where batches were.
+    """
+
+    kind: Kind
+    first_offset: int
+    last_offset: int
+    a: Extent | None
+    b: Extent | None
+    strength: Strength
+    why: str
+    records: int | None = None
+
+    @property
+    def legal(self) -> bool:
+        """Whether sound replicas differ in this way."""
+        return self.kind in LEGAL
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """What happens to a follower when the other log's broker is the leader.
+
+    Attributes:
+        leader: the log that is the leader's.
+        offset: the follower truncates to this offset.
+        end_offset: its end before.
+        high_watermark: of the follower, None if it is not known.
+        steps: what it asks the leader for, and what it makes of the answer.
+        agrees: whether nothing that differs is left below that offset.
+    """
+
+    leader: Name
+    offset: int
+    end_offset: int
+    high_watermark: int | None
+    steps: tuple[Step, ...]
+    agrees: bool
+
+    @property
+    def removed(self) -> range:
+        """Offsets that the follower loses."""
+        return range(self.offset, self.end_offset)
+
+    @property
+    def acknowledged(self) -> range:
+        """Those that were below its high watermark: acknowledged records, also with acks=all."""
+        return range(self.offset, max(self.offset, min(self.high_watermark or 0, self.end_offset)))
+
+
+@dataclass
+class Comparison:
+    """How two copies of a partition differ.
+
+    Attributes:
+        a: what was read of A.
+        b: what was read of B.
+        differences: the ranges in which they differ, by first offset.
+        divergence: the first offset at which two leaders wrote other batches; None without any.
+        leader: the log that is taken for the leader's.
+        truncations: what a follower does, with the log of ``leader`` first.
+        assumptions: what the files do not say.
+        errors: entries and files of A and B that cannot be read.
+    """
+
+    a: Side
+    b: Side
+    differences: list[Difference] = field(default_factory=list)
+    divergence: int | None = None
+    leader: Name = "a"
+    truncations: list[Truncation] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
+    errors: list[KafkaSpecError] = field(default_factory=list)
+
+    @property
+    def same(self) -> bool:
+        """Whether all that differs is legal, and everything could be read."""
+        return not self.errors and all(each.legal for each in self.differences)
+
+    @property
+    def same_segments(self) -> bool:
+        """Whether the segments begin at the same offsets, as far as both logs reach."""
+        start = max(side.bases[0] if side.bases else 0 for side in (self.a, self.b))
+        end = min(self.a.end_offset, self.b.end_offset)
+        first, second = (
+            [base for base in side.bases if start < base < end] for side in (self.a, self.b)
+        )
+        return first == second
+
+
+def compare_replicas(a: Log, b: Log, *, leader: Name | None = None) -> Comparison:
+    """Compare two copies of a partition byte by byte, and say what a follower would do.
+
+    Each batch is the same in all replicas: a follower appends the bytes that the leader sent. What
+    sound replicas differ in is where they begin and end, their segments, and what each cleaner has
+    left; below the checkpoint of a cleaner, records are compared in place of batches. For that it
+    needs PyArrow.
+
+    Epochs are those of ``leader-epoch-checkpoint``, as a broker takes them when it starts; without
+    that file those of the batches. Kafka: ``AbstractFetcherThread``, ``LeaderEpochFileCache``;
+    KIP-101, KIP-279.
+
+    Args:
+        a: a partition, or a segment.
+        b: another copy.
+        leader: the one that is the leader's; by default the one with the higher last epoch, and of
+            two with the same the longer one.
+
+    Raises:
+        KafkaSpecError: a file cannot be read, or a checkpoint.
+        ImportError: a cleaner was there, and PyArrow is not installed.
+    """
+    found = Comparison(Side(a), Side(b))
+    sorter = _Sorter(found, _log_start(found.a), _log_start(found.b), _cleaner(a), _cleaner(b))
+    for pair in different(found.a, found.b):
+        sorter.add(pair)
+    found.differences = sorter.finish()
+    found.errors += found.a.errors + found.b.errors
+    _truncate(found, leader)
+    return found
+
+
+class _Sorter:
+    """Sorts what differs into kinds, and joins neighbours of one kind."""
+
+    def __init__(
+        self, found: Comparison, start_a: int, start_b: int, cleaner_a: int, cleaner_b: int
+    ) -> None:
+        self._found = found
+        self._starts = {Relation.ONLY_A: start_b, Relation.ONLY_B: start_a}
+        self._cleaners = cleaner_a, cleaner_b
+        self._differences: list[Difference] = []
+        self._cleaned: Difference | None = None
+
+    def add(self, pair: Pair) -> None:
+        """Add entries that are not the same."""
+        kind = self._kind(pair)
+        if kind is None:
+            self._cleaned = _joined(self._cleaned, Kind.CLEANED, pair)
+            return
+        if kind is Kind.DIVERGED and self._found.divergence is None:
+            self._found.divergence = pair.first_offset
+        last = self._differences[-1] if self._differences else None
+        if last is not None and last.kind is kind and _alike(last, pair):
+            _joined(last, kind, pair)
+        else:
+            self._differences.append(_joined(None, kind, pair))
+
+    def finish(self) -> list[Difference]:
+        """Return all differences."""
+        for each in self._differences:
+            each.strength, each.why = self._reason(each)
+        if self._cleaned is not None:
+            self._differences += self._compare_records(self._cleaned)
+        return sorted(self._differences, key=lambda each: each.first_offset)
+
+    def _kind(self, pair: Pair) -> Kind | None:
+        """Return how two logs differ in a pair; None if their records have to be compared."""
+        a, b = pair.a, pair.b
+        if self._found.divergence is not None or _overlap(self._found, pair):
+            return Kind.DIVERGED
+        if a is None or b is None:
+            other = self._found.b if b is None else self._found.a
+            if pair.last_offset < self._starts[pair.relation]:
+                return Kind.LOG_START
+            if other.ended and pair.first_offset >= other.end_offset:
+                return Kind.END
+            return None if pair.first_offset < max(self._cleaners) else Kind.MISSING
+        if a.epoch != b.epoch:
+            return Kind.DIVERGED
+        if pair.first_offset < max(self._cleaners):
+            return None
+        return Kind.CHANGED if _intact(a) and _intact(b) else Kind.DAMAGED
+
+    def _reason(self, item: Difference) -> tuple[Strength, str]:
+        only = "A" if item.b is None else "B"
+        other = "B" if item.b is None else "A"
+        if item.kind is Kind.LOG_START:
+            return Strength.LIKELY, f"{other} begins later: retention, or records were deleted"
+        if item.kind is Kind.END:
+            return (
+                Strength.CONSISTENT,
+                f"{other} ends earlier: it did not fetch these, or lost them",
+            )
+        if item.kind is Kind.DIVERGED:
+            return Strength.PROOF, "two leaders wrote these offsets"
+        if item.kind is Kind.MISSING:
+            return Strength.UNKNOWN, f"only {only} has these; no cleaner was there"
+        if item.kind is Kind.CHANGED:
+            text = "right checksums on both sides: one copy was changed, no broker does that"
+            return Strength.PROOF, text
+        return Strength.PROOF, "a checksum is wrong: " + self._damaged(item)
+
+    def _damaged(self, item: Difference) -> str:
+        places = {"A": item.a, "B": item.b}
+        logs = {"A": self._found.a.log, "B": self._found.b.log}
+        wrong = [
+            name
+            for name, extent in places.items()
+            if extent is not None and not _sound(logs[name], extent)
+        ]
+        return " and ".join(wrong) + (" is damaged" if len(wrong) == 1 else " are damaged")
+
+    def _compare_records(self, span: Difference) -> list[Difference]:
+        from kafkaspec.forensics.replicas.compacted import compare_cleaned
+
+        logs = self._found.a.log, self._found.b.log
+        start, end = span.first_offset, span.last_offset + 1
+        only_a, only_b = compare_cleaned(*logs, start, end, *self._cleaners)
+        result = []
+        gone = [*only_a.superseded, *only_a.expired, *only_b.superseded, *only_b.expired]
+        proven = not only_a.expired and not only_b.expired
+        span.records = len(gone)
+        span.strength = Strength.PROOF if proven else Strength.CONSISTENT
+        span.why = "a newer record of the same key is there" + (
+            "" if proven else ", or the record has no value or no key, or was aborted"
+        )
+        result.append(span)
+        for name, own in (("A", only_a), ("B", only_b)):
+            self._found.errors += own.errors
+            for kind, offsets, why in (
+                (
+                    Kind.MISSING,
+                    own.missing,
+                    f"only {name} has these; no newer record of the key",
+                ),
+                (Kind.CHANGED, own.changed, "records of one offset differ: one copy was changed"),
+            ):
+                strength = Strength.UNKNOWN if kind is Kind.MISSING else Strength.PROOF
+                for each in _runs(offsets):
+                    extents = (None, None)
+                    item = Difference(kind, each[0], each[-1], *extents, strength, why, len(each))
+                    result.append(item)
+        return result
+
+
+def _joined(item: Difference | None, kind: Kind, pair: Pair) -> Difference:
+    """Return a difference with one more pair in it, a new one if there is none yet."""
+    if item is None:
+        first, last = pair.first_offset, pair.last_offset
+        item = Difference(kind, first, last, None, None, Strength.UNKNOWN, "")
+    item.first_offset = min(item.first_offset, pair.first_offset)
+    item.last_offset = max(item.last_offset, pair.last_offset)
+    item.a, item.b = (
+        _with(extent, place) for extent, place in ((item.a, pair.a), (item.b, pair.b))
+    )
+    return item
+
+
+def _with(extent: Extent | None, place: Place | None) -> Extent | None:
+    if place is None:
+        return extent
+    if extent is None:
+        name, position = place.segment.name, place.position
+        return Extent(1, place.size, place.epoch, place.epoch, name, position)
+    extent.add(place)
+    return extent
+
+
+def _alike(last: Difference, pair: Pair) -> bool:
+    """Return whether a pair belongs to the difference before it."""
+    if last.kind is Kind.DIVERGED:
+        return True
+    sides = (last.a is None) == (pair.a is None) and (last.b is None) == (pair.b is None)
+    near = pair.first_offset <= last.last_offset + 1
+    return sides and (near or last.kind in LEGAL) and last.kind is not Kind.DAMAGED
+
+
+def _overlap(found: Comparison, pair: Pair) -> bool:
+    """Return whether the other log has an entry with some of the offsets of a lone one."""
+    if pair.relation is Relation.BOTH:
+        return False
+    other = found.b if pair.b is None else found.a
+    return not other.ended and other.place.first_offset <= pair.last_offset
+
+
+def _intact(place: Place) -> bool:
+    try:
+        return place.segment.batch_at(place.position).crc_valid
+    except KafkaSpecError:
+        return False
+
+
+def _sound(log: Log, extent: Extent) -> bool:
+    """Return whether the checksum of the first entry of an extent is right."""
+    paths = [log.path] if isinstance(log, Segment) else log.segment_paths
+    for path in paths:
+        if path is not None and str(path) == extent.file:
+            segment = log if isinstance(log, Segment) else log.open_segment(path)
+            try:
+                return segment.batch_at(extent.position).crc_valid
+            except KafkaSpecError:
+                return False
+    return True
+
+
+def _runs(offsets: Iterable[int]) -> list[list[int]]:
+    """Divide offsets into runs without a gap."""
+    ordered = sorted(offsets)
+    if not ordered:
+        return []
+    runs = [[ordered[0]]]
+    for before, offset in pairwise(ordered):
+        if offset == before + 1:
+            runs[-1].append(offset)
+        else:
+            runs.append([offset])
+    return runs
+
+
+def _log_start(side: Side) -> int:
+    listed = side.log.log_start_offset if isinstance(side.log, Partition) else None
+    return max(listed or 0, side.first_offset or 0)
+
+
+def _cleaner(log: Log) -> int:
+    return (log.cleaner_offset or 0) if isinstance(log, Partition) else 0
+
+
+# -- truncation ------------------------------------------------------------------------------------
+
+
+def _truncate(found: Comparison, leader: Name | None) -> None:
+    if not found.differences:
+        return
+    sides: dict[Name, Side] = {"a": found.a, "b": found.b}
+    epochs = {name: _epochs(side) for name, side in sides.items()}
+    if leader is None:
+        ranks = {name: (_latest(each), each.end_offset) for name, each in epochs.items()}
+        leader = "a" if ranks["a"] >= ranks["b"] else "b"
+        why = "its last epoch is higher, or its log is longer; --leader says otherwise"
+        found.assumptions.append(Assumption("leader", leader.upper(), why))
+        choices: tuple[Name, ...] = ("a", "b") if leader == "a" else ("b", "a")
+    else:
+        choices = (leader,)
+    found.leader = leader
+    latest = max(map(_latest, epochs.values()))
+    if latest == NONE:
+        return
+    why = "a controller gives the elected leader a new epoch, which begins at the end of its log"
+    found.assumptions.append(Assumption("epoch of the leader", str(latest + 1), why))
+    illegal = [each.first_offset for each in found.differences if not each.legal]
+    for each in choices:
+        follower: Name = "b" if each == "a" else "a"
+        log = sides[follower].log
+        mark = log.high_watermark if isinstance(log, Partition) else None
+        start = _log_start(sides[follower])
+        if mark is None and epochs[follower].latest is None:
+            why = "no checkpoint says it: a broker takes the log start offset"
+            found.assumptions.append(Assumption("high watermark", str(start), why))
+        offset, steps = truncation(
+            epochs[follower], epochs[each].elected(latest + 1), start if mark is None else mark
+        )
+        end = epochs[follower].end_offset
+        agrees = all(first >= offset for first in illegal)
+        found.truncations.append(Truncation(each, offset, end, mark, tuple(steps), agrees))
+
+
+def _latest(epochs: Epochs) -> int:
+    return NONE if epochs.latest is None else epochs.latest
+
+
+def _epochs(side: Side) -> Epochs:
+    """Return the epochs of a log as a broker has them after it started."""
+    listed: tuple[EpochEntry, ...] = ()
+    if isinstance(side.log, Partition):
+        listed = side.log.leader_epochs
+    return Epochs(listed or side.epochs, side.end_offset).truncated(side.end_offset)
