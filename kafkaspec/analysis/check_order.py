@@ -18,7 +18,8 @@ from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.columns.conditions import BEFORE, Compare, Condition
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import field_of
-from kafkaspec.layout.sequences import is_later
+from kafkaspec.layout.sequences import is_later, sequence_after
+from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
 
 if TYPE_CHECKING:
     from kafkaspec.layout import EntryKind
@@ -55,6 +56,8 @@ class Header(Protocol):
     @property
     def last_sequence(self) -> int: ...
     @property
+    def max_timestamp(self) -> int: ...
+    @property
     def is_transactional(self) -> int: ...
     @property
     def is_control(self) -> int: ...
@@ -66,6 +69,12 @@ class Header(Protocol):
 class _Producer:
     epoch: int
     last_sequence: int = -1
+    last_offset: int = -1
+    """Last offset of its last batch with a sequence number."""
+    max_timestamp: int = -1
+    """Largest timestamp of that batch, -1 for none."""
+    before_repeat: int = -1
+    """Sequence number before those that came again, -1 for none."""
     open_since: int | None = None
     """First offset of the open transaction, None for none."""
     open_records: int = 0
@@ -77,11 +86,17 @@ class _Producer:
     epoch_changed: bool = False
     """Whether a later batch has another epoch."""
 
+    def wrote(self, batch: Header | _Producer) -> None:
+        """Note the last batch with a sequence number."""
+        self.last_sequence = batch.last_sequence
+        self.last_offset = batch.last_offset
+        self.max_timestamp = batch.max_timestamp
+
     def follow(self, before: _Producer) -> None:
         """Take over the state before the first batch that this object saw."""
         same = self.first_epoch == before.epoch and not self.epoch_changed
         if same and self.last_sequence < 0:
-            self.last_sequence = before.last_sequence
+            self.wrote(before)
         if self.last_marker < 0:
             if before.open_since is not None:
                 self.open_since = before.open_since
@@ -255,7 +270,7 @@ class LogOrder:
             records: records of all of them.
         """
         producer = self._producers[last.producer_id]
-        producer.last_sequence = last.last_sequence
+        producer.wrote(last)
         if last.is_transactional:
             producer.open_records += records
 
@@ -267,7 +282,6 @@ class LogOrder:
         producer, findings = self._producer(batch, at)
         yield from findings
         known, first = producer.last_sequence, batch.base_sequence
-        # Gaps are legal: followers and recovery do not check sequences, compaction makes holes.
         ordered = not self._group_offsets and known >= 0 and first >= 0
         if ordered and not is_later(first, known):
             yield at.found(
@@ -277,8 +291,14 @@ class LogOrder:
                 f"producer {batch.producer_id}, epoch {batch.producer_epoch}: "
                 f"sequence {known} is followed by {first}",
             )
+            if producer.before_repeat < 0:
+                producer.before_repeat = known
+        elif ordered and first != sequence_after(known, 1):
+            if first != sequence_after(producer.before_repeat, 1):
+                yield from self._gap(batch, producer, at)
+            producer.before_repeat = -1
         if first >= 0:
-            producer.last_sequence = batch.last_sequence
+            producer.wrote(batch)
         if batch.is_transactional:
             if producer.open_since is None:
                 producer.open_since = batch.base_offset
@@ -289,6 +309,25 @@ class LogOrder:
                 f"producer {batch.producer_id} writes outside a transaction while its transaction "
                 f"from offset {producer.open_since} is open",
             )
+
+    def _gap(self, batch: Header, producer: _Producer, at: Place) -> Iterator[Finding]:
+        """Report sequence numbers that are left out, and more of them than offsets.
+
+        Compaction removes them with their offsets. A broker takes any number of a producer that has
+        expired, and after it has lost its state.
+        """
+        known, first = producer.last_sequence, batch.base_sequence
+        missing = sequence_after(0, first - known - 1)
+        if missing <= batch.base_offset - producer.last_offset - 1:
+            return
+        since, now = producer.max_timestamp, batch.max_timestamp
+        expired = since >= 0 and now - since >= PRODUCER_EXPIRATION_MS
+        yield at.found(
+            Severity.INFO if expired else Severity.WARNING,
+            R.SEQUENCE_GAP,
+            f"producer {batch.producer_id}, epoch {batch.producer_epoch}: sequence {known} is "
+            f"followed by {first}: {missing} left out",
+        )
 
     def _producer(self, batch: Header, at: Place) -> tuple[_Producer, list[Finding]]:
         findings = []
@@ -305,7 +344,7 @@ class LogOrder:
         if epoch != producer.epoch:
             producer.epoch = epoch
             producer.epoch_changed = True
-            producer.last_sequence = -1
+            producer.last_sequence = producer.before_repeat = -1
         return producer, findings
 
     def end_transaction(

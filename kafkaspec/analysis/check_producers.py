@@ -57,7 +57,7 @@ def check_producers(start: BrokerStart, *, has_producers: bool) -> Iterator[Find
     reached: list[int] = []
     for offset in _offsets(log, state):
         if offset in start.snapshots and offset not in reached[-1:]:
-            found += _contradictions(log, offset, start.snapshots[offset], _by_id(state))
+            found += contradictions(log, offset, start.snapshots[offset], _by_id(state))
         reached.append(offset)
     known = _by_id(state)
     for finding, producer_id in found:
@@ -95,7 +95,7 @@ def _by_id(state: ProducerState) -> _Producers:
     return {entry.producer_id: entry for entry in state.entries}
 
 
-def _contradictions(
+def contradictions(
     log: Partition, offset: int, path: Path, known: _Producers
 ) -> Iterator[tuple[Finding, int]]:
     """Yield what a snapshot has otherwise than the log up to its offset, and the producer's id.
@@ -115,7 +115,7 @@ def _contradictions(
         if not lost:
             continue
         if first != NONE:
-            began = _batch_at(log, first)
+            began = batch_at(log, first)
             if began is None or not began.num_records or _began_before(mine, log.base_offsets[0]):
                 continue
         elif mine is None and not 0 <= taken - entry.timestamp < PRODUCER_EXPIRATION_MS:
@@ -125,7 +125,7 @@ def _contradictions(
         if producer_id in known:
             continue
         for at in sorted({entry.last_offset, entry.current_txn_first_offset}):
-            batch = _batch_at(log, at) if log.base_offsets[0] <= at < offset else None
+            batch = batch_at(log, at) if log.base_offsets[0] <= at < offset else None
             if batch is not None and batch.producer_id != producer_id:
                 text = f"producer {producer_id} did not write the batch with offset {at}"
                 yield place.warning(R.SNAPSHOT_CONTENT, text), producer_id
@@ -158,7 +158,7 @@ def _began_before(known: ProducerEntry | None, log_start: int) -> bool:
     return known is not None and NONE < known.current_txn_first_offset < log_start
 
 
-def _batch_at(log: Partition, offset: int) -> Batch | None:
+def batch_at(log: Partition, offset: int) -> Batch | None:
     """Return the batch that has an offset; None if there is none, or it cannot be found."""
     try:
         batch = log.find(offset=offset).batch

@@ -127,6 +127,7 @@ _TABLE: dict[Area, _Rows] = {
         (
             R.PRODUCER_FIELDS,
             R.SEQUENCE_ORDER,
+            R.SEQUENCE_GAP,
             R.PRODUCER_EPOCH_ORDER,
             R.LEADER_EPOCH_ORDER,
         ): Consequence(

@@ -71,6 +71,8 @@ class FindingReason(StrEnum):
     """Producer id, epoch, sequence and flags that do not go together."""
     SEQUENCE_ORDER = "sequence_order"
     """Sequence numbers of a producer repeat or descend."""
+    SEQUENCE_GAP = "sequence_gap"
+    """Sequence numbers of a producer are left out."""
     PRODUCER_EPOCH_ORDER = "producer_epoch_order"
     """The epoch of a producer descends."""
     LEADER_EPOCH_ORDER = "leader_epoch_order"

@@ -64,6 +64,7 @@ _HEADER: Final = (
     names.PRODUCER_EPOCH,
     names.BASE_SEQUENCE,
     names.LAST_SEQUENCE,
+    names.MAX_TIMESTAMP,
     names.IS_TRANSACTIONAL,
     names.IS_CONTROL,
     names.NUM_RECORDS,
@@ -87,6 +88,7 @@ class Row(NamedTuple):
     producer_epoch: int
     base_sequence: int
     last_sequence: int
+    max_timestamp: int
     is_transactional: int
     is_control: int
     num_records: int

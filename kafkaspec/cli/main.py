@@ -38,6 +38,7 @@ _TOPICS = {
 }
 _FORENSICS = {
     "transactions": "Show transactions, and those that hang.",
+    "producers": "Show sequence numbers: duplicates, gaps, epochs.",
     "retention": "Show which segments retention deletes, and what holds the others.",
     "diff": "Compare two copies of a partition, and what truncation would remove.",
 }

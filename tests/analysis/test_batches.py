@@ -63,8 +63,8 @@ from tests.loops import each
         ),
         pytest.param(
             batch(0, [record(0, b"x")], producer=(7, 0, 0))
-            + batch(1, [record(0, b"x")], producer=(7, 0, 500)),
-            id="gap of sequences",
+            + batch(500, [record(0, b"x")], producer=(7, 0, 500)),
+            id="gap of sequences and offsets, as compaction leaves it",
         ),
         pytest.param(
             batch(0, [record(0, b"x"), record(1, b"y")], producer=(7, 0, 2**31 - 1))

@@ -22,6 +22,8 @@ ZERO_SIZE = framed(0, b"")
 BAD_MAGIC = bytearray(GOOD)
 BAD_MAGIC[16] = 3
 
+DAY_MS = 24 * 60 * 60 * 1000
+
 CASES = [
     ("torn tail", GOOD + NEXT[:-3], "warning", "batch", "torn_tail", "cuts_log"),
     ("short tail", GOOD + NEXT[:17], "warning", "batch", "short_tail", "cuts_log"),
@@ -188,6 +190,41 @@ CASES = [
         batch(0, [record(0, b"x")], producer=(7, 0, 5))
         + batch(1, [record(0, b"x")], producer=(7, 0, 0)),
         "info",
+        "batch",
+        "sequence_order",
+        "nothing",
+    ),
+    (
+        "sequences left out that no missing offsets explain",
+        batch(0, [record(0, b"x")], producer=(7, 0, 5))
+        + batch(1, [record(0, b"x")], producer=(7, 0, 8)),
+        "warning",
+        "batch",
+        "sequence_gap",
+        "nothing",
+    ),
+    (
+        "sequences left out after the producer has expired",
+        batch(0, [record(0, b"x")], producer=(7, 0, 5))
+        + batch(
+            1,
+            [record(0, b"x")],
+            producer=(7, 0, 8),
+            base_timestamp=1000 + DAY_MS,
+            max_timestamp=1000 + DAY_MS,
+        ),
+        "info",
+        "batch",
+        "sequence_gap",
+        "nothing",
+    ),
+    (
+        "a batch comes again, and the producer goes on",
+        batch(0, [record(0, b"x")], producer=(7, 0, 5))
+        + batch(1, [record(0, b"y")], producer=(7, 0, 6))
+        + batch(2, [record(0, b"x")], producer=(7, 0, 5))
+        + batch(3, [record(0, b"z")], producer=(7, 0, 7)),
+        "warning",
         "batch",
         "sequence_order",
         "nothing",

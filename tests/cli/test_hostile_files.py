@@ -119,6 +119,7 @@ def test_verify_has_a_finding_for_each_and_goes_on(logs: Path) -> None:
         ["export", "--to", "jsonl"],
         ["transactions"],
         ["retention"],
+        ["producers"],
     ],
     ids=lambda command: command[0],
 )

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, new_table, note, print_json, say, stdout_console, warn
+from kafkaspec.cli.forensics.logs import assumed, place_of
 from kafkaspec.cli.internal import Logs, at_option, release_option, show_history, skip_option
 from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.files.names import parse_partition
-from kafkaspec.log.partition import Partition
-from kafkaspec.log.segment import Segment
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.timeline import Timeline
@@ -140,20 +138,15 @@ def transactions_command(
     ctx.exit(logs.code)
 
 
-class _Place:
-    """Topic and partition of a log, by the name of its directory."""
+class _Place(NamedTuple):
+    """Topic and partition of a log."""
 
-    def __init__(self, log: Segment | Partition) -> None:
-        home = log.path
-        if isinstance(log, Segment):
-            home = None if home is None else home.absolute().parent
-        parsed = None if home is None else parse_partition(home.absolute().name)
-        self.topic = None if parsed is None else parsed.topic
-        self.partition = None if parsed is None else parsed.partition
+    topic: str | None
+    partition: int | None
 
     @property
     def fields(self) -> dict[str, Any]:
-        return {"topic": self.topic, "partition": self.partition}
+        return self._asdict()
 
 
 def _show_partitions(logs: Logs, ids: Any, complete: bool, as_json: bool) -> int:
@@ -165,7 +158,7 @@ def _show_partitions(logs: Logs, ids: Any, complete: bool, as_json: bool) -> int
     open_rows: list[dict[str, Any]] = []
     shown: list[tuple[_Place, Timeline, dict[str, Any]]] = []
     for log in logs.given:
-        place = _Place(log)
+        place = _Place(**place_of(log))
         try:
             timeline = read_timeline(log)
         except KafkaSpecError as error:
@@ -189,7 +182,7 @@ def _show_partitions(logs: Logs, ids: Any, complete: bool, as_json: bool) -> int
             "transactions": len(timeline.transactions),
             **timeline.outcomes,
             "index_entries": timeline.index_entries,
-            "assumptions": [{"name": a.name, "value": a.value, "why": a.why} for a in assumptions],
+            "assumptions": assumed(assumptions),
         }
         for finding in timeline.index:
             logs.found(None if as_json else f"{finding.file}: {finding.message}")

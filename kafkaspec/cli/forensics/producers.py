@@ -1,0 +1,175 @@
+"""``kafkaspec producers``: sequence numbers of producers, repeats, gaps, epochs and snapshots."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from kafkaspec.arrow import provider
+from kafkaspec.cli.console import (
+    count_text,
+    limited,
+    new_table,
+    note,
+    print_json,
+    say,
+    stdout_console,
+)
+from kafkaspec.cli.forensics.logs import Findings, assumed, place_of
+from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
+
+if TYPE_CHECKING:
+    from kafkaspec.forensics.producers import Break, Producers
+
+_MOST_ROWS: Final = 50
+"""Breaks that are shown in text; JSON has all."""
+_AT_ONCE: Final = 1 << 12
+
+_EPILOG = epilog(
+    """\
+Output of --format json, one object for each line, by "type":
+  run     topic, partition, producer_id, producer_epoch, first_sequence,
+          last_sequence, first_offset, last_offset, batches, records,
+          first_timestamp, last_timestamp, follows (start, resumes, epoch,
+          epoch_sequence, fenced, gap, repeat), file, position
+  break   topic, partition, verdict (removed, never_here, duplicate, reused,
+          not_compared, unknown_producer, two_writers, snapshot), producer_id,
+          producer_epoch, before, sequence, count, first_offset, last_offset,
+          idle_ms, legal (null: the files do not say), strength, message, file,
+          position
+  producer   topic, partition, producer_id, first_epoch, last_epoch,
+          last_sequence, first_offset, last_offset, last_timestamp, batches,
+          records, runs
+  partition  topic, partition, producers, runs, breaks, snapshots, assumptions
+""",
+    """\
+A duplicate is proved by records that are equal to those with the same sequence
+numbers before. Breaks that are legal, such as after compaction, are shown and do
+not count.
+""",
+    """\
+Example: were records written twice?
+  kafkaspec producers /var/kafka-logs/orders-0
+""",
+    """\
+Exit codes: 0 nothing found, 1 a break that is not legal, or something that cannot
+be read, 2 wrong usage, or nothing of a PATH can be read.
+""",
+)
+
+
+@click.command("producers", epilog=_EPILOG)
+@paths_argument
+@click.option(
+    "--expiration",
+    type=click.IntRange(min=1),
+    default=PRODUCER_EXPIRATION_MS,
+    show_default=True,
+    metavar="MS",
+    help="producer.id.expiration.ms of the brokers: when they forget a producer.",
+)
+@format_option
+@click.pass_context
+def producers_command(
+    ctx: click.Context, paths: tuple[Path, ...], expiration: int, output_format: str
+) -> None:
+    """Show what producers wrote, by their sequence numbers: runs, duplicates, gaps, epochs.
+
+    A PATH is a log directory, a partition, or a segment. Producer snapshots are compared with the
+    log before them.
+    """
+    with wrong_usage(ImportError):
+        provider()
+        from kafkaspec.forensics.producers import by_producer, read_producers
+    as_json = output_format == "json"
+    found = Findings(paths)
+    producers = breaks = 0
+    for _, log in found.logs():
+        try:
+            result = read_producers(log, expiration_ms=expiration)
+        except KafkaSpecError as error:
+            found.cannot_read(error)
+            continue
+        found.read(result.unread)
+        place = place_of(log)
+        rows = [place | dict(row) for row in by_producer(result)]
+        found.add(sum(item.legal is not True for item in result.breaks))
+        producers, breaks = producers + len(rows), breaks + len(result.breaks)
+        if as_json:
+            _print_json(place, result, rows)
+        elif rows or result.breaks:
+            _print_text(place, result, rows)
+    if not as_json:
+        note(f"{count_text(producers, 'producer')}, {count_text(breaks, 'break')}")
+    ctx.exit(found.exit_code)
+
+
+def _print_json(place: dict[str, Any], result: Producers, rows: list[dict[str, Any]]) -> None:
+    for batch in result.runs.to_batches(max_chunksize=_AT_ONCE):
+        for row in batch.to_pylist():
+            print_json("run", place | row)
+    for item in result.breaks:
+        print_json("break", place | asdict(item))
+    for row in rows:
+        print_json("producer", row)
+    print_json(
+        "partition",
+        place
+        | {
+            "producers": len(rows),
+            "runs": len(result.runs),
+            "breaks": len(result.breaks),
+            "snapshots": result.snapshots,
+            "assumptions": assumed(result.assumptions),
+        },
+    )
+
+
+def _print_text(place: dict[str, Any], result: Producers, rows: list[dict[str, Any]]) -> None:
+    console = stdout_console()
+    name = "-" if place["topic"] is None else f"{place['topic']}-{place['partition']}"
+    table = new_table(
+        f"producer in {name}", ">epochs", ">batches", ">records", ">runs", ">last sequence",
+        ">last offset", "last record",
+    )  # fmt: skip
+    broken = {item.producer_id for item in result.breaks}
+    shown, rest = limited(rows, lambda row: row["producer_id"] in broken)
+    for row in shown:
+        epochs = sorted({row["first_epoch"], row["last_epoch"]})
+        table.add_row(
+            str(row["producer_id"]),
+            "-".join(map(str, epochs)),
+            f"{row['batches']:,}",
+            f"{row['records']:,}",
+            f"{row['runs']:,}",
+            str(row["last_sequence"]),
+            str(row["last_offset"]),
+            iso(row["last_timestamp"]),
+        )
+    console.print(table)
+    if rest:
+        say(f"... and {len(rest):,} more; --format json has all")
+    ranked = sorted(result.breaks, key=lambda item: item.legal is True)
+    for item in ranked[:_MOST_ROWS]:
+        say(_break_text(item))
+    if len(ranked) > _MOST_ROWS:
+        say(f"... and {len(ranked) - _MOST_ROWS:,} more breaks; --format json has all")
+    for assumption in result.assumptions if result.breaks else ():
+        say(f"assumed: {assumption.name} = {assumption.value}, {assumption.why}")
+
+
+def _break_text(item: Break) -> str:
+    at = "" if item.position is None else f" at byte {item.position}"
+    legal = {True: "legal", False: "not legal", None: "legal or not"}[item.legal]
+    offsets = (
+        "" if item.first_offset < 0
+        else f", offset {item.first_offset}" if item.first_offset >= item.last_offset
+        else f", offsets {item.first_offset} to {item.last_offset}"
+    )  # fmt: skip
+    verdict = str(item.verdict).replace("_", " ")
+    return f"{item.file}{at}{offsets}: {item.message} [{verdict}, {legal}, {item.strength}]"
