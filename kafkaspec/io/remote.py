@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Any, Final, Protocol, TypeVar, cast
 
@@ -201,6 +201,11 @@ class RemotePath:
         self._known = status
         self.name = self._path.rpartition("/")[2]
         self.url = root + self._path + self._query
+
+    @property
+    def suffix(self) -> str:
+        """End of the name from its last dot on, "" without one."""
+        return PurePosixPath(self.name).suffix
 
     @property
     def parent(self) -> RemotePath:

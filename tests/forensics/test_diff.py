@@ -16,7 +16,7 @@ from kafkaspec.forensics.replicas.truncation import Epochs, truncation
 from kafkaspec.log.partition import Partition
 from tests.cli.helpers import lines, run
 from tests.extent import examples
-from tests.goldens import VERSIONS, distinct_partitions
+from tests.goldens import GOLDEN, VERSIONS, distinct_partitions
 from tests.log.forge import batch, record
 
 REPLICAS = Path(__file__).with_name("replicas")
@@ -263,3 +263,13 @@ def test_log_directories(tmp_path: Path) -> None:
     assert mixed.exit_code == 2
     nothing = run("diff", source, tmp_path / "none")
     assert nothing.exit_code == 2
+
+
+def test_remote_storage_has_what_the_broker_deleted() -> None:
+    """No broker of the local log truncates to it."""
+    place = GOLDEN / "4.3.1" / "tiered"
+    result = run("diff", "--format", "json", place / "logs", place / "remote")
+    assert result.exit_code == 0
+    found = [item for item in lines(result) if item["type"] != "assumption"]
+    assert [item.get("kind") for item in found] == ["log_start", "end", None]
+    assert all(item["topic"] == "tiered" for item in found)

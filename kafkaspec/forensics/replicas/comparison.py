@@ -13,6 +13,7 @@ from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.forensics.replicas.entries import Pair, Place, Relation, Side, different
 from kafkaspec.forensics.replicas.truncation import Epochs, Step, truncation
 from kafkaspec.forensics.strength import Assumption, Strength
+from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -267,7 +268,7 @@ class _Sorter:
         if item.kind is Kind.END:
             return (
                 Strength.CONSISTENT,
-                f"{other} ends earlier: it did not fetch these, or lost them",
+                f"{other} ends earlier: it has not got these yet, or lost them",
             )
         if item.kind is Kind.DIVERGED:
             return Strength.PROOF, "two leaders wrote these offsets"
@@ -408,7 +409,10 @@ def _cleaner(log: Log) -> int:
 
 
 def _truncate(found: Comparison, leader: Name | None) -> None:
-    if not found.differences:
+    """Add what followers do; nothing where the logs are alike, or one is no broker's."""
+    if not found.differences or any(
+        isinstance(side.log.path, RemotePath) for side in (found.a, found.b)
+    ):
         return
     sides: dict[Name, Side] = {"a": found.a, "b": found.b}
     epochs = {name: _epochs(side) for name, side in sides.items()}
