@@ -37,6 +37,7 @@ _TOPICS = {
     "remote": "Show segments in remote storage, and copies that never ended.",
 }
 _FORENSICS = {
+    "salvage": "Get back the intact batches of damaged logs.",
     "transactions": "Show transactions, and those that hang.",
     "producers": "Show sequence numbers: duplicates, gaps, epochs.",
     "retention": "Show which segments retention deletes, and what holds the others.",

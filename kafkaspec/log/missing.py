@@ -407,6 +407,17 @@ def _extent_of(
         return None
 
 
+def known_ends(partition: Partition) -> Iterator[tuple[int, str]]:
+    """Yield offsets at which a log must have ended at least, and what says so.
+
+    Of its producer snapshots, of indexes without their segments, and of the checkpoints of its
+    broker. The log itself is not read.
+    """
+    around = _Around(str(partition.path), partition)
+    yield from around.ends()
+    yield from around.orphans(0, None)
+
+
 # -- what the files around it say -------------------------------------------------------------
 
 

@@ -80,10 +80,31 @@ class DirectoryAside:
         """
         path = self.path / name
         with writing(path):
-            if path.parent != self.path and not path.parent.exists():
-                path.parent.mkdir()
-                self._made.append(path.parent)
+            self._make(path.parent)
         put(path, data, sync=self._sync)
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[IO[bytes]]:
+        """Open a new file to be written in parts, and create the directory in its name if needed.
+
+        Args:
+            name: path of the file below the directory.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: the file cannot be written.
+        """
+        path = self.path / name
+        with writing(path):
+            self._make(path.parent)
+            with open(path, "xb") as file:
+                yield file
+                file.flush()
+                self.force(file.fileno())
+
+    def _make(self, directory: Path) -> None:
+        if directory != self.path and not directory.exists():
+            directory.mkdir()
+            self._made.append(directory)
 
     def remove(self, name: str) -> None:
         """Remove a file that was written.

@@ -122,16 +122,22 @@ class Headers:
         except KafkaSpecError as error:  # it cannot be parsed either
             return error
 
-    def wrong_checksum(self) -> int | None:
-        """Return the number of the first entry whose checksum is wrong; None if all are right."""
+    def wrong_checksum(self, first: int = 0) -> int | None:
+        """Return the number of the first entry whose checksum is wrong; None if all are right.
+
+        Args:
+            first: number of the entry to begin with.
+        """
         buffer, start = self.buffer, self.start
         core = self.segment.codec.core
-        if core is not None and len(set(self.magic)) == 1:
-            kind = KINDS[self.magic[0]]
-            number = intact(core, kind, buffer, self.position, self.size, self.crc, start)
+        columns = self.position[first:], self.size[first:], self.crc[first:]
+        magics = set(self.magic[first:])
+        if core is not None and len(magics) == 1:
+            kind = KINDS[magics.pop()]
+            number = first + intact(core, kind, buffer, *columns, start)
             return None if number == len(self) else number
-        entries = enumerate(zip(self.position, self.size, self.crc, strict=True))
-        rules = {_CHECKSUMS[magic] for magic in set(self.magic)}
+        entries = enumerate(zip(*columns, strict=True), first)
+        rules = {_CHECKSUMS[magic] for magic in magics}
         if len(rules) == 1:
             ((compute, skip),) = rules
             for number, (position, size, stored) in entries:

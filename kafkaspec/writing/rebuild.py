@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -130,6 +131,40 @@ def rebuild_indexes(
     )
 
 
+def rebuild_into(
+    aside: DirectoryAside,
+    prefix: str = "",
+    *,
+    profile: str | Profile = DEFAULT_PROFILE,
+    index_interval_bytes: int = INDEX_INTERVAL_BYTES,
+    progress: Progress | None = None,
+) -> tuple[RebuiltSegment, ...]:
+    """Make the files beside the segments of a partition that is being written, as recovery does.
+
+    Args:
+        aside: the directory that is being written.
+        prefix: directory of the partition in it, with a slash; "" if it is the partition.
+        profile: version whose rules to follow.
+        index_interval_bytes: ``index.interval.bytes``.
+        progress: called with the number of bytes read and the name of the file.
+
+    Returns:
+        The segments, and what a broker that recovers them would do with each.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    settings = Settings(
+        Rule.RECOVERY,
+        get_profile(profile) if isinstance(profile, str) else profile,
+        index_interval_bytes,
+        progress or (lambda _done, _name: None),
+    )
+    work = _Rebuild(settings, aside.write, aside, 1, Event())
+    with closing(Partition(aside.path / prefix)) as partition:
+        return tuple(work.partition(partition, prefix))
+
+
 class _StoppedError(Exception):
     """The run has ended, and what a thread still works on is of no use."""
 
@@ -175,7 +210,7 @@ class _Rebuild:
             yield from self._segments(log, "")
             return
         if isinstance(opened, Partition):
-            yield from self._partition(opened, "")
+            yield from self.partition(opened, "")
             return
         self.failed.update(opened.unreadable)
         for partition, done in in_order(
@@ -193,7 +228,7 @@ class _Rebuild:
     ) -> tuple[Partition, list[RebuiltSegment] | KafkaSpecError]:
         """Return the segments of a partition, or why it cannot be read."""
         try:
-            return partition, list(self._partition(partition, f"{partition.path.name}/"))
+            return partition, list(self.partition(partition, f"{partition.path.name}/"))
         except KafkaSpecError as error:
             if self.aside is not None and self.aside.concerns(error):
                 raise
@@ -202,7 +237,7 @@ class _Rebuild:
     def _epochs(self, base_offset: int) -> LeaderEpochs:
         return LeaderEpochs(self.settings.profile.epoch_file, None, base_offset)
 
-    def _partition(self, partition: Partition, prefix: str) -> Iterator[RebuiltSegment]:
+    def partition(self, partition: Partition, prefix: str) -> Iterator[RebuiltSegment]:
         """Yield the segments of a partition; the last one kept includes the checkpoint."""
         first = next(partition.segments_from(None), None)
         if first is None:

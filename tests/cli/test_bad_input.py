@@ -177,6 +177,7 @@ def test_a_path_that_cannot_be_read_is_not_clean(partition: Path) -> None:
         ["explain"],
         ["convert", "-o", "out"],
         ["index", "-o", "out"],
+        ["salvage", "-o", "out"],
     ],
     ids=lambda command: command[0],
 )
@@ -189,7 +190,13 @@ def test_a_url_is_refused_by_name(command: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [["dump", "--force"], ["export", "--to", "jsonl", "--force"], ["convert"], ["index"]],
+    [
+        ["dump", "--force"],
+        ["export", "--to", "jsonl", "--force"],
+        ["convert"],
+        ["index"],
+        ["salvage"],
+    ],
     ids=lambda command: command[0],
 )
 def test_no_output_inside_of_the_log(partition: Path, command: list[str]) -> None:
@@ -270,7 +277,7 @@ def test_the_torn_end_of_a_log_is_reported(
 COMMANDS: tuple[list[str], ...] = (
     ["dump"], ["verify"], ["find", "--offset", "3"], ["find", "--max-timestamp"],
     ["explain", "--position", "70"], ["explain", "--as", "recordbatch.entry"],
-    ["index", "-o", "indexes"], ["convert", "-o", "converted-0"],
+    ["index", "-o", "indexes"], ["convert", "-o", "converted-0"], ["salvage", "-o", "salvaged-0"],
     ["export", "--to", "arrow", "-o", "exported"],
 )  # fmt: skip
 
@@ -281,7 +288,7 @@ def test_without_mmap_no_file_is_mapped(
     """Reading a page of a mapped file that became shorter kills the process."""
     monkeypatch.chdir(tmp_path)
     expected = [run(*command, *_inputs(command, partition)).stdout for command in COMMANDS]
-    for name in ("indexes", "converted-0"):
+    for name in ("indexes", "converted-0", "salvaged-0"):
         shutil.rmtree(name)
     Path("exported").unlink()
     monkeypatch.setattr(local, "mmap", None)

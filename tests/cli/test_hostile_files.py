@@ -120,6 +120,7 @@ def test_verify_has_a_finding_for_each_and_goes_on(logs: Path) -> None:
         ["transactions"],
         ["retention"],
         ["producers"],
+        ["salvage", "-o", "out"],
     ],
     ids=lambda command: command[0],
 )

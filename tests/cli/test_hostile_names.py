@@ -53,6 +53,7 @@ TEXT = {
     "diff": ["diff", "tests/forensics/replicas/a"],
     "convert": ["convert", "--on-error", "skip", "-o", "out"],
     "export": ["export", "--to", "jsonl", "-o", "out"],
+    "salvage": ["salvage", "-o", "out"],
 }
 
 
@@ -74,7 +75,7 @@ def outputs(command: list[str], logs: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", TEXT)
 def test_no_name_reaches_the_terminal_as_it_is(logs: Path, name: str) -> None:
-    if name in ("index", "convert", "export"):
+    if name in ("index", "convert", "export", "salvage"):
         (logs / f"{TOPIC}-9").unlink()
     shown = outputs(TEXT[name], logs)
     assert any(r"a\x1b[2J" in text for text in shown)

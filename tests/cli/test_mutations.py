@@ -25,6 +25,8 @@ COMMANDS = (
     ["retention", "--format", "json"],
 )
 
+_SALVAGE = ("salvage", "--repair", "bits,headers", "--markers", "abort", "--fill", "all")
+
 
 def damage(data: bytearray, chance: random.Random) -> bytearray:
     """Flip a bit, cut, overwrite, repeat a piece, or all of it a little."""
@@ -62,6 +64,8 @@ def test_damaged_partitions(tmp_path: Path, seed: int) -> None:
         result = run(*command, partition)
         assert result.exit_code in (0, 1), command
         assert "codecs_disagree" not in result.stdout
+    result = run(*_SALVAGE, "-o", tmp_path / "out", "--unproven", tmp_path / "unproven", partition)
+    assert result.exit_code in (0, 1), result.stderr
     if victim.suffix != ".metadata":
         assert run("explain", victim).exit_code in (0, 1, 2)
     assert fingerprint(partition) == before

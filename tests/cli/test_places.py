@@ -59,6 +59,7 @@ def test_logs_further_below_are_named(tmp_path: Path, command: list[str], depth:
         ["find", "--offset", "0"],
         ["explain"],
         ["index", "-o", "out"],
+        ["salvage", "-o", "out"],
         ["convert", "-o", "out"],
         ["export", "--to", "jsonl", "-o", "out"],
     ],

@@ -1,0 +1,395 @@
+"""``kafkaspec salvage``: get back the intact batches of damaged logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.analysis.files import segment_bytes as bytes_of
+from kafkaspec.arrow import provider
+from kafkaspec.cli.console import (
+    count_text,
+    limited,
+    new_table,
+    print_json,
+    progress_bar,
+    size_text,
+    stdout_console,
+    warn,
+)
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.options import (
+    LogPath,
+    epilog,
+    format_option,
+    no_mmap_option,
+    output_option,
+    paths_argument,
+    profile_option,
+    wrong_usage,
+)
+from kafkaspec.forensics.salvage import (
+    Fate,
+    SalvagedPartition,
+    SalvageReport,
+    Stretch,
+    salvage,
+)
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing.settings import BOUNDS
+
+_EPILOG = epilog(
+    """\
+Example:
+  kafkaspec salvage --repair bits,headers /var/kafka/orders-0 -o /tmp/salvaged/orders-0
+""",
+    """\
+OUT has the partition, or for a log directory and for several PATHs a directory for
+each: segments under their old names, indexes, snapshots, the leader epoch
+checkpoint, and partition.metadata. It appears as a whole at the end, or not at all.
+A broker takes it as it is. Make it the leader before replicas fetch from it.
+""",
+    """\
+Every byte has one fate:
+  kept       intact entries, in OUT byte for byte
+  repaired   in OUT with the one bit back that its checksum names (bits), or the
+             fields that no checksum covers (headers): base offset, size, leader
+             epoch, magic
+  lost       no intact entry, or one that is no part of this log
+  ambiguous  intact entries that may be inside of a value: not in OUT
+  unproven   with --unproven: broken, and records of it are in FILE; nothing says
+             which of them are right
+  unused     zeros at the end of a preallocated segment
+""",
+    """\
+Output of --format json, one object for each line, by "type":
+  kept, repaired, lost, ambiguous, unproven, unused
+             topic, partition, file, position, size, offsets ([first, last] or
+             null), entries, strength, cause, records (that were read of it)
+  lost_offsets  topic, partition, file, offsets, why, strength
+  added      topic, partition, kind (filler, marker), offsets, producer_id,
+             strength, why
+  open       topic, partition, producer_id, producer_epoch, first_offset, why
+  partition  source, target, topic, partition, size, bytes (by fate), old_end,
+             new_end, cut (what a broker would cut of the output), assumptions
+  summary    the last line: partitions, bytes, failed, unproven (file, records)
+""",
+    """\
+Exit codes: 0 nothing was wrong, 1 something was lost, repaired or added, or could not
+be read, 2 wrong usage, or nothing can be read, or OUT cannot be written.
+""",
+)
+
+
+class _Repairs(click.ParamType):  # type: ignore[type-arg]
+    """Parameter type: ``bits``, ``headers``, or both with a comma."""
+
+    name = "repair"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return "[bits,headers]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        found = tuple(part for part in value.split(",") if part)
+        for part in found:
+            if part not in ("bits", "headers"):
+                self.fail(f"{part!r} is neither bits nor headers", param, ctx)
+        return found
+
+
+@click.command("salvage", epilog=_EPILOG)
+@paths_argument
+@output_option("New directory for the partition, or for all partitions.")
+@click.option(
+    "--repair",
+    type=_Repairs(),
+    default=(),
+    help="Repair single flipped bits, and fields of headers that no checksum covers.",
+)
+@click.option(
+    "--fill",
+    type=click.Choice(["none", "tail", "all"]),
+    default="tail",
+    show_default=True,
+    help="Put an empty batch in the place of lost offsets: those at the end, so that the broker "
+    "does not give them out again, or all.",
+)
+@click.option(
+    "--markers",
+    type=click.Choice(["none", "abort", "from"]),
+    default="none",
+    show_default=True,
+    help="End transactions whose markers may be lost: abort them, or ask --state.",
+)
+@click.option(
+    "--state",
+    type=LogPath(),
+    metavar="STATE",
+    help="With --markers from: a log directory or partition of __transaction_state.",
+)
+@click.option(
+    "--unproven",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="New file for records of batches that stay broken, as JSON lines: not proven.",
+)
+@profile_option("Version of Kafka whose rules apply to the files beside the segments.")
+@click.option(
+    "--interval",
+    type=click.IntRange(*BOUNDS["index_interval_bytes"]),
+    default=4096,
+    show_default=True,
+    metavar="BYTES",
+    help="index.interval.bytes of the topic.",
+)
+@no_mmap_option
+@format_option
+@click.pass_context
+def salvage_command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    output: Path,
+    repair: tuple[Any, ...],
+    fill: Any,
+    markers: str,
+    state: Path | None,
+    unproven: Path | None,
+    profile: str,
+    interval: int,
+    output_format: str,
+) -> None:
+    """Get the intact batches of damaged logs into new segments; account for every byte.
+
+    A PATH is a segment (.log), a partition directory or a whole log directory. Batches behind
+    damage are found by their checksums; batches inside of values are told apart by the bytes and
+    offsets around them. Nothing under PATH is changed.
+    """
+    if (markers == "from") != (state is not None):
+        raise click.UsageError("--markers from and --state need each other")
+    ids = None if state is None else _ids(state)
+    size = sum(bytes_of(path) for path in paths if path.exists())
+    with progress_bar("salvage", size) as advance, wrong_usage(ValueError):
+        report = salvage(
+            paths,
+            output,
+            repair=repair,
+            fill=fill,
+            markers="state" if state is not None else markers,
+            transaction_ids=ids,
+            unproven=unproven,
+            profile=profile,
+            index_interval_bytes=interval,
+            progress=advance,
+        )
+    for note in (*report.notes, *(note for item in report.partitions for note in item.notes)):
+        warn(f"note: {note}")
+    for place, error in report.failed.items():
+        warn(f"not read: {error.at(place)}")
+    for partition in report.partitions:
+        for error in partition.unreadable:
+            warn(str(error))
+    (_print_json if output_format == "json" else _print_text)(report)
+    ctx.exit(CLEAN if report.is_sound else FINDINGS)
+
+
+def _ids(path: Path) -> Any:
+    """Return what coordinators last knew of transactions."""
+    with wrong_usage(ImportError):
+        provider()
+        from kafkaspec.state.transactions import joined, read_transactions
+    with open_log(path) as log:
+        parts: list[Partition | Segment] = (
+            [item for item in log.current if item.topic == Topic.TRANSACTION_STATE]
+            if isinstance(log, LogDirectory)
+            else [log]
+        )
+        if not parts:
+            raise click.UsageError(f"{path} has no partition of {Topic.TRANSACTION_STATE}")
+        return joined([read_transactions(part) for part in parts])
+
+
+# -- JSON ---------------------------------------------------------------------------------------
+
+
+def _print_json(report: SalvageReport) -> None:
+    for item in report.partitions:
+        place = {"topic": item.topic, "partition": item.partition}
+        for segment in item.segments:
+            for stretch in segment.stretches:
+                print_json(
+                    stretch.fate,
+                    {
+                        **place,
+                        "file": segment.path,
+                        "position": stretch.position,
+                        "size": stretch.size,
+                        "offsets": _pair(stretch.first_offset, stretch.last_offset),
+                        "entries": stretch.entries,
+                        "strength": stretch.strength,
+                        "cause": stretch.cause,
+                        "records": stretch.records,
+                    },
+                )
+        for lost in item.lost:
+            print_json(
+                "lost_offsets",
+                {
+                    **place,
+                    "file": lost.segment,
+                    "offsets": _pair(lost.first_offset, lost.last_offset),
+                    "why": lost.why,
+                    "strength": lost.strength,
+                },
+            )
+        for added in item.added:
+            print_json(
+                "added",
+                {
+                    **place,
+                    "kind": added.kind,
+                    "offsets": _pair(added.first_offset, added.last_offset),
+                    "producer_id": added.producer_id,
+                    "strength": added.strength,
+                    "why": added.why,
+                },
+            )
+        for transaction in item.open:
+            print_json(
+                "open",
+                {
+                    **place,
+                    "producer_id": transaction.producer_id,
+                    "producer_epoch": transaction.producer_epoch,
+                    "first_offset": transaction.first_offset,
+                    "why": transaction.why,
+                },
+            )
+        print_json(
+            "partition",
+            {
+                "source": item.source,
+                "target": item.target,
+                **place,
+                "size": item.size,
+                "bytes": {fate.value: size for fate, size in item.bytes.items()},
+                "old_end": item.old_end,
+                "new_end": item.new_end,
+                "cut": item.cut,
+                "assumptions": [
+                    {"name": one.name, "value": one.value, "why": one.why}
+                    for one in item.assumptions
+                ],
+            },
+        )
+    print_json(
+        "summary",
+        {
+            "partitions": len(report.partitions),
+            "bytes": {fate.value: size for fate, size in _totals(report).items()},
+            "failed": {place: str(error.at(place)) for place, error in report.failed.items()},
+            "unproven": report.unproven
+            and {"file": report.unproven, "records": report.unproven_records},
+        },
+    )
+
+
+def _pair(first: int | None, last: int | None) -> list[int] | None:
+    return None if first is None or last is None else [first, last]
+
+
+def _totals(report: SalvageReport) -> dict[Fate, int]:
+    return {fate: sum(item.bytes[fate] for item in report.partitions) for fate in Fate}
+
+
+# -- text ---------------------------------------------------------------------------------------
+
+
+def _print_text(report: SalvageReport) -> None:
+    console = stdout_console()
+    rows = [
+        (item, segment.path, stretch)
+        for item in report.partitions
+        for segment in item.segments
+        for stretch in segment.stretches
+        if stretch.fate not in (Fate.KEPT, Fate.UNUSED)
+    ]
+    if rows:
+        table = new_table("segment", ">byte", ">size", "fate", "offsets", "what", "proof")
+        shown, rest = limited(rows, lambda row: row[2].fate is not Fate.REPAIRED)
+        for item, path, stretch in shown:
+            table.add_row(
+                _short(path, item), f"{stretch.position:,}", size_text(stretch.size),
+                stretch.fate.value, _offsets(stretch.first_offset, stretch.last_offset),
+                _what(stretch), stretch.strength.value,
+            )  # fmt: skip
+        if rest:
+            table.add_row(f"... {len(rest):,} more", "", "", "", "", "", "")
+        console.print(table)
+    for item in report.partitions:
+        if not item.is_sound or len(report.partitions) == 1:
+            _print_partition(item)
+    totals = ", ".join(
+        f"{size_text(size)} {fate.value}" for fate, size in _totals(report).items() if size
+    )
+    console.print(f"{count_text(len(report.partitions), 'partition')}: {totals or 'no bytes'}")
+    if report.unproven is not None:
+        records = count_text(report.unproven_records, "record")
+        console.print(f"{report.unproven}: {records} that nothing proves")
+
+
+def _print_partition(item: SalvagedPartition) -> None:
+    console = stdout_console()
+    console.print(f"{item.source} to {item.target}")
+    lost, more = limited(item.lost, lambda _: True)
+    for each in lost:
+        offsets = _offsets(each.first_offset, each.last_offset)
+        console.print(f"  lost: offsets {offsets} ({each.why}; proof: {each.strength})")
+    if more:
+        console.print(f"  lost: {count_text(len(more), 'more range')}")
+    added, more_added = limited(item.added, lambda each: each.kind == "marker")
+    for entry in added:
+        offsets = _offsets(entry.first_offset, entry.last_offset)
+        console.print(f"  added: {entry.kind} at offsets {offsets}, {entry.why}")
+    if more_added:
+        console.print(f"  added: {count_text(len(more_added), 'more entry', 'more entries')}")
+    for transaction in item.open[:10]:
+        console.print(
+            f"  open: transaction of producer {transaction.producer_id} since offset "
+            f"{transaction.first_offset}: {transaction.why}"
+        )
+    if len(item.open) > 10:
+        console.print(f"  open: {count_text(len(item.open) - 10, 'more transaction')}")
+    if item.cut:
+        console.print(f"  a broker cuts the output: {item.cut}")
+    for assumed in item.assumptions:
+        console.print(f"  assumed: {assumed.name} {assumed.value}: {assumed.why}")
+    end = f"  end of the log: {item.old_end:,} before, {item.new_end:,} now"
+    if item.new_end < item.old_end:
+        end += "; the broker will give out the offsets between them again"
+    console.print(end)
+
+
+def _short(path: str, item: SalvagedPartition) -> str:
+    name = Path(path).name
+    return f"{item.topic}-{item.partition}/{name}" if item.topic is not None else name
+
+
+def _offsets(first: int | None, last: int | None) -> str:
+    return "-" if first is None or last is None else f"{first:,}-{last:,}"
+
+
+def _what(stretch: Stretch) -> str:
+    text = stretch.cause
+    if stretch.records:
+        text += f"; {count_text(stretch.records, 'record')} read"
+    return text

@@ -1,0 +1,221 @@
+"""Entries in the place of lost offsets: markers that end transactions, and empty batches."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from kafkaspec._generated.python.model.control_record import (
+    ControlRecordKey,
+    ControlRecordType,
+    EndTransactionMarker,
+)
+from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
+from kafkaspec.codecs import get_codec
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.forensics.salvage.plan import SegmentPlan, entries_of
+from kafkaspec.forensics.salvage.report import Added, OpenTransaction
+from kafkaspec.forensics.strength import Strength
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE
+from kafkaspec.log.control import KEY, VALUE
+from kafkaspec.log.encoding import encode
+from kafkaspec.log.segment import Segment
+from kafkaspec.model import Record
+from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
+from kafkaspec.writing.producer_state import ProducerState
+from kafkaspec.writing.profiles import Profile
+
+Fill = Literal["none", "tail", "all"]
+"""Which lost offsets get an empty batch: none, those at the end of the log, or all."""
+
+Outcome = tuple[ControlRecordType, Strength, str]
+"""How a transaction ended, how far that is proven, and why."""
+
+Decide = Callable[[ProducerEntry], Outcome | str]
+"""Function that returns how an open transaction ended, or why that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """An entry to write.
+
+    Attributes:
+        added: what it is.
+        data: its bytes.
+    """
+
+    added: Added
+    data: bytes
+
+
+@dataclass(slots=True)
+class _Room:
+    """Lost offsets that nothing was put into yet, and where in the log they are."""
+
+    first: int
+    last: int
+    plan: SegmentPlan
+    epoch: int
+    at_end: bool
+
+
+def open_transactions(plans: Sequence[SegmentPlan], profile: Profile) -> list[ProducerEntry]:
+    """Return the producers that have a transaction open at the end of what is kept.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, ``changed``.
+    """
+    state = ProducerState(profile)
+    for plan in plans:
+        if not plan.pieces:
+            continue
+        state.begin_segment()
+        with closing(Segment(plan.path)) as segment:
+            for headers, count in entries_of(segment, plan.pieces):
+                try:
+                    state.append(headers, 0, count)
+                except KafkaSpecError:  # a marker that cannot be read ends nothing
+                    continue
+    return [entry for entry in state.entries if entry.current_txn_first_offset != NONE]
+
+
+def aborts(_: ProducerEntry) -> Outcome:
+    """Return that a transaction was aborted, which loses what it may have committed."""
+    return (
+        ControlRecordType.ABORT,
+        Strength.UNKNOWN,
+        "its outcome is not known; abort was asked for",
+    )
+
+
+def additions(
+    plans: Sequence[SegmentPlan],
+    transactions: Sequence[ProducerEntry],
+    decide: Decide | None,
+    fill: Fill,
+) -> tuple[list[Addition], list[OpenTransaction], list[str]]:
+    """Return the entries to add, the transactions that stay open, and what could not be filled.
+
+    Args:
+        plans: the segments in order.
+        transactions: those that are open.
+        decide: how each of them ended; None to add no markers.
+        fill: which lost offsets to fill.
+    """
+    rooms = _rooms(plans)
+    made: list[Addition] = []
+    left: list[OpenTransaction] = []
+    for entry in transactions:
+        outcome = "no markers were asked for" if decide is None else decide(entry)
+        room = next((item for item in rooms if item.first > entry.last_offset), None)
+        if not isinstance(outcome, str) and room is None:
+            outcome = "no offset after it is lost, so that its marker was not lost"
+        if isinstance(outcome, str) or room is None:
+            left.append(
+                OpenTransaction(
+                    entry.producer_id, entry.producer_epoch, entry.current_txn_first_offset,
+                    str(outcome),
+                )
+            )  # fmt: skip
+            continue
+        made.append(_marker(entry, room, *outcome))
+        room.first += 1
+        rooms = [item for item in rooms if item.first <= item.last]
+    problems = []
+    for room in rooms:
+        if fill == "none" or (fill == "tail" and not room.at_end):
+            continue
+        if room.last - room.plan.base_offset > LARGEST_RELATIVE_OFFSET:
+            problems.append(f"{room.first} to {room.last} are too many for a segment")
+            continue
+        if not any(piece.is_batch for plan in plans for piece in plan.pieces):
+            problems.append("messages of magic 0 and 1 have no empty batches")
+            break
+        made.append(_filler(room))
+    return sorted(made, key=lambda item: item.added.first_offset), left, problems
+
+
+def _rooms(plans: Sequence[SegmentPlan]) -> list[_Room]:
+    found, epoch = [], NONE
+    for number, plan in enumerate(plans):
+        firsts = [piece.first for piece in plan.pieces]
+        for lost in plan.lost:
+            before = bisect_right(firsts, lost.first_offset)
+            own = plan.pieces[before - 1].epoch if before else epoch
+            at_end = number == len(plans) - 1 and before == len(firsts)
+            found.append(_Room(lost.first_offset, lost.last_offset, plan, own, at_end))
+        if plan.pieces:
+            epoch = plan.pieces[-1].epoch
+    return found
+
+
+def _marker(
+    entry: ProducerEntry, room: _Room, kind: ControlRecordType, strength: Strength, why: str
+) -> Addition:
+    codec = get_codec()
+    key = codec.serialize(KEY, ControlRecordKey(version=0, type=kind))
+    body = EndTransactionMarker(version=0, coordinator_epoch=0)
+    value = codec.serialize(VALUE, body, parameters=(kind,))
+    record = Record(room.first, entry.timestamp, key, value)
+    data = encode(
+        [record], control=True, transactional=True, producer_id=entry.producer_id,
+        producer_epoch=entry.producer_epoch, partition_leader_epoch=room.epoch,
+    )  # fmt: skip
+    added = Added(
+        room.plan.base_offset, "marker", room.first, room.first, strength,
+        f"{kind.name} of the transaction open since {entry.current_txn_first_offset}: {why}",
+        entry.producer_id,
+    )  # fmt: skip
+    return Addition(added, data)
+
+
+def _filler(room: _Room) -> Addition:
+    data = encode(
+        [], base_offset=room.first, last_offset=room.last, max_timestamp=NO_TIMESTAMP,
+        partition_leader_epoch=room.epoch,
+    )  # fmt: skip
+    why = "so that no offset is given out again" if room.at_end else "in the place of lost offsets"
+    added = Added(room.plan.base_offset, "filler", room.first, room.last, Strength.PROOF, why)
+    return Addition(added, data)
+
+
+def decided_by(
+    ids: Sequence[Mapping[str, Any]], topic: str | None, partition: int | None
+) -> Decide:
+    """Return a function that asks what coordinators last knew of a transaction.
+
+    Args:
+        ids: rows of ``kafkaspec.state.transactions.TRANSACTIONS``.
+        topic: of the partition with the transactions.
+        partition: its number.
+    """
+    by_producer: dict[int, Mapping[str, Any]] = {}
+    for row in ids:
+        for name in ("previous_producer_id", "producer_id"):
+            if row[name] is not None and row[name] >= 0:
+                by_producer[row[name]] = row
+
+    def decide(entry: ProducerEntry) -> Outcome | str:
+        row = by_producer.get(entry.producer_id)
+        if row is None:
+            return "its coordinator does not know the producer"
+        state = row["state"]
+        kind = next((item for name, item in _KINDS.items() if name in state), None)
+        if kind is None:
+            return f"the state of its transactional id is {state}"
+        if row["producer_epoch"] not in (entry.producer_epoch, entry.producer_epoch + 1):
+            return "the state of its transactional id is of another epoch"
+        listed = any(
+            item["topic"] == topic and partition in item["partition_ids"]
+            for item in row["partitions"]
+        )
+        why = f"the state of {row['transactional_id']} is {state}"
+        return kind, Strength.PROOF if listed else Strength.LIKELY, why
+
+    return decide
+
+
+_KINDS: Final = {"Commit": ControlRecordType.COMMIT, "Abort": ControlRecordType.ABORT}

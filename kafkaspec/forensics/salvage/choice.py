@@ -1,0 +1,278 @@
+"""Choose which runs of sound entries belong to a log: values of records may hold others.
+
+A batch inside of a value passes every test of its own. What betrays it are its surroundings: sizes
+of headers that lead past it, bytes that are left before and after it, and offsets that others have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from itertools import accumulate
+from typing import Final
+
+from kafkaspec.forensics.salvage.heads import SMALLEST
+from kafkaspec.forensics.salvage.walk import Broken, Gap, Item, Run
+from kafkaspec.forensics.strength import Strength
+from kafkaspec.layout.framing import LARGEST_OFFSET
+from kafkaspec.layout.kinds import KINDS
+
+_MOST_PAIRS: Final = 1_000_000
+"""Pairs of runs that are compared; of more runs, each is compared with fewer before it."""
+_LEAST_NEAR: Final = 8
+_LONGEST_VARINT: Final = 5
+_LENGTH: Final = 4
+"""Bytes of the length of a value of magic 0 and 1."""
+
+
+class Support(IntEnum):
+    """What says that a run is no part of a value."""
+
+    NONE = 0
+    FOLLOWED = 1
+    """A header with the next offset follows it."""
+    ENDS = 2
+    """It leads to the end of the segment: a value always leaves bytes after it."""
+    KNOWN = 3
+    """The segment begins with it, or the offset index has an entry of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of a run.
+
+    Attributes:
+        keeps: whether it belongs to the log.
+        strength: how far that is proven.
+        why: why it is not kept, "" if it is.
+    """
+
+    keeps: bool
+    strength: Strength
+    why: str = ""
+
+
+EMBEDDED: Final = "inside of a value"
+OUTSIDE: Final = "offsets of another segment"
+REPEATED: Final = "offsets that others have, or out of order"
+UNCLEAR: Final = "may be inside of a value"
+
+_STRENGTHS: Final = {
+    Support.KNOWN: Strength.PROOF,
+    Support.ENDS: Strength.STRONG,
+    Support.FOLLOWED: Strength.STRONG,
+    Support.NONE: Strength.LIKELY,
+}
+
+
+def choose(
+    items: Sequence[Item],
+    base: int,
+    limit: int | None,
+    bound: int,
+    buffer: memoryview,
+    is_indexed: Callable[[Run], bool],
+) -> list[Verdict]:
+    """Return a verdict for each run, in order.
+
+    Args:
+        items: what the segment consists of.
+        base: base offset of the segment.
+        limit: base offset of the next one, None for the last segment.
+        bound: offset that none of the segment reaches.
+        buffer: bytes of the segment.
+        is_indexed: function that returns whether an index has an entry of a run.
+    """
+    runs = [item for item in items if isinstance(item, Run)]
+    if len(runs) == len(items) == 1:
+        inside = base <= runs[0].first <= runs[0].last < bound
+        if inside:
+            return [Verdict(True, Strength.PROOF)]
+    nodes = _nodes(items, len(buffer), is_indexed)
+    legacy = any(not KINDS[magic].has_record_sets for run in runs for magic in run.magics)
+    verdicts: dict[int, Verdict] = {}
+    rest = []
+    for number, node in enumerate(nodes):
+        run = node.run
+        if not base <= run.first <= run.last < bound:
+            verdicts[number] = Verdict(False, Strength.STRONG, OUTSIDE)
+        elif node.support <= Support.FOLLOWED and _is_value(buffer, node, legacy):
+            verdicts[number] = Verdict(False, Strength.STRONG, EMBEDDED)
+        else:
+            rest.append(number)
+    for number, verdict in zip(
+        rest, _path([nodes[number] for number in rest], base, limit, len(buffer)), strict=True
+    ):
+        verdicts[number] = verdict
+    return [verdicts[number] for number in range(len(nodes))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A run, and what is around it.
+
+    Attributes:
+        run: the run.
+        support: of the run, or of others that it touches.
+        start: byte offset of the first of all that touch each other.
+        size: bytes of them.
+        claimed: last offset of the header that follows it and has the next offset, None without.
+    """
+
+    run: Run
+    support: Support
+    start: int
+    size: int
+    claimed: int | None
+
+
+def _nodes(items: Sequence[Item], size: int, is_indexed: Callable[[Run], bool]) -> list[_Node]:
+    found: list[_Node] = []
+    first = 0
+    while first < len(items):
+        stop = first
+        while stop < len(items) and not isinstance(items[stop], Gap):
+            stop += 1
+        after = items[stop] if stop < len(items) else None
+        runs = [item for item in items[first:stop] if isinstance(item, Run)]
+        if runs:
+            start, end = items[first].start, items[stop - 1].end
+            claimed = _claimed(items[stop - 1], after)
+            support = Support.NONE if claimed is None else Support.FOLLOWED
+            if end == size or (isinstance(after, Gap) and after.zeros):
+                support = Support.ENDS
+            if start == 0 or any(map(is_indexed, runs)):
+                support = Support.KNOWN
+            found += [_Node(run, support, start, end - start, None) for run in runs]
+            if found[-1].run.end == end:
+                found[-1] = replace(found[-1], claimed=claimed)
+        first = stop + 1
+    return found
+
+
+def _claimed(before: Item, after: Item | None) -> int | None:
+    """Return the last offset of a header with the next offset, None if there is no such header."""
+    if not isinstance(before, Run | Broken) or not isinstance(after, Gap) or after.head is None:
+        return None
+    head, last = after.head, None
+    if isinstance(before, Run):
+        last = before.last
+    elif before.head is not None:
+        last = before.head.last
+    if last is None or head.first <= last:
+        return None
+    is_next = head.first == last + 1 or not KINDS[head.magic].has_record_sets
+    return head.last if is_next else None
+
+
+def _is_value(buffer: memoryview, node: _Node, legacy: bool) -> bool:
+    """Return whether the length of a value that holds all of the node stands right before it."""
+    start, left = node.start, len(buffer) - node.start
+    lengths = []
+    for size in range(1, min(_LONGEST_VARINT, start) + 1):
+        stored = buffer[start - size : start]
+        if stored[-1] & 0x80 or any(not byte & 0x80 for byte in stored[:-1]):
+            break
+        if size > 1 and not stored[-1]:  # nobody writes a number longer than it is
+            break
+        number = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(stored))
+        lengths.append(number >> 1 if not number & 1 else -1)
+    if legacy and start >= _LENGTH:
+        lengths.append(int.from_bytes(buffer[start - _LENGTH : start], "big"))
+    return any(node.size <= length < left for length in lengths)
+
+
+def _path(nodes: Sequence[_Node], base: int, limit: int | None, size: int) -> list[Verdict]:
+    """Return verdicts by the path with the most bytes on which bytes and offsets agree."""
+    top = LARGEST_OFFSET + 1 if limit is None else limit
+    begin = _Node(Run(0, 0, base - 1, base - 1, 0, set(), -1), Support.KNOWN, 0, 0, None)
+    end = _Node(Run(size, size, top, top, 0, set(), -1), Support.KNOWN, size, 0, None)
+    every = [begin, *nodes, end]
+    within = [0, *accumulate(node.run.end - node.run.start for node in every)]
+    near = max(_LEAST_NEAR, _MOST_PAIRS // len(every))
+    score, previous = [0], [0]
+    best_far = 0
+    for number in range(1, len(every)):
+        found, chosen = -1, -1
+        first = max(0, number - near)
+        if first > 0 and score[first - 1] > score[best_far]:
+            best_far = first - 1
+        candidates = [*range(number - 1, first - 1, -1)]
+        if first > 0:
+            candidates.append(best_far)
+        for other in candidates:
+            if score[other] <= found or score[other] < 0:
+                continue
+            bytes_between = within[number] - within[other + 1]
+            if _agree(every[other], every[number], bytes_between, number == len(every) - 1):
+                found, chosen = score[other], other
+        own = every[number].run.end - every[number].run.start
+        score.append(found + own if chosen >= 0 else -1)
+        previous.append(chosen)
+    path, number = set[int](), previous[-1]
+    if number < 0:  # nothing agrees with the end: the best path, wherever it ends
+        number = max(range(len(every) - 1), key=lambda place: score[place])
+    while number > 0:
+        path.add(number)
+        number = previous[number]
+    return _verdicts(every, path)
+
+
+def _agree(one: _Node, other: _Node, sound: int, is_end: bool) -> bool:
+    """Return whether one run may be the next one after another, if what is between is lost.
+
+    Args:
+        one: the first one.
+        other: the second one.
+        sound: bytes of other runs between them: copies, or what one of them makes impossible.
+        is_end: whether the second one is the end of the segment.
+    """
+    missing = other.run.first - one.run.last - 1
+    if missing < 0:
+        return False
+    between = other.run.start - one.run.end - sound
+    if between == 0:
+        return True
+    weak = min(one.support, other.support) == Support.NONE
+    if is_end and one.support == Support.NONE:
+        return False
+    smallest = SMALLEST[max(KINDS)]
+    if any(not KINDS[magic].has_record_sets for magic in one.run.magics | other.run.magics):
+        smallest = min(SMALLEST.values())
+    fits = missing >= 1 and between >= smallest
+    if one.claimed is not None and not is_end:
+        fits = fits and other.run.first > one.claimed
+    return fits or not weak
+
+
+def _verdicts(nodes: Sequence[_Node], path: set[int]) -> list[Verdict]:
+    verdicts = [Verdict(True, _STRENGTHS[node.support]) for node in nodes]
+    ordered = sorted(path)
+    kept = [nodes[number] for number in ordered]
+    place = 0
+    for number in range(1, len(nodes) - 1):
+        if number in path:
+            place += 1
+            continue
+        node = nodes[number]
+        before = kept[place - 1] if place else nodes[0]
+        after = kept[place] if place < len(kept) else nodes[-1]
+        verdicts[number] = _refused(node, before, after)
+    return verdicts[1:-1]
+
+
+def _refused(node: _Node, before: _Node, after: _Node) -> Verdict:
+    """Return why a run is not on the path, between two that are."""
+    run = node.run
+    low, high = run.first <= before.run.last, run.last >= after.run.first
+    if low or high:
+        other = before if low else after
+        strength = Strength.STRONG if other.support > Support.NONE else Strength.LIKELY
+        return Verdict(False, strength, REPEATED)
+    if node.support == Support.NONE and (
+        after.run.first - before.run.last - 1 == run.last - run.first + 1
+        or run.first == before.run.last + 1
+    ):
+        return Verdict(False, Strength.STRONG, EMBEDDED)
+    return Verdict(False, Strength.UNKNOWN, UNCLEAR)

@@ -1,0 +1,294 @@
+"""Headers wherever they may be: of broken entries, and of entries to resume at."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.python.headers import KINDS as HEADERS
+from kafkaspec.checksum import CHECKSUMS
+from kafkaspec.codecs.headers import Headers as Columns
+from kafkaspec.codecs.native.core import Core
+from kafkaspec.forensics.salvage.crc import Sums
+from kafkaspec.layout import names
+from kafkaspec.layout.framing import (
+    ENTRY,
+    FRAMING,
+    HEADER_UP_TO_MAGIC,
+    LARGEST_OFFSET,
+    MINIMUM_MESSAGE,
+    checksum_of,
+    field_of,
+    field_position,
+    message_size,
+)
+from kafkaspec.layout.kinds import KINDS, MAGICS
+from kafkaspec.log.batch import NONE
+
+_COLUMNS: Final = {columns.key: columns for columns in HEADERS}
+_MAGIC: Final = HEADER_UP_TO_MAGIC - 1
+_OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET)
+_LARGEST: Final = (1 << 31) - 1
+_LARGEST_LONG: Final = (1 << 63) - 1
+_USED_BITS: Final = 0x7F
+"""Bits of the attributes of a batch that have a meaning."""
+_USED_LEGACY_BITS: Final = 0x0F
+_FIRST_WINDOW: Final = 1 << 12
+_LARGEST_WINDOW: Final = 1 << 20
+_MOST_PLACES: Final = 1 << 12
+_DATA: Final = re.compile(rb"[^\0]")
+
+_MINIMUM: Final = {
+    magic: LAYOUTS[kind.key].minimum_size
+    + (
+        field_of(kind.key, names.TIMESTAMP).size
+        if kind.has_timestamps and not kind.has_record_sets
+        else 0
+    )
+    for magic, kind in KINDS.items()
+}
+"""Fewest bytes of a message, by magic."""
+_RULES: Final = {magic: checksum_of(kind.key) for magic, kind in KINDS.items()}
+SMALLEST: Final = {magic: FRAMING + size for magic, size in _MINIMUM.items()}
+"""Fewest bytes of an entry, by magic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the header of an entry says, which may be wrong.
+
+    Attributes:
+        position: byte offset of the entry.
+        size: bytes of the entry.
+        magic: its magic.
+        crc: the stored checksum.
+        compression: id of the codec.
+        first: its first offset; of a compressed message only the last one is known.
+        last: its last offset.
+        count: its records, None for a compressed message.
+        leader_epoch: leader epoch, -1 for none.
+        producer_id: id of the producer, -1 for none.
+        is_plausible: whether the numbers fit each other; the size may reach beyond the end.
+    """
+
+    position: int
+    size: int
+    magic: int
+    crc: int
+    compression: int
+    first: int
+    last: int
+    count: int | None
+    leader_epoch: int
+    producer_id: int
+    is_plausible: bool
+
+    @property
+    def end(self) -> int:
+        """Byte offset after the entry, as its size has it."""
+        return self.position + self.size
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the checksum."""
+        return _RULES[self.magic].algorithm
+
+    @property
+    def covered(self) -> int:
+        """Byte offset of the first byte that the checksum covers."""
+        return self.position + FRAMING + _RULES[self.magic].start
+
+    @property
+    def crc_position(self) -> int:
+        """Byte offset of the stored checksum, a field of 4 bytes."""
+        return self.position + FRAMING + _RULES[self.magic].position
+
+
+def head_at(buffer: memoryview, position: int, magic: int | None = None) -> Head | None:
+    """Return what is at a place, read as a header.
+
+    Args:
+        buffer: the bytes of a segment.
+        position: the place.
+        magic: the magic to assume; by default the one that is there.
+
+    Returns:
+        The header, None if there are too few bytes, or no such magic.
+    """
+    left = len(buffer) - position
+    if left < HEADER_UP_TO_MAGIC:
+        return None
+    if magic is None:
+        magic = buffer[position + _MAGIC]
+    kind = KINDS.get(magic)
+    if kind is None or left < SMALLEST[magic]:
+        return None
+    size = FRAMING + message_size(buffer, position)
+    offset = int.from_bytes(buffer[position : position + _OFFSET.size], "big", signed=True)
+    rule = _RULES[magic]
+    at = position + FRAMING + rule.position
+    crc = int.from_bytes(buffer[at : at + 4], "big")
+    if kind.has_record_sets:
+        layout = _COLUMNS[kind.key]
+        columns = Columns(
+            layout, [0, layout.size], bytes(buffer[position : position + layout.size])
+        )
+
+        def field(name: str) -> int:
+            return columns.column(name)[0]
+
+        delta, count = field(names.LAST_OFFSET_DELTA), field(names.NUM_RECORDS)
+        bits = layout.bits[names.COMPRESSION]
+        at = position + bits.position
+        attributes = int.from_bytes(buffer[at : at + bits.size], "big")
+        return Head(
+            position, size, magic, crc, field(names.COMPRESSION), offset, offset + delta, count,
+            field(names.LEADER_EPOCH), field(names.PRODUCER_ID),
+            size >= SMALLEST[magic] and 0 <= offset <= LARGEST_OFFSET and delta >= 0
+            and 0 <= count <= delta + 1 and field(names.PRODUCER_ID) >= NONE
+            and attributes <= _USED_BITS,
+        )  # fmt: skip
+    attributes = buffer[position + _attributes(kind.key)]
+    codec = attributes & 7
+    return Head(
+        position, size, magic, crc, codec, offset, offset, None if codec else 1, NONE, NONE,
+        size >= SMALLEST[magic] and 0 <= offset <= LARGEST_OFFSET
+        and attributes <= _USED_LEGACY_BITS,
+    )  # fmt: skip
+
+
+def _attributes(key: str) -> int:
+    return FRAMING + field_position(LAYOUTS[key], "attributes")
+
+
+def declared_end(buffer: memoryview, position: int) -> int | None:
+    """Return where the entry at a place ends by its size field alone, None if it cannot be."""
+    if len(buffer) - position < HEADER_UP_TO_MAGIC:
+        return None
+    size = message_size(buffer, position)
+    end = position + FRAMING + size
+    return end if size >= MINIMUM_MESSAGE and end <= len(buffer) else None
+
+
+class Seeker:
+    """Looks for sound entries in bytes that need not begin with one.
+
+    However the sizes were crafted, each byte goes into a bounded number of checksums: when single
+    ones have cost more than a few times the size of the segment, all of it is summed up once, and
+    the rest are calculated from these sums.
+
+    Args:
+        buffer: the bytes of a segment.
+        core: the extension; without it, Python looks.
+    """
+
+    def __init__(self, buffer: memoryview, core: Core | None) -> None:
+        self._buffer = buffer
+        self._core = core
+        self._places = array("q", bytes(8 * _MOST_PLACES))
+        self._budget = 4 * len(buffer) + (1 << 22)
+        self._sums: dict[str, Sums] = {}
+
+    def is_sound(self, head: Head | None) -> bool:
+        """Return whether an entry is whole, has plausible numbers and the right checksum."""
+        if head is None or not head.is_plausible or head.end > len(self._buffer):
+            return False
+        return self.crc(head.algorithm, head.covered, head.end) == head.crc
+
+    def crc(self, algorithm: str, first: int, stop: int) -> int:
+        """Return the checksum of some bytes."""
+        if stop - first > _FIRST_WINDOW:
+            self._budget -= stop - first
+            if self._budget < 0:
+                sums = self._sums.get(algorithm)
+                if sums is None:
+                    sums = self._sums[algorithm] = Sums(algorithm, self._buffer, 0)
+                return sums.of(first, stop)
+        return CHECKSUMS[algorithm](self._buffer[first:stop])
+
+    def first(self, start: int, stop: int | None = None) -> Head | None:
+        """Return the first sound entry that begins at or after a place, None if there is none.
+
+        Args:
+            start: the place.
+            stop: the place before which it has to begin, None for the end.
+        """
+        stop, window = len(self._buffer) if stop is None else stop, _FIRST_WINDOW
+        while start < stop:
+            end = min(start + window, stop)
+            for position in self._candidates(start, end):
+                head = head_at(self._buffer, position)
+                if self.is_sound(head):
+                    return head
+            start, window = end, min(2 * window, _LARGEST_WINDOW)
+        return None
+
+    def _candidates(self, start: int, stop: int) -> list[int]:
+        """Return places at which the numbers of a header fit each other, in order."""
+        found: list[int] = []
+        for magic in MAGICS:
+            found += self._of(magic, start, stop)
+        found.sort()
+        return found
+
+    def _of(self, magic: int, start: int, stop: int) -> Iterator[int]:
+        if self._core is None:
+            yield from self._in_python(magic, start, stop)
+            return
+        while start < stop:
+            count, start = self._core.module.seek(
+                self._buffer, start, stop, _MAGIC, magic, _BOUNDS[magic], 0, FRAMING, self._places
+            )
+            yield from self._places[:count]
+
+    def _in_python(self, magic: int, start: int, stop: int) -> Iterator[int]:
+        buffer, wanted = self._buffer, re.compile(re.escape(bytes([magic])))
+        bounds = _BOUNDS[magic]
+        tests = [tuple(bounds[k : k + 4]) for k in range(0, len(bounds), 4)]
+        reach = max(at + width for at, width, _, _ in tests)
+        last = min(stop, len(buffer) - reach + 1)
+        while start < last:
+            found = wanted.search(buffer, start + _MAGIC, last + _MAGIC)
+            if found is None:
+                return
+            start = found.start() - _MAGIC
+            size = message_size(buffer, start)
+            if not size and not magic:  # zeros have the magic of no entry
+                data = _DATA.search(buffer, start + FRAMING - 4)
+                start = len(buffer) if data is None else max(start + 1, data.start() - FRAMING + 1)
+                continue
+            if size <= len(buffer) - start - FRAMING and all(
+                least
+                <= int.from_bytes(buffer[start + at : start + at + width], "big", signed=True)
+                <= most
+                for at, width, least, most in tests
+            ):
+                yield start
+            start += 1
+
+
+def _bounds(magic: int) -> array[int]:
+    """Return the bounds of the numbers in a header: distance, width, least and most of each."""
+    kind = KINDS[magic]
+    size = field_of(ENTRY, "len_message")
+    found = array("q", [_OFFSET.size, size.size, _MINIMUM[magic], _LARGEST])
+    found.extend((0, _OFFSET.size, 0, LARGEST_OFFSET))
+    if not kind.has_record_sets:
+        found.extend((_attributes(kind.key), 1, 0, _USED_LEGACY_BITS))
+        return found
+    fields = _COLUMNS[kind.key].integers
+    found.extend((_COLUMNS[kind.key].bits[names.COMPRESSION].position, 2, 0, _USED_BITS))
+    for name, least, most in (
+        (names.LAST_OFFSET_DELTA, 0, _LARGEST),
+        (names.NUM_RECORDS, 0, _LARGEST),
+        (names.PRODUCER_ID, NONE, _LARGEST_LONG),
+    ):
+        found.extend((fields[name].position, fields[name].size, least, most))
+    return found
+
+
+_BOUNDS: Final = {magic: _bounds(magic) for magic in MAGICS}

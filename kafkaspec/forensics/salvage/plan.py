@@ -1,0 +1,451 @@
+"""Say of each byte of a segment what becomes of it, and what of it goes into the output."""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import lt
+from pathlib import Path
+from typing import Final
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names as files
+from kafkaspec.files.indexes import OffsetIndex
+from kafkaspec.forensics.salvage.choice import OUTSIDE, REPEATED, UNCLEAR, Verdict, choose
+from kafkaspec.forensics.salvage.heads import Head, head_at
+from kafkaspec.forensics.salvage.repair import (
+    Repair,
+    Repaired,
+    moved,
+    repaired,
+    with_epoch,
+    with_extents,
+)
+from kafkaspec.forensics.salvage.report import Fate, LostOffsets, Stretch
+from kafkaspec.forensics.salvage.unproven import UnprovenReader, UnprovenRecord
+from kafkaspec.forensics.salvage.walk import Broken, Gap, Item, Run, Walker
+from kafkaspec.forensics.strength import Strength
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing.headers import Headers
+from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
+
+Sink = Callable[[Path, UnprovenRecord], None]
+"""Function that takes each unproven record, with the path of its segment."""
+
+_DATA: Final = re.compile(rb"[^\0]")
+_LOST: Final = (Fate.LOST, Fate.AMBIGUOUS, Fate.UNPROVEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Entries for the output.
+
+    Attributes:
+        first: first offset.
+        last: last offset.
+        start: byte offset in the segment.
+        end: byte offset after them.
+        epoch: leader epoch of the last one.
+        data: bytes to write instead of those of the segment, None for these.
+        is_batch: whether all of them are batches of records.
+    """
+
+    first: int
+    last: int
+    start: int
+    end: int
+    epoch: int
+    data: bytes | None = None
+    is_batch: bool = True
+
+
+@dataclass(slots=True)
+class SegmentPlan:
+    """What becomes of a segment.
+
+    Attributes:
+        path: its path.
+        base_offset: its base offset.
+        limit: base offset of the next segment, None for the last one.
+        size: number of bytes.
+        stretches: all of them.
+        pieces: entries for the output in order.
+        lost: offsets that are lost in it.
+        claimed_end: offset after the last one that a header or the offset index speaks of.
+        is_dense: whether no offset is missing between entries that touch each other.
+    """
+
+    path: Path
+    base_offset: int
+    limit: int | None
+    size: int
+    stretches: list[Stretch] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
+    lost: list[LostOffsets] = field(default_factory=list)
+    claimed_end: int = 0
+    is_dense: bool = True
+
+    @property
+    def next_offset(self) -> int:
+        """Offset after the last entry of the output."""
+        return self.pieces[-1].last + 1 if self.pieces else self.base_offset
+
+    @property
+    def lost_bytes_at_end(self) -> bool:
+        """Whether bytes after the last entry of the output are lost."""
+        end = self.pieces[-1].end if self.pieces else 0
+        return any(item.end > end and item.fate in _LOST for item in self.stretches)
+
+    def lose(self, end: int, why: str, strength: Strength, *, bytes_: bool) -> None:
+        """Note that the offsets up to one are lost at the end."""
+        path = os.fspath(self.path) if bytes_ else None
+        self.lost.append(LostOffsets(self.next_offset, end - 1, path, why, strength))
+
+
+def plan_segment(
+    segment: Segment,
+    limit: int | None,
+    how: frozenset[Repair] = frozenset(),
+    sink: Sink | None = None,
+) -> SegmentPlan:
+    """Return what becomes of a segment.
+
+    Args:
+        segment: the segment, with a path and a base offset.
+        limit: base offset of the next one, None for the last one.
+        how: what to repair.
+        sink: takes records of entries that stay broken; None not to read them.
+
+    Raises:
+        KafkaSpecError: ``unreadable``, ``changed``.
+    """
+    return _Planner(segment, limit, how, sink).plan()
+
+
+def entries_of(segment: Segment, pieces: Iterable[Piece]) -> Iterator[tuple[Headers, int]]:
+    """Yield headers of the entries of pieces, and how many of them belong to the piece."""
+    walker = Walker(segment, None)
+    for piece in pieces:
+        if piece.data is None:
+            yield from walker.headers(piece.start, piece.end)
+        else:
+            with closing(Segment(piece.data, name=segment.name)) as entry:
+                yield from Walker(entry, None).headers(0, len(piece.data))
+
+
+class _Planner:
+    def __init__(
+        self,
+        segment: Segment,
+        limit: int | None,
+        how: frozenset[Repair],
+        sink: Sink | None,
+    ) -> None:
+        assert segment.base_offset is not None
+        assert isinstance(segment.path, Path)
+        self._segment = segment
+        self._bound = segment.base_offset + LARGEST_RELATIVE_OFFSET + 1
+        if limit is not None:
+            self._bound = min(limit, self._bound)
+        self._walker = Walker(segment, self._bound)
+        self._buffer = self._walker.buffer
+        self._how = how
+        self._sink = sink
+        self._unproven = UnprovenReader(self._buffer, segment.codec)
+        self._plan = SegmentPlan(segment.path, segment.base_offset, limit, segment.size)
+        self._last = segment.base_offset - 1
+        self._open: list[tuple[Stretch, Item]] = []
+        """What is lost since the last entry that is not, and what it is."""
+
+    def plan(self) -> SegmentPlan:
+        plan = self._plan
+        items = self._walker.items()
+        if self._segment.size and (len(items) > 1 or not isinstance(items[0], Run)):
+            items = with_extents(items, self._buffer)
+        chosen = iter(
+            choose(items, plan.base_offset, plan.limit, self._bound, self._buffer, self._is_indexed)
+        )
+        verdicts = {id(item): next(chosen) for item in items if isinstance(item, Run)}
+        following = self._following(items, verdicts)
+        for item, after in zip(items, following, strict=True):
+            if isinstance(item, Run):
+                self._run(item, verdicts[id(item)], after)
+            elif isinstance(item, Broken):
+                self._broken(item, after)
+            else:
+                self._gap(item)
+        claimed = self._claimed()
+        self._close(plan.limit)
+        plan.claimed_end = claimed
+        if any(item.fate in _LOST for item in plan.stretches):
+            plan.claimed_end = max(claimed, self._end_of_index())
+        assert sum(item.size for item in plan.stretches) == plan.size
+        return plan
+
+    def _following(self, items: Sequence[Item], verdicts: dict[int, Verdict]) -> list[Run | None]:
+        """Return for each item the next run that is kept."""
+        found: list[Run | None] = []
+        after: Run | None = None
+        for item in reversed(items):
+            found.append(after)
+            if isinstance(item, Run) and verdicts[id(item)].keeps:
+                after = item
+        return found[::-1]
+
+    # -- the index ----------------------------------------------------------------------------
+
+    @cached_property
+    def _index(self) -> tuple[Sequence[int], Sequence[int]]:
+        return _index_of(self._plan.path)
+
+    def _is_indexed(self, run: Run) -> bool:
+        """Return whether the offset index has an entry of a run: a place and an offset in it."""
+        places, offsets = self._index
+        number = bisect_left(places, max(run.start, 1))
+        while number < len(places) and places[number] < run.end:
+            head = head_at(self._buffer, places[number])
+            offset = offsets[number]
+            if head is not None and head.is_plausible and head.first <= offset <= head.last:
+                return True
+            number += 1
+        return False
+
+    def _end_of_index(self) -> int:
+        places, offsets = self._index
+        kept = self._plan.pieces[-1].end if self._plan.pieces else 0
+        if places and kept <= places[-1] < self._plan.size and self._plan.limit is None:
+            return offsets[-1] + 1
+        return 0
+
+    # -- what becomes of bytes ----------------------------------------------------------------
+
+    def _run(self, run: Run, verdict: Verdict, after: Run | None) -> None:
+        if verdict.keeps:
+            self._keep(run, verdict.strength)
+            return
+        if verdict.why in (REPEATED, OUTSIDE) and run.count == 1 and self._is_between(run, after):
+            found = moved(self._buffer, run, self._last, self._limit(after))
+            if found is not None:
+                self._put(run.start, run.end, found)
+                return
+        fate = Fate.AMBIGUOUS if verdict.why == UNCLEAR else Fate.LOST
+        self._lose(
+            run,
+            Stretch(
+                run.start, run.end - run.start, fate, verdict.strength, run.first, run.last,
+                run.count, verdict.why,
+            ),
+        )  # fmt: skip
+
+    def _is_between(self, run: Run, after: Run | None) -> bool:
+        """Return whether an entry touches those that are kept before and after it."""
+        before = self._plan.pieces[-1].end if self._plan.pieces else 0
+        stop = self._plan.size if after is None else after.start
+        return "headers" in self._how and before == run.start and run.end == stop
+
+    def _keep(self, run: Run, strength: Strength) -> None:
+        self._close(run.first)
+        self._plan.is_dense = self._plan.is_dense and run.is_dense
+        batches = all(KINDS[magic].has_record_sets for magic in run.magics)
+        start, last = run.start, self._last
+        for place in run.odd if "headers" in self._how else ():
+            fixed = with_epoch(self._buffer, place, run.start, run.end)
+            if fixed is None or fixed.head.position < start:
+                continue
+            at = fixed.head.position
+            if at > start:
+                start = self._kept(run, start, at, fixed.head.first - 1, strength, batches)
+            self._put(at, at + fixed.head.size, fixed)
+            start = at + fixed.head.size
+        if start < run.end:
+            self._kept(run, start, run.end, run.last, strength, batches)
+        self._last = max(run.last, last)
+
+    def _kept(
+        self, run: Run, start: int, end: int, last: int, strength: Strength, batches: bool
+    ) -> int:
+        whole = start == run.start and end == run.end
+        head = None if start == run.start else head_at(self._buffer, start)
+        first = run.first if head is None else head.first
+        stretch = Stretch(
+            start, end - start, Fate.KEPT, strength, first, last, run.count if whole else 0
+        )
+        before = self._plan.stretches[-1] if self._plan.stretches else None
+        if before is not None and before.fate is Fate.KEPT and before.strength is strength:
+            self._plan.stretches[-1] = replace(
+                before,
+                size=before.size + stretch.size,
+                last_offset=last,
+                entries=before.entries and stretch.entries and before.entries + stretch.entries,
+            )
+        else:
+            self._plan.stretches.append(stretch)
+        self._plan.pieces.append(Piece(first, last, start, end, run.epoch, None, batches))
+        self._last = last
+        return end
+
+    def _put(self, start: int, end: int, found: Repaired) -> None:
+        head = found.head
+        self._close(head.first)
+        self._plan.stretches.append(
+            Stretch(
+                start, end - start, Fate.REPAIRED, found.strength, head.first, head.last, 1,
+                found.what,
+            )
+        )  # fmt: skip
+        batch = KINDS[head.magic].has_record_sets
+        self._plan.pieces.append(
+            Piece(head.first, head.last, start, end, head.leader_epoch, found.data, batch)
+        )
+        self._last = head.last
+
+    def _broken(self, broken: Broken, after: Run | None) -> None:
+        if self._how:
+            found = repaired(
+                self._buffer, broken, self._last, self._limit(after), self._epoch(after), self._how
+            )
+            if found is not None:
+                self._put(broken.start, broken.end, found)
+                return
+        cause = f"wrong {broken.why}" if broken.why else "wrong checksum"
+        head = broken.head
+        if head is None or not head.is_plausible:
+            cause, head = (cause if broken.why else "no header can be read"), None
+        self._left(broken, broken.start, broken.end, head, cause, Strength.PROOF)
+
+    def _gap(self, gap: Gap) -> None:
+        size = gap.end - gap.start
+        if gap.zeros:
+            self._plan.stretches.append(
+                Stretch(gap.start, size, Fate.UNUSED, Strength.PROOF, cause="zeros at the end")
+            )
+            return
+        head = gap.head
+        end = gap.end if head is None else min(gap.end, head.end)
+        if head is not None and head.end > gap.end == self._plan.size:
+            self._left(gap, gap.start, gap.end, head, "cut off", Strength.LIKELY)
+            return
+        cause = "no entry can be read"
+        if _DATA.search(self._buffer[gap.start : gap.end]) is None:
+            cause = "zeros"
+        if head is not None and end < gap.end and self._sink is not None:
+            self._left(gap, gap.start, end, head, cause, Strength.LIKELY)
+            head = None
+        else:
+            end = gap.start
+        if end < gap.end:
+            self._left(gap, end, gap.end, head, cause, Strength.STRONG)
+
+    def _left(
+        self, item: Item, start: int, end: int, head: Head | None, cause: str, strength: Strength
+    ) -> None:
+        """Note bytes that stay broken, and read what can be read of them."""
+        count = 0
+        if self._sink is not None and head is not None:
+            for record in self._unproven.records(start, end, self._last):
+                self._sink(self._plan.path, record)
+                count += 1
+        first = last = None
+        if isinstance(item, Broken) and head is not None and head.first > self._last:
+            first, last = head.first, head.last
+        stretch = Stretch(
+            start, end - start, Fate.UNPROVEN if count else Fate.LOST,
+            Strength.UNKNOWN if count else strength, first, last,
+            1 if isinstance(item, Broken) else 0, cause, count,
+        )  # fmt: skip
+        self._lose(item, stretch)
+
+    def _lose(self, item: Item, stretch: Stretch) -> None:
+        self._open.append((stretch, item))
+
+    # -- offsets ------------------------------------------------------------------------------
+
+    def _limit(self, after: Run | None) -> int:
+        return self._bound if after is None else after.first
+
+    def _epoch(self, after: Run | None) -> int | None:
+        """Return the leader epoch before and after a place, None if they differ or are unknown."""
+        before = self._plan.pieces[-1].epoch if self._plan.pieces else None
+        head = None if after is None else head_at(self._buffer, after.start)
+        if head is None or not KINDS[head.magic].has_leader_epochs:
+            return None
+        return head.leader_epoch if before in (None, head.leader_epoch) else None
+
+    def _claimed(self) -> int:
+        """Return the offset after the last one of the headers at the end that follow each other."""
+        end = self._last + 1
+        for _, item in self._open:
+            head = None if isinstance(item, Run) else item.head
+            if head is None or head.first != end or head.count != head.last - head.first + 1:
+                break
+            end = head.last + 1
+        return end
+
+    def _close(self, limit: int | None) -> None:
+        """End what is lost before an offset; None at the end of the log."""
+        if not self._open:
+            return
+        first, missing = self._last + 1, None if limit is None else limit - self._last - 1
+        stretches = [_within(stretch, item, first, limit) for stretch, item in self._open]
+        unknown = [
+            number
+            for number, stretch in enumerate(stretches)
+            if stretch.first_offset is None and stretch.fate is not Fate.UNUSED
+        ]
+        if len(unknown) == 1 and missing:
+            (number,) = unknown
+            before = [item.last_offset for item in stretches[:number] if item.last_offset]
+            after = [item.first_offset for item in stretches[number + 1 :] if item.first_offset]
+            low = max([first, *(item + 1 for item in before if item >= first)])
+            high = min([(limit or 0) - 1, *(item - 1 for item in after if item >= low)])
+            if low <= high:
+                stretches[number] = replace(stretches[number], first_offset=low, last_offset=high)
+        if missing is not None and missing > 0 and limit is not None:
+            exact = all(
+                isinstance(item, Broken) and stretch.first_offset is not None
+                for stretch, (_, item) in zip(stretches, self._open, strict=True)
+            )
+            strength = Strength.PROOF if exact else Strength.STRONG
+            if not exact and not self._plan.is_dense:
+                strength = Strength.CONSISTENT
+            causes = dict.fromkeys(item.cause for item in stretches)
+            self._plan.lost.append(
+                LostOffsets(
+                    first, limit - 1, os.fspath(self._plan.path), ", ".join(causes), strength
+                )
+            )
+        self._plan.stretches += stretches
+        self._open.clear()
+
+
+def _within(stretch: Stretch, item: Item, first: int, limit: int | None) -> Stretch:
+    """Return a stretch without offsets that its header cannot have had."""
+    if isinstance(item, Run) or stretch.first_offset is None or stretch.last_offset is None:
+        return stretch
+    if stretch.first_offset >= first and (limit is None or stretch.last_offset < limit):
+        return stretch
+    return replace(stretch, first_offset=None, last_offset=None)
+
+
+def _index_of(path: Path) -> tuple[Sequence[int], Sequence[int]]:
+    """Return positions and offsets of the offset index; nothing where it is not sound."""
+    name = files.parse_segment(path.name)
+    if name is None:
+        return (), ()
+    beside = path.with_name(name.sibling(files.OFFSET_INDEX))
+    try:
+        with closing(OffsetIndex(beside)) as index:
+            if index.sanity_check():
+                return (), ()
+            columns = index.slot_columns()
+            offsets, places = (column[: len(index)] for column in columns)
+    except KafkaSpecError:
+        return (), ()
+    rising = all(map(lt, places, places[1:])) and all(map(lt, offsets, offsets[1:]))
+    return (places, offsets) if rising else ((), ())

@@ -1,0 +1,376 @@
+"""Get back the intact entries of damaged logs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of
+from kafkaspec.files import names
+from kafkaspec.forensics.salvage.additions import (
+    Addition,
+    Decide,
+    Fill,
+    aborts,
+    additions,
+    decided_by,
+    open_transactions,
+)
+from kafkaspec.forensics.salvage.plan import SegmentPlan, Sink, plan_segment
+from kafkaspec.forensics.salvage.repair import Repair
+from kafkaspec.forensics.salvage.report import (
+    SalvagedPartition,
+    SalvagedSegment,
+    SalvageReport,
+)
+from kafkaspec.forensics.salvage.unproven import UnprovenFile
+from kafkaspec.forensics.strength import Assumption, Strength
+from kafkaspec.io.local import read_beside
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.missing import known_ends, passed_over
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
+from kafkaspec.writing.places import check_output
+from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
+from kafkaspec.writing.rebuild import rebuild_into
+from kafkaspec.writing.rebuilt import Recovery
+
+Progress = Callable[[int, str], None]
+"""Called with the number of bytes read and the name of the file."""
+
+_AT_ONCE: Final = 8 << 20
+
+
+def salvage(
+    source: str | PathLike[str] | Sequence[str | PathLike[str]],
+    out: str | PathLike[str],
+    *,
+    repair: Collection[Repair] = (),
+    fill: Fill = "tail",
+    markers: str = "none",
+    transaction_ids: Any = None,
+    unproven: str | PathLike[str] | None = None,
+    profile: str | Profile = DEFAULT_PROFILE,
+    index_interval_bytes: int = INDEX_INTERVAL_BYTES,
+    sync: bool = True,
+    progress: Progress | None = None,
+) -> SalvageReport:
+    """Write the intact entries of damaged logs to new segments, with all files beside them.
+
+    Entries behind damage are found by their checksums. Since values of records may hold batches
+    too, an entry is kept only where the bytes and the offsets around it agree. Kept entries are in
+    the output byte for byte, under the same file names. The report says of each byte of the input
+    what became of it. Nothing of the input is changed.
+
+    Args:
+        source: a segment, a partition or a log directory, or several of them. Of a log directory,
+            partitions that are being deleted or moved are left out.
+        out: a new or empty directory: the partition, or for a log directory and for several
+            sources a directory with one for each partition.
+        repair: ``bits``, give an entry the one bit back that its checksum names; ``headers``, give
+            it the fields back that no checksum covers.
+        fill: lost offsets that get an empty batch: ``none``; ``tail``, those at the end, so that
+            the broker does not give them out again; ``all``.
+        markers: what to do with a transaction that is open, if offsets after it are lost: ``none``,
+            leave it open; ``abort``; ``state``, end it as its coordinator knows.
+        transaction_ids: with ``state``, the table of ``kafkaspec.state.transactions``.
+        unproven: a new file for the records that can be read of entries that stay broken, as JSON
+            lines. Nothing proves them; None leaves them out.
+        profile: version of Kafka whose rules the files beside the segments follow.
+        index_interval_bytes: ``index.interval.bytes``.
+        sync: whether to force files to disk.
+        progress: called with the number of bytes read and the name of the file.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: a source or the output; of several partitions, all of them.
+        ValueError: an option has an unknown value.
+    """
+    sources = [source] if isinstance(source, str | PathLike) else list(source)
+    if fill not in ("none", "tail", "all"):
+        raise ValueError(f"no such filling: {fill!r}")
+    if markers not in ("none", "abort", "state"):
+        raise ValueError(f"no such markers: {markers!r}")
+    if not set(repair) <= {"bits", "headers"}:
+        raise ValueError(f"no such repair: {', '.join(sorted(set(repair) - {'bits', 'headers'}))}")
+    rules = get_profile(profile) if isinstance(profile, str) else profile
+    settings = _Settings(
+        frozenset(repair), fill, markers, transaction_ids, rules, index_interval_bytes,
+        progress or (lambda _done, _name: None),
+    )  # fmt: skip
+    check_output(out, *sources)
+    if unproven is not None:
+        check_output(unproven, *sources)
+    require_new(Path(out))
+    aside = DirectoryAside(out, sync=sync)
+    try:
+        with ExitStack() as stack:
+            records = None if unproven is None else stack.enter_context(UnprovenFile(unproven))
+            report = _Salvage(settings, aside, records).run(sources)
+            aside.commit()
+    except BaseException:
+        aside.discard()
+        raise
+    count = 0 if records is None else records.count
+    return replace(
+        report, unproven=None if unproven is None else os.fspath(unproven), unproven_records=count
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    repair: frozenset[Repair]
+    fill: Fill
+    markers: str
+    transaction_ids: Any
+    profile: Profile
+    interval: int
+    progress: Progress
+
+
+@dataclass(slots=True)
+class _Salvage:
+    settings: _Settings
+    aside: DirectoryAside
+    records: UnprovenFile | None
+    failed: dict[str, KafkaSpecError] = field(default_factory=dict)
+    used: dict[str, str] = field(default_factory=dict)
+
+    def run(self, sources: Sequence[str | PathLike[str]]) -> SalvageReport:
+        """Salvage all sources."""
+        done: list[SalvagedPartition] = []
+        notes = []
+        several = len(sources) > 1
+        for source in sources:
+            try:
+                opened = open_log(source)
+            except KafkaSpecError as error:
+                if not several:
+                    raise
+                self.failed[os.fspath(source)] = error
+                continue
+            with opened:
+                if isinstance(opened, LogDirectory):
+                    notes += list(passed_over(opened))
+                    self.failed.update(opened.unreadable)
+                    for partition in opened.current:
+                        done += self._tried(partition, f"{partition.path.name}/")
+                else:
+                    place = opened.path
+                    assert place is not None
+                    if isinstance(opened, Segment):
+                        place = place.absolute().parent
+                    prefix = f"{place.absolute().name}/" if several else ""
+                    found = self._tried(opened, prefix)
+                    if not found and not several:
+                        raise none_of([*self.failed.values()], "read")
+                    done += found
+        if not done and self.failed:
+            raise none_of([*self.failed.values()], "read")
+        return SalvageReport(tuple(done), self.failed, tuple(notes))
+
+    def _tried(self, log: Partition | Segment, prefix: str) -> Iterator[SalvagedPartition]:
+        name = os.fspath(log.path or "")
+        if prefix and prefix in self.used:
+            detail = f"its output has the name of that of {self.used[prefix]}"
+            self.failed[name] = make_error(Reason.UNREADABLE, detail, file=name)
+            return
+        self.used[prefix] = name
+        try:
+            yield self._partition(log, prefix)
+        except KafkaSpecError as error:
+            if self.aside.concerns(error):
+                raise
+            self.failed[name] = error
+            if prefix:
+                self.aside.remove_directory(prefix.rstrip("/"))
+
+    def _partition(self, log: Partition | Segment, prefix: str) -> SalvagedPartition:
+        plans, unreadable = self._plans(log)
+        partition = log if isinstance(log, Partition) else None
+        old_end = self._ends(plans, partition)
+        transactions = []
+        if any(plan.lost for plan in plans):
+            transactions = open_transactions(plans, self.settings.profile)
+        topic, number = _name_of(log)
+        made, left, problems = additions(
+            plans, transactions, self._decide(topic, number), self.settings.fill
+        )
+        for plan in plans:
+            own = [item for item in made if item.added.base_offset == plan.base_offset]
+            self._write(plan, own, prefix, is_last=plan is plans[-1])
+        rebuilt = rebuild_into(
+            self.aside,
+            prefix,
+            profile=self.settings.profile,
+            index_interval_bytes=self.settings.interval,
+        )
+        cut = next(
+            (item.note or str(item.error) for item in rebuilt if item.recovery not in _TAKEN), ""
+        )
+        if partition is not None:
+            self._copy_metadata(partition, prefix)
+        new_end = max(
+            [plan.next_offset for plan in plans[-1:]]
+            + [plan.next_offset for plan in plans if plan.pieces]
+            + [item.added.last_offset + 1 for item in made]
+        )
+        assumed = [
+            Assumption("index.interval.bytes", str(self.settings.interval), "no file says it")
+        ]
+        assumed += [Assumption("filler", "left out", problem) for problem in problems]
+        return SalvagedPartition(
+            os.fspath(log.path or ""),
+            os.path.join(self.aside.target, prefix).rstrip("/"),
+            topic,
+            number,
+            tuple(
+                SalvagedSegment(
+                    os.fspath(plan.path), plan.base_offset, plan.size, tuple(plan.stretches)
+                )
+                for plan in plans
+            ),
+            tuple(lost for plan in plans for lost in plan.lost),
+            tuple(item.added for item in made),
+            tuple(left),
+            max(old_end, plans[-1].next_offset),
+            new_end,
+            cut,
+            tuple(assumed),
+            () if partition is None else tuple(passed_over(partition)),
+            tuple(unreadable),
+        )
+
+    # -- the input ----------------------------------------------------------------------------
+
+    def _plans(self, log: Partition | Segment) -> tuple[list[SegmentPlan], list[KafkaSpecError]]:
+        if isinstance(log, Segment):
+            return [self._plan(log, None, log)], []
+        plans: list[SegmentPlan] = []
+        errors: list[KafkaSpecError] = []
+        bases = [*log.base_offsets, None]
+        for path, limit in zip(log.segment_paths, bases[1:], strict=True):
+            try:
+                with closing(log.open_segment(path)) as segment:
+                    plans.append(self._plan(segment, limit, log))
+            except KafkaSpecError as error:
+                errors.append(error)
+        if not plans:
+            raise none_of(errors, "read") if errors else _no_segments(log)
+        return plans, errors
+
+    def _plan(self, segment: Segment, limit: int | None, log: Partition | Segment) -> SegmentPlan:
+        if not isinstance(segment.path, Path) or segment.base_offset is None:
+            detail = "only a local segment named after its base offset can be salvaged"
+            raise make_error(Reason.UNREADABLE, detail, file=segment.name)
+        if not segment.format.is_written:
+            detail = f"entries of Kafka {segment.format.name} have no place in a log of today; "
+            raise make_error(Reason.UNREADABLE, f"{detail}convert the log", file=segment.name)
+        sink: Sink | None = None
+        if self.records is not None:
+            sink = self.records.sink(*_name_of(log))
+        plan = plan_segment(segment, limit, self.settings.repair, sink)
+        self.settings.progress(segment.size, os.fspath(segment.path))
+        return plan
+
+    def _ends(self, plans: list[SegmentPlan], partition: Partition | None) -> int:
+        """Note the offsets that are lost between segments and at the end; return the old end."""
+        reached = None if partition is None else _cleaner_offset(partition)
+        dense = all(plan.is_dense for plan in plans)
+        for plan in plans[:-1]:
+            assert plan.limit is not None
+            ends = plan.lost[-1].last_offset + 1 if plan.lost else 0
+            if max(plan.next_offset, ends) < plan.limit and not plan.lost_bytes_at_end:
+                if (reached is not None and plan.limit <= reached) or not dense:
+                    continue  # as compaction leaves it
+                plan.lose(plan.limit, "no segment has them", Strength.LIKELY, bytes_=False)
+        last = plans[-1]
+        claims = [(last.claimed_end, "a header or an index entry has them")]
+        if partition is not None and last.limit is None:
+            claims += known_ends(partition)
+        end, why = max(claims)
+        if end > last.next_offset:
+            causes = dict.fromkeys(
+                item.cause
+                for item in last.stretches
+                if item.cause and item.position >= (last.pieces[-1].end if last.pieces else 0)
+            )
+            why = ", ".join((*causes, why))
+            last.lose(end, why, Strength.STRONG, bytes_=last.lost_bytes_at_end)
+        return end
+
+    def _decide(self, topic: str | None, partition: int | None) -> Decide | None:
+        if self.settings.markers == "none":
+            return None
+        if self.settings.markers == "abort":
+            return aborts
+        ids = self.settings.transaction_ids
+        return decided_by([] if ids is None else ids.to_pylist(), topic, partition)
+
+    # -- the output ---------------------------------------------------------------------------
+
+    def _write(
+        self, plan: SegmentPlan, made: Iterable[Addition], prefix: str, *, is_last: bool
+    ) -> None:
+        if not plan.pieces and not made and not is_last and plan.size:
+            return
+        parts: list[tuple[int, int, int, bytes | None]] = [
+            (piece.first, piece.start, piece.end, piece.data) for piece in plan.pieces
+        ]
+        parts += [(item.added.first_offset, 0, 0, item.data) for item in made]
+        parts.sort(key=lambda part: part[0])
+        name = prefix + plan.path.name
+        with self.aside.opened(name) as file, closing(Segment(plan.path)) as segment:
+            if segment.size < plan.size:
+                segment.check()
+            buffer, _ = segment.cursor().at(0, segment.size)
+            for _, start, end, data in parts:
+                if data is not None:
+                    file.write(data)
+                    continue
+                for position in range(start, end, _AT_ONCE):
+                    segment.check()
+                    file.write(buffer[position : min(position + _AT_ONCE, end)])
+        # Brokers take the time of the file for that of messages without one.
+        status = plan.path.stat()
+        os.utime(self.aside.path / name, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def _copy_metadata(self, partition: Partition, prefix: str) -> None:
+        path = partition.path / names.PARTITION_METADATA
+        try:
+            if partition.topic_id is None:
+                return
+            with read_beside(path) as source:
+                self.aside.write(prefix + path.name, bytes(source.buffer))
+        except KafkaSpecError as error:
+            if self.aside.concerns(error):
+                raise
+
+
+_TAKEN: Final = (None, Recovery.KEEPS)
+
+
+def _no_segments(partition: Partition) -> KafkaSpecError:
+    return make_error(Reason.UNREADABLE, "it has no segments", file=str(partition.path))
+
+
+def _cleaner_offset(partition: Partition) -> int | None:
+    try:
+        return partition.cleaner_offset
+    except KafkaSpecError:
+        return None
+
+
+def _name_of(log: Partition | Segment) -> tuple[str | None, int | None]:
+    """Return topic and partition, as far as a path says them."""
+    if isinstance(log, Partition):
+        return log.topic, log.partition
+    parsed = names.parse_partition(log.path.absolute().parent.name) if log.path else None
+    return (None, None) if parsed is None else (parsed.topic, parsed.partition)

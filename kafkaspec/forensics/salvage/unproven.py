@@ -1,0 +1,308 @@
+"""Records of entries that stay broken: what can be read of them, without any proof.
+
+The checksum of a batch says that something in it is wrong, not what. Records that can be read are
+right more often than not, but some are not, and nothing tells them apart. Only messages inside of a
+wrapper have checksums of their own.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any, Final, Self
+
+from kafkaspec import compression as compressions
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.codecs import Codec
+from kafkaspec.codecs.base import Parser
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.forensics.salvage.heads import SMALLEST, Head, Seeker, head_at
+from kafkaspec.layout import names
+from kafkaspec.layout.framing import ENTRY, FRAMING, field_of
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.legacy import has_relative_offsets
+from kafkaspec.log.segment import Segment
+from kafkaspec.model import Record
+from kafkaspec.writing.atomic import file_aside, writing
+
+_WARNING: Final = (
+    "the batches of these records have wrong checksums: some records are wrong, and nothing says "
+    "which, but for messages with crc_valid"
+)
+_CHAIN: Final = 3
+"""Records in a row that show where to go on after one that cannot be read."""
+_SHORTEST: Final = LAYOUTS["recordbatch.record"].minimum_size
+_MOST_TRIES: Final = 1 << 22
+"""Places of a segment at which records may begin again that are tried."""
+_LEAST_OUTPUT: Final = 1 << 20
+_MOST_RATIO: Final = 256
+"""Bytes that a byte of a broken payload may become."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnprovenRecord:
+    """A record that was read of a broken entry.
+
+    Attributes:
+        position: byte offset of the entry.
+        record: the record.
+        crc_valid: whether it has a checksum of its own that is right.
+    """
+
+    position: int
+    record: Record
+    crc_valid: bool = False
+
+
+class UnprovenReader:
+    """Reads records of broken entries of a segment.
+
+    Args:
+        buffer: bytes of the segment.
+        codec: the codec that reads them.
+    """
+
+    def __init__(self, buffer: memoryview, codec: Codec) -> None:
+        self._buffer = buffer
+        self._codec = codec
+        self._tries = _MOST_TRIES
+
+    def records(self, start: int, end: int, last: int) -> Iterator[UnprovenRecord]:
+        """Yield the records that can be read of a broken entry.
+
+        Args:
+            start: byte offset of the entry.
+            end: byte offset after it, or after what is left of it.
+            last: last offset before it.
+        """
+        head = head_at(self._buffer, start)
+        if head is None or not head.is_plausible:
+            return
+        end = min(end, head.end)
+        if KINDS[head.magic].has_record_sets:
+            yield from self._of_batch(head, end)
+        else:
+            yield from self._of_message(head, end, last)
+
+    def _of_batch(self, head: Head, end: int) -> Iterator[UnprovenRecord]:
+        kind, smallest = KINDS[head.magic], SMALLEST[head.magic]
+        header = bytearray(self._buffer[head.position : head.position + smallest])
+        header[FRAMING - 4 : FRAMING] = (smallest - FRAMING).to_bytes(4, "big")
+        try:
+            batch = self._codec.parse(ENTRY, header, complete=True)[0].message
+        except KafkaSpecError:
+            return
+        stored = self._buffer[head.position + smallest : end]
+        payload = stored
+        if head.compression:
+            payload = memoryview(bytes(_payload(head.compression, head.magic, stored)))
+        chain = _Chain(self._codec.parser(field_of(kind.record_set, names.RECORDS).type), batch)
+        position, delta, most = 0, -1, head.last - head.first
+        while position < len(payload):
+            found = chain.at(payload, position)
+            own = -1 if found is None else found[0].offset - head.first
+            if found is not None and delta < own <= most:
+                stored_record, position = found
+                delta = own
+                yield UnprovenRecord(head.position, _record(stored_record))
+                continue
+            if head.compression:
+                return
+            following = self._resumed(chain, payload, position + 1, head, delta)
+            if following is None:
+                return
+            position = following
+
+    def _resumed(
+        self, chain: _Chain, payload: memoryview, position: int, head: Head, delta: int
+    ) -> int | None:
+        """Return where records follow each other again whose offsets rise by one, if anywhere."""
+        most = head.last - head.first
+        while position < len(payload) and self._tries:
+            self._tries -= 1
+            at, before, records = position, -1, 0
+            while records < _CHAIN and _may_begin(payload, at):
+                found = chain.at(payload, at)
+                own = -1 if found is None else found[0].offset - head.first
+                if found is None or not delta < own <= most or (records and own != before + 1):
+                    break
+                before, at, records = own, found[1], records + 1
+                if at == len(payload) and own == most:
+                    return position
+            if records == _CHAIN:
+                return position
+            position += 1
+        return None
+
+    def _of_message(self, head: Head, end: int, last: int) -> Iterator[UnprovenRecord]:
+        if end != head.end:
+            return
+        entry = bytes(self._buffer[head.position : end])
+        try:
+            batch = Segment(entry, codec=self._codec, crc="ignore").batch_at(0)
+            if not batch.is_wrapper:
+                for record in batch.records():
+                    yield UnprovenRecord(head.position, record)
+                return
+            value = memoryview(batch.message.value or b"")
+        except KafkaSpecError:
+            return
+        payload = memoryview(bytes(_payload(head.compression, head.magic, value)))
+        seeker, position = Seeker(payload, None), 0
+        relative = has_relative_offsets(KINDS[head.magic]) and head.first != 0
+        while position < len(payload):
+            found = head_at(payload, position)
+            if found is None or not found.is_plausible or found.end > len(payload):
+                return
+            try:
+                inner = Segment(
+                    bytes(payload[position : found.end]), codec=self._codec, crc="ignore"
+                )
+                for record in inner.records():
+                    if relative:  # to the first message, as far as none was compacted away
+                        record = record._replace(offset=last + 1 + record.offset)
+                    yield UnprovenRecord(head.position, record, seeker.is_sound(found))
+            except KafkaSpecError:
+                return
+            position = found.end
+
+
+class _Chain:
+    """Parses records one after the other."""
+
+    def __init__(self, parse: Parser, batch: Any) -> None:
+        self._parse = parse
+        self._batch = batch
+
+    def at(self, payload: memoryview, position: int) -> tuple[Any, int] | None:
+        try:
+            return self._parse(payload, position, len(payload), True, self._batch)
+        except KafkaSpecError:
+            return None
+
+
+def _may_begin(payload: memoryview, position: int) -> bool:
+    """Return whether the length of a record that fits is there, and attributes of 0 after it."""
+    length = shift = 0
+    left = len(payload) - position
+    for place in range(min(5, left - 1)):
+        byte = payload[position + place]
+        length |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            after = left - place - 1
+            return (
+                not length & 1
+                and _SHORTEST <= length >> 1 <= after
+                and (payload[position + place + 1] == 0)
+            )
+        shift += 7
+    return False
+
+
+def as_json(found: UnprovenRecord) -> dict[str, Any]:
+    """Return a record for JSON. Bytes that are UTF-8 are a string, others ``{"base64": ...}``."""
+    record = found.record
+    return {
+        "position": found.position,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "key": _text(record.key),
+        "value": _text(record.value),
+        "headers": [[key, _text(value)] for key, value in record.headers],
+        "crc_valid": found.crc_valid,
+    }
+
+
+def _text(data: Any) -> Any:
+    if data is None:
+        return None
+    try:
+        return bytes(data).decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _payload(codec: int, magic: int, stored: memoryview) -> bytearray:
+    """Return what can be decompressed, up to the first fault."""
+    found = bytearray()
+    most = max(_LEAST_OUTPUT, _MOST_RATIO * len(stored))
+    try:
+        for piece in compressions.decompress_pieces(codec, stored, magic=magic, max_output=most):
+            found += piece
+    except KafkaSpecError:
+        pass
+    return found
+
+
+def _record(stored: Any) -> Record:
+    return Record(
+        stored.offset,
+        stored.timestamp,
+        None if stored.key is None else bytes(stored.key),
+        None if stored.value is None else bytes(stored.value),
+        tuple(
+            (
+                bytes(item.key).decode(errors="replace"),
+                None if item.value is None else bytes(item.value),
+            )
+            for item in stored.headers
+        ),
+    )
+
+
+class UnprovenFile:
+    """A new file of JSON lines with records that nothing proves; its first line says so.
+
+    Args:
+        path: its path. It appears at the end of the block, unless that fails.
+
+    Attributes:
+        count: number of records in it.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: it cannot be written, or is there already.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.count = 0
+        self._path = Path(path)
+        self._stack = ExitStack()
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(writing(self._path))
+        self._file = self._stack.enter_context(file_aside(self._path, replace=False))
+        self._line({"type": "unproven", "warning": _WARNING})
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+    def sink(
+        self, topic: str | None, partition: int | None
+    ) -> Callable[[Path, UnprovenRecord], None]:
+        """Return a function that writes a record of a segment of a partition."""
+
+        def write(path: Path, found: UnprovenRecord) -> None:
+            self.count += 1
+            self._line(
+                {
+                    "type": "unproven_record",
+                    "topic": topic,
+                    "partition": partition,
+                    "file": str(path),
+                    **as_json(found),
+                }
+            )
+
+        return write
+
+    def _line(self, content: dict[str, Any]) -> None:
+        assert self._file is not None
+        with writing(self._path):
+            self._file.write(json.dumps(content).encode() + b"\n")
