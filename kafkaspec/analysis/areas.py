@@ -45,9 +45,11 @@ class BrokerAction(StrEnum):
     NOTHING = "nothing"
     """The broker does not notice or ignores it."""
     CUTS_LOG = "cuts_log"
-    """Recovery truncates the log here; everything after it is lost."""
+    """Recovery truncates the log here; everything after it is lost. Only the rest of the segment
+    if its offset index is missing."""
     REFUSES_LOG = "refuses_log"
-    """The log directory fails: the partition is not opened."""
+    """The log cannot be loaded: the broker does not start, or goes on without the whole log
+    directory where only its files cannot be read."""
     EMPTIES_SEGMENT = "empties_segment"
     """Recovery discards the whole segment."""
     SPLITS_SEGMENT = "splits_segment"

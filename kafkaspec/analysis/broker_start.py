@@ -17,6 +17,7 @@ from kafkaspec.analysis.consequences import (
     PREDICTED,
     STUCK,
     consequence_of,
+    cut_alone,
     refused_when_clean,
 )
 from kafkaspec.analysis.findings import Finding, Place, Severity
@@ -130,9 +131,16 @@ class BrokerStart:
         if broker is not None and broker is not found.action:
             reader = STUCK if broker is BrokerAction.KEEPS_UNREADABLE else found.reader
             predicted = Consequence(reader, PREDICTED[broker], broker)
+        if predicted.action is BrokerAction.CUTS_LOG and self._is_alone(path):
+            predicted = cut_alone(predicted.reader)
         if finding.area in _LOG_AREAS and self.after_clean_stop.fails_in(path):
             predicted = refused_when_clean(predicted)
         return finding if predicted is found else replace(finding, predicted=predicted)
+
+    def _is_alone(self, segment: Path) -> bool:
+        """Return whether a segment is recovered for itself, and not with those after it."""
+        loaded = self.after_crash.of(segment)
+        return loaded is not None and loaded.alone and loaded.following is not None
 
     def _by_recovery(
         self, segment: Path, position: int, found: BrokerAction, *, stuck: bool = False

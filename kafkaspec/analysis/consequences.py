@@ -29,7 +29,11 @@ _CUT = (
 )
 _BYTES = "Gets the bytes as they are; followers copy them."
 _UNSEEN = "Nothing: recovery does not compare it."
-_REFUSED = "Refuses to open the log when it recovers this segment."
+_CUT_ALONE = (
+    "The start cuts the segment here, after a clean stop too, since its offset index is missing: "
+    "every intact batch after it in this segment is lost. Later segments stay."
+)
+_REFUSED = "Does not start, with none of its logs, when it recovers this segment."
 _MISSING_AT_END = "Does not get the records that are missing at the end."
 
 PREDICTED: dict[BrokerAction, str] = {
@@ -232,7 +236,7 @@ _TABLE: dict[Area, _Rows] = {
         ),
         (R.INVALID_VALUE, R.UNSUPPORTED_VERSION): Consequence(
             "Fetches with read_committed fail.",
-            "Refuses to open the log.",
+            "Does not start, with none of its logs.",
             BrokerAction.REFUSES_LOG,
         ),
         (R.TRANSACTION_VERSION,): Consequence(_FINE, "Does not notice."),
@@ -449,8 +453,13 @@ def reads_log(offset: int) -> Consequence:
     return Consequence(_NO_READER, f"Reads the log from offset {offset} on instead.")
 
 
+def cut_alone(reader: str) -> Consequence:
+    """Return the consequence of damage in a segment without its offset index."""
+    return Consequence(reader, _CUT_ALONE, BrokerAction.CUTS_LOG)
+
+
 def refused_when_clean(consequence: Consequence) -> Consequence:
     """Return a consequence of a log that a broker refuses after a clean stop."""
     recovery = consequence.broker.partition(_CLEAN)[0].rstrip()
-    text = f"{recovery} {_CLEAN} fails in this segment too, and does not open the log."
+    text = f"{recovery} {_CLEAN} fails in this segment too: the broker does not start."
     return consequence._replace(broker=text)

@@ -398,7 +398,7 @@ def _others(
             place = Place(os.fspath(path), Area.FILES)
             if broker_starts_here and path in directory.unread:
                 yield place.error(R.DIRECTORY_NAME, text)
-            elif names.is_beyond_offsets(path.name):
+            elif names.has_no_offset(path.name):
                 yield place.error(R.FILE_NUMBER, "the number is no offset; it was not checked")
             else:
                 yield place.info(R.UNKNOWN_FILE, text)

@@ -38,6 +38,7 @@ _TOPICS = {
 }
 _FORENSICS = {
     "salvage": "Get back the intact batches of damaged logs.",
+    "doctor": "Say whether a broker starts on log directories, and what it cuts.",
     "transactions": "Show transactions, and those that hang.",
     "producers": "Show sequence numbers: duplicates, gaps, epochs.",
     "retention": "Show which segments retention deletes, and what holds the others.",

@@ -71,6 +71,8 @@ _REMOTE_INDEX = re.compile(
     r"([0-9]{1,19})_([A-Za-z0-9_-]{22})(\.index|\.timeindex|\.txnindex)(\.deleted|\.tmp)?"
 )
 _CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.deleted)?")
+_NUMBER = re.compile(r"([+-]?\d{1,4000})\.")
+_NUMBERED = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT, *STATES[1:])
 _LARGEST_INT = (1 << 31) - 1
 _MOVED = re.compile(r"\S+-\S+\.\S+(-delete|-future|-stray)")
 _UNMOVED = re.compile(r".*(-delete|-future|-stray)", re.DOTALL)
@@ -142,12 +144,27 @@ def parse_segment(name: str) -> SegmentName | None:
     return None
 
 
-def is_beyond_offsets(name: str) -> bool:
-    """Return whether a name is that of a segment or its files, but for a number that is no offset.
+def offset_in(name: str) -> int | None:
+    """Return the number before the first dot of a name; None if it is no offset.
+
+    Kafka: ``LogFileUtils.offsetFromFileName``, which takes other digits than 20 too.
+    """
+    match = _NUMBER.match(name)
+    number = None if match is None else int(match[1])
+    return number if number is not None and -LARGEST_OFFSET <= number <= LARGEST_OFFSET else None
+
+
+def has_no_offset(name: str) -> bool:
+    """Return whether a name ends like that of a segment or its files, and begins with no offset.
 
     A broker does not start with such a file in a partition: ``LogFileUtils.offsetFromFileName``
     throws ``NumberFormatException``, which nothing handles.
     """
+    return name.endswith(_NUMBERED) and offset_in(name) is None
+
+
+def is_beyond_offsets(name: str) -> bool:
+    """Return whether a name is that of a segment or its files, but for a number too large."""
     match = _SEGMENT.fullmatch(name)
     return match is not None and int(match[1]) > LARGEST_OFFSET
 

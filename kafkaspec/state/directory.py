@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import kafka_uuid
@@ -77,7 +78,7 @@ def compare_directory(image: Image, directory: LogDirectory) -> Iterator[Differe
         name = image.topic_name(key[0])
         if key in there or name is None or meta.node_id not in partition["replicas"]:
             continue
-        place = _place(partition, meta.node_id)
+        place = place_of(partition, meta.node_id)
         if (
             place is None
             or meta.directory_id is None
@@ -97,21 +98,48 @@ def _partition(
         stored = log.topic_id
     except KafkaSpecError as error:
         return Mismatch.UNREADABLE, str(error)
-    if stored is not None and kafka_uuid.to_text(stored) != wanted:
-        return Mismatch.TOPIC_ID, "of an earlier topic of this name"
-    partition = image.items[Kind.PARTITION].get((wanted, log.partition))
-    if partition is None:
-        return Mismatch.STRAY, "the topic has no such partition"
-    if node not in partition["replicas"]:
-        nodes = ", ".join(map(str, partition["replicas"]))
-        return Mismatch.STRAY, f"its replicas are on {nodes}, not on node {node}"
-    place = _place(partition, node)
+    stray = stray_reason(image, node, stored, log.partition)
+    if stray is not None:
+        other = None if stored is None else kafka_uuid.to_text(stored)
+        if other not in (None, wanted) and image.topic_name(other) is None:
+            return Mismatch.TOPIC_ID, "of an earlier topic of this name"
+        return Mismatch.STRAY, stray
+    if stored is None or kafka_uuid.to_text(stored) != wanted:
+        return Mismatch.TOPIC_ID, "of another topic: it is loaded, and never served"
+    partition = image.items[Kind.PARTITION][wanted, log.partition]
+    place = place_of(partition, node)
     if place is not None and own not in (None, place):
         return Mismatch.ELSEWHERE, "the metadata has it in another directory of the node"
     return None
 
 
-def _place(partition: Fields, node: Any) -> str | None:
+def stray_reason(image: Image, node: int, topic_id: UUID | None, partition: Any) -> str | None:
+    """Return why a broker takes a directory for a stray one at its start; None if it does not.
+
+    What decides is the topic id in the directory, not the name of its topic. Kafka:
+    ``LogManager.isStrayReplica``.
+
+    Args:
+        image: the metadata.
+        node: the broker.
+        topic_id: in ``partition.metadata`` of the directory, None without one.
+        partition: number in the name of the directory.
+    """
+    if topic_id is None:
+        return "it has no topic id"
+    text = kafka_uuid.to_text(topic_id)
+    found = image.items[Kind.PARTITION].get((text, partition))
+    if found is None:
+        if image.topic_name(text) is None:
+            return "the cluster has no topic with its id"
+        return "the topic has no such partition"
+    if node not in found["replicas"]:
+        nodes = ", ".join(map(str, found["replicas"]))
+        return f"its replicas are on {nodes}, not on node {node}"
+    return None
+
+
+def place_of(partition: Fields, node: Any) -> str | None:
     """Return the id of the log directory that has a replica, None where it is not known.
 
     Kafka: ``DirectoryId``: ids with only the low bytes set are reserved.

@@ -58,6 +58,8 @@ class LoadedSegment:
         snapshots: offsets of the producer snapshots between these two.
         codec: codec that reads it.
         by_first: see ``Profile.first_offset_lookups``.
+        alone: whether it is recovered for itself, since its offset index is missing or its
+            transaction index is bad: what is cut of it costs no later segment.
         recovery: what recovery does with it; None if the broker does not recover it.
         run: the pass of recovery; None if there was none.
         offsets: offsets of the entries of its offset index.
@@ -71,10 +73,28 @@ class LoadedSegment:
     snapshots: Sequence[int]
     codec: Codec | None
     by_first: bool
+    alone: bool = False
     recovery: Recovery | None = None
     run: SegmentRun | None = None
     offsets: Sequence[int] = ()
     positions: Sequence[int] = ()
+
+    @classmethod
+    def standing(cls, path: Path, base_offset: int, index: Path | None) -> LoadedSegment:
+        """Return a segment by itself, with its offset index if it has one."""
+        segment = cls(path, base_offset, file_size(path), None, (), None, by_first=True)
+        if index is not None:
+            segment.follow(index)
+        return segment
+
+    def follow(self, index: Path) -> None:
+        """Take over the entries of its offset index.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        with closing(OffsetIndex(index)) as opened:
+            self.offsets, self.positions = opened.slot_columns()
 
     def open(self) -> Segment:
         """Open the segment."""
@@ -205,6 +225,11 @@ class Loader:
         codec: codec that reads the segments.
         now: time of the start in ms, at which the broker forgets producers of a snapshot that
             have been idle for a day; None for a broker that forgets none.
+        recovery_point: offset in ``recovery-point-offset-checkpoint``: after a crash, segments
+            before the one that has it are not recovered.
+        log_start: offset in ``log-start-offset-checkpoint``.
+        beside: the files of the directory by name, where they are not what can be listed: a broker
+            renames some first.
     """
 
     def __init__(
@@ -218,6 +243,9 @@ class Loader:
         indexed: bool = False,
         codec: Codec | None = None,
         now: int | None = None,
+        recovery_point: int = 0,
+        log_start: int = 0,
+        beside: Mapping[str, Path] | None = None,
     ) -> None:
         self._settings = settings
         self._clean = clean
@@ -226,6 +254,9 @@ class Loader:
         self._snapshots: dict[int, Path | Sequence[ProducerEntry]] = dict(snapshots)
         self._taken: list[int] = []
         self._now = now
+        self._recovery_point = recovery_point
+        self._log_start = log_start
+        self._beside = beside
         by_first = settings.profile.first_offset_lookups
         self._all = list_segments(segments, snapshots, codec=codec, by_first=by_first)
         self.result = Load(self._all)
@@ -247,14 +278,18 @@ class Loader:
         ready: list[LoadedSegment] = []
         try:
             for number, current in enumerate(self._all):
-                if not self._open(current):
+                current.alone = not self.open(current)
+                if current.alone:
                     self._recover(current, self._all[:number], emptied=False)
             kept = self._all
             if not self._clean:
+                flushed = self._flushed()
                 for number, current in enumerate(self._all):
                     yield from ready
                     ready = [current]
-                    if current.recovery is Recovery.CUTS:  # in `_open`, and the rest is sound
+                    if number < flushed:
+                        continue
+                    if current.recovery is Recovery.CUTS:  # in `open`, and the rest is sound
                         continue
                     self._recover(current, self._all)
                     if current.recovery in _ENDS:
@@ -277,23 +312,33 @@ class Loader:
                     current.run.refuse(error)
         yield from ready
 
-    def _open(self, segment: LoadedSegment) -> bool:
+    def _flushed(self) -> int:
+        """Return the number of segments before the one with the recovery point."""
+        bases = [segment.base_offset for segment in self._all]
+        return max(0, bisect_right(bases, self._recovery_point) - 1)
+
+    def open(self, segment: LoadedSegment) -> bool:
         """Open a segment; return whether it has an offset index, and no bad transaction index."""
         path = segment.path
         segment.end = file_size(path)
         name = names.SegmentName(segment.base_offset, names.LOG)
         if self._indexed:
             return True
-        index = path.with_name(name.sibling(names.OFFSET_INDEX))
-        aborted = path.with_name(name.sibling(names.TRANSACTION_INDEX))
-        if not index.exists():
+        index = self._sidecar(path, name.sibling(names.OFFSET_INDEX))
+        aborted = self._sidecar(path, name.sibling(names.TRANSACTION_INDEX))
+        if index is None:
             return False
-        entries = list(self._aborted(aborted)) if aborted.exists() else []
+        entries = [] if aborted is None else list(self._aborted(aborted))
         if any(entry.last_offset < segment.base_offset for entry in entries):
             return False
-        with closing(OffsetIndex(index)) as opened:
-            segment.offsets, segment.positions = opened.slot_columns()
+        segment.follow(index)
         return True
+
+    def _sidecar(self, path: Path, name: str) -> Path | None:
+        if self._beside is not None:
+            return self._beside.get(name)
+        sidecar = path.with_name(name)
+        return sidecar if sidecar.exists() else None
 
     def _aborted(self, path: Path) -> Iterator[AbortedTransaction]:
         """Yield the entries of a transaction index.
@@ -324,7 +369,7 @@ class Loader:
         # Without a snapshot at its base a transaction can have begun in what is no longer there.
         known = segment is not self._all[0] or not segment.base_offset
         known = known or self._entries(segment.base_offset) is not None
-        producers = self._producers_at(segment.base_offset, before, 0)
+        producers = self._producers_at(segment.base_offset, before, self._log_start)
         segment.run = run = segment.start(self._settings, producers.state, known, self._epochs)
         run.read()
         segment.recovery, segment.end = run.ended or Recovery.KEEPS, run.valid
@@ -344,8 +389,8 @@ class Loader:
     def _finish(self, kept: Sequence[LoadedSegment]) -> None:
         """Find the end of the log, and load the producers."""
         end = kept[-1].next_offset()
-        if end < 0:
-            self.result.deletes, end = True, 0
+        if end < self._log_start:
+            self.result.deletes, end = True, self._log_start
             kept = []
         bases = {segment.base_offset for segment in kept}
         stray = [offset for offset in sorted(self._snapshots) if offset not in bases]
@@ -353,7 +398,7 @@ class Loader:
             stray.pop()  # that of the last clean stop
         for offset in stray:
             del self._snapshots[offset]
-        start = kept[0].base_offset if kept else 0
+        start = max(kept[0].base_offset, self._log_start) if kept else self._log_start
         producers = self._producers_at(end, kept, start, upgrade=self._clean)
         self.result.producers = {entry.producer_id: entry for entry in producers.state.entries}
         unstable = producers.state.first_open_offset

@@ -84,5 +84,5 @@ def test_zeros_that_a_clean_start_fails_at(tmp_path: Path) -> None:
     (finding,) = verify(segment.parent).findings
     assert finding.action is BrokerAction.CUTS_LOG
     assert finding.broker.endswith(
-        "A clean start fails in this segment too, and does not open the log."
+        "A clean start fails in this segment too: the broker does not start."
     )

@@ -51,6 +51,7 @@ TEXT = {
     "find": ["find", "--offset", "0"],
     "index": ["index", "-o", "out"],
     "diff": ["diff", "tests/forensics/replicas/a"],
+    "doctor": ["doctor"],
     "convert": ["convert", "--on-error", "skip", "-o", "out"],
     "export": ["export", "--to", "jsonl", "-o", "out"],
     "salvage": ["salvage", "-o", "out"],

@@ -106,6 +106,7 @@ DEFERRED = (
     ("kafkaspec.cli.forensics.*", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.forensics.*", "kafkaspec.forensics", _EXTRA),
     ("kafkaspec.forensics.cleaner.settings", "kafkaspec.state", _EXTRA),
+    ("kafkaspec.forensics.doctor.metadata", "kafkaspec.state", _EXTRA),
     ("kafkaspec.forensics.replicas.*", "kafkaspec.forensics.replicas", _EXTRA),
     ("kafkaspec.cli.topics.cluster", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.topics.remote", "kafkaspec.state", _EXTRA),

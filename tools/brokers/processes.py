@@ -140,10 +140,14 @@ class Server:
 
     def kill(self) -> None:
         """End the process at once, if it still runs."""
-        if self._process is not None and self._process.poll() is None:
+        if self._process is not None and self.runs():
             self._process.kill()
             self._process.wait()
         self._data.drop()
+
+    def runs(self) -> bool:
+        """Return whether the process has been started and has not ended."""
+        return self._process is not None and self._process.poll() is None
 
     def _listens(self) -> bool:
         with socket.socket() as probe:

@@ -1,0 +1,23 @@
+"""Will a broker start on log directories, and what will it do to them: ``diagnose``."""
+
+from __future__ import annotations
+
+from kafkaspec.forensics.doctor.diagnosis import diagnose
+from kafkaspec.forensics.doctor.troubles import (
+    Diagnosis,
+    Effect,
+    Outcome,
+    SegmentOutcome,
+    Trouble,
+    TroubleKind,
+)
+
+__all__ = [
+    "Diagnosis",
+    "Effect",
+    "Outcome",
+    "SegmentOutcome",
+    "Trouble",
+    "TroubleKind",
+    "diagnose",
+]

@@ -1,0 +1,365 @@
+"""``diagnose``: whether a broker starts on its log directories, and what it does to them.
+
+Kafka: ``LogManager`` (``loadLogs``, ``isStrayReplica``, ``findAbandonedFutureLogs``),
+``MetaPropertiesEnsemble``, ``KafkaRaftServer.initializeLogDirs``, ``LogLoader.load``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import kafka_uuid, quorum_state
+from kafkaspec.forensics.doctor.metadata import ClusterMetadata, read_metadata
+from kafkaspec.forensics.doctor.partitions import DELETE, FUTURE, STRAY, Examination, Stop
+from kafkaspec.forensics.doctor.roots import Root, check_names, check_nodes, read_root
+from kafkaspec.forensics.doctor.text import move_away, quoted
+from kafkaspec.forensics.doctor.troubles import Diagnosis, Effect, Trouble, TroubleKind
+from kafkaspec.forensics.strength import Assumption, Strength
+from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
+from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
+
+_METADATA: Final = f"{Topic.CLUSTER_METADATA}-0"
+
+
+def diagnose(
+    directories: Sequence[str | Path],
+    *,
+    clean: bool | None = None,
+    profile: str = DEFAULT_PROFILE,
+    index_interval_bytes: int = INDEX_INTERVAL_BYTES,
+) -> Diagnosis:
+    """Say whether a broker starts on log directories, and what it does to them. Nothing is written.
+
+    Args:
+        directories: all of ``log.dirs`` of the broker, in this order.
+        clean: whether the broker was stopped cleanly; None for what each directory shows.
+        profile: release of the broker.
+        index_interval_bytes: ``index.interval.bytes``.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: a directory cannot be listed.
+        ValueError: there is no such profile.
+    """
+    return _Diagnosing(directories, clean, profile, index_interval_bytes).run()
+
+
+class _Diagnosing:
+    def __init__(
+        self, directories: Sequence[str | Path], clean: bool | None, profile: str, interval: int
+    ) -> None:
+        self._release, self._profile = profile, get_profile(profile)
+        self._interval = interval
+        self._clean = clean
+        self._roots = [read_root(Path(path)) for path in directories]
+        self.result = Diagnosis(tuple(root.path for root in self._roots))
+        self._kraft = self._is_kraft()
+        self._metadata: ClusterMetadata | None = None
+        self._futures: list[tuple[Root, Path, Examination]] = []
+        self._seen: dict[tuple[str, int, bool], Path] = {}
+
+    def _is_kraft(self) -> bool:
+        if any((root.path / _METADATA).is_dir() for root in self._roots):
+            return True
+        return any(root.meta is not None and root.meta.version for root in self._roots)
+
+    def run(self) -> Diagnosis:
+        """Return the diagnosis."""
+        result = self.result
+        for root in self._roots:
+            result.add(root.troubles)
+        result.add(check_nodes(self._roots, kraft=self._kraft))
+        result.add(check_names(self._roots))
+        result.add(self._stops())
+        if self._kraft:
+            result.add(self._quorum())
+        else:
+            result.assumptions.append(
+                Assumption("process.roles", "none", "no directory is one of KRaft: ZooKeeper")
+            )
+        for root in self._roots:
+            for path in root.children:
+                result.add(self._directory(root, path))
+        for root, path, found in self._futures:
+            name = names.PartitionName(found.outcome.topic, found.outcome.partition)
+            result.add(_of(name, self._future(root, path, found)))
+        if self._metadata is not None:
+            result.add(self._missing())
+        for item in result.troubles:
+            if item.effect is Effect.OFFLINE:
+                result.offline.add(self._root_of(Path(item.path)))
+        if self._kraft and self._roots and self._metadata_root().path in result.offline:
+            result.offline.update(result.directories)  # without its metadata no node goes on
+        return result
+
+    def _root_of(self, path: Path) -> Path:
+        places = [root.path for root in self._roots]
+        return next(place for place in (path, *path.parents) if place in places)
+
+    def _metadata_root(self) -> Root:
+        holders = [root for root in self._roots if (root.path / _METADATA).is_dir()]
+        return (holders or self._roots)[0]
+
+    # -- the node ---------------------------------------------------------------------------------
+
+    def _stops(self) -> Iterator[Trouble]:
+        for root in self._roots:
+            if self._clean is not None:
+                continue
+            if not root.clean and (root.path / names.RECOVERY_POINTS).exists():
+                yield Trouble(
+                    TroubleKind.UNCLEAN_STOP,
+                    Effect.RECOVERS,
+                    str(root.path),
+                    f"there is no {names.CLEAN_SHUTDOWN}: the broker runs, or was not stopped "
+                    "cleanly. Segments from the recovery points on are read and checked",
+                )
+        given = "given" if self._clean is not None else "from the flag in each directory"
+        self.result.assumptions.append(
+            Assumption(
+                "stop",
+                ", ".join("clean" if self._is_clean(root) else "unclean" for root in self._roots),
+                given,
+            )
+        )
+        self.result.assumptions.append(
+            Assumption("release", self._release, "of the broker that is to start")
+        )
+
+    def _is_clean(self, root: Root) -> bool:
+        return root.clean if self._clean is None else self._clean
+
+    def _quorum(self) -> Iterator[Trouble]:
+        """Yield what is wrong with the metadata log, and read the metadata."""
+        holders = [root for root in self._roots if (root.path / _METADATA).is_dir()]
+        for root in holders[1:]:
+            yield Trouble(
+                TroubleKind.METADATA_TWICE,
+                Effect.KILLS,
+                str(root.path / _METADATA),
+                f"{holders[0].path} has the metadata log too: the node does not start",
+                "find out which one is current (kafkaspec cluster), and move the other away",
+                move_away(root.path / _METADATA),
+            )
+        if not holders:
+            yield Trouble(
+                TroubleKind.METADATA_MISSING,
+                Effect.KILLS,
+                str(self._roots[0].path),
+                f"there is no {_METADATA}: the node knows neither its voters nor its topics. As "
+                "the only voter it never gets ready; with other controllers it fetches the log "
+                "from them",
+                "restore the directory from a copy, or start with the other controllers",
+                strength=Strength.LIKELY,
+            )
+            return
+        path = holders[0].path / _METADATA
+        state = path / names.QUORUM_STATE
+        try:
+            if state.is_file():
+                quorum_state.read(state)
+        except KafkaSpecError as error:
+            yield Trouble(
+                TroubleKind.QUORUM_STATE,
+                Effect.KILLS,
+                str(state),
+                f"{error.detail}: the node does not start",
+                "move it away: the node takes the epoch of its log, and may vote again",
+                f"mv {quoted(state)} {quoted(path.parent.parent / state.name)}",
+                position=error.offset,
+            )
+        name = names.PartitionName(Topic.CLUSTER_METADATA, 0)
+        log = Examination(path, name, Stop(clean=False), self._profile, self._interval)
+        found = read_metadata(path, self._node(), log.outcome.end_offset)
+        if isinstance(found, str):
+            self.result.assumptions.append(Assumption("cluster metadata", "not known", found))
+        else:
+            self._metadata = found
+
+    def _node(self) -> int | None:
+        return next((root.meta.node_id for root in self._roots if root.meta is not None), None)
+
+    # -- directories ------------------------------------------------------------------------------
+
+    def _directory(self, root: Root, path: Path) -> Iterator[Trouble]:
+        name = names.parse_partition(path.name)
+        if name is None:
+            return
+        key = (name.topic, name.partition)
+        if name.topic == Topic.CLUSTER_METADATA and name.partition:
+            return  # ignored
+        if name.topic == Topic.CLUSTER_METADATA:
+            stop = Stop(clean=False)  # KafkaMetadataLog trusts no stop
+        else:
+            stop = Stop(
+                self._is_clean(root),
+                root.offsets[names.RECOVERY_POINTS].get(key, 0),
+                root.offsets[names.LOG_START_OFFSETS].get(key, 0),
+            )
+        found = Examination(path, name, stop, self._profile, self._interval)
+        self.result.unread += found.unread
+        self.result.outcomes.append(found.outcome)
+        yield from found.troubles
+        yield from _of(name, self._placed(root, path, found))
+
+    def _placed(self, root: Root, path: Path, found: Examination) -> Iterator[Trouble]:
+        """Yield what becomes of the directory itself."""
+        outcome = found.outcome
+        if outcome.topic == Topic.CLUSTER_METADATA:
+            return
+        if outcome.state == DELETE:
+            yield Trouble(
+                TroubleKind.DELETED_PARTITION,
+                Effect.DELETES,
+                str(path),
+                "its topic was deleted, or it was moved: the broker deletes it after the start",
+                "copy it before the start if its records are wanted",
+                f"cp -rp {quoted(path)} {quoted(path.parent.parent)}",
+                size=outcome.lost_bytes or None,
+            )
+            return
+        if outcome.state == STRAY:
+            yield Trouble(
+                TroubleKind.STRAY_KEPT,
+                Effect.NOTHING,
+                str(path),
+                "an earlier start found that the cluster does not have it here; it is kept, and "
+                "not served",
+            )
+            return
+        stray = self._why_stray(found)
+        if stray:
+            outcome.becomes = f"{outcome.topic}-{outcome.partition}.*{STRAY}"
+            yield Trouble(
+                TroubleKind.STRAY,
+                Effect.RENAMES,
+                str(path),
+                f"{stray}: the start renames it to {outcome.becomes}, and serves it no more",
+                self._stray_remedy(found),
+            )
+            return
+        yield from self._taken(root, path, found)
+
+    def _why_stray(self, found: Examination) -> str | None:
+        if self._metadata is None or found.bad_id:  # with such an id the directory is given up
+            return None
+        return self._metadata.why_stray(found.topic_id, found.outcome.partition)
+
+    def _stray_remedy(self, found: Examination) -> str:
+        known = self._metadata
+        own = None if known is None else known.topic_id(found.outcome.topic)
+        if own is None:
+            return "move it away, or make its topic again and give it the new topic's id"
+        return (
+            f"if it is what the topic {found.outcome.topic} of the cluster has to be, write the id "
+            f"of that, {own}, into its {names.PARTITION_METADATA}"
+        )
+
+    def _taken(self, root: Root, path: Path, found: Examination) -> Iterator[Trouble]:
+        outcome = found.outcome
+        future = outcome.state == FUTURE
+        key = (outcome.topic, outcome.partition, future)
+        before = self._seen.setdefault(key, path)
+        if before != path:
+            yield Trouble(
+                TroubleKind.DUPLICATE,
+                Effect.KILLS,
+                str(path),
+                f"{before} is the same partition: the broker does not start",
+                "compare them (kafkaspec diff), and move one of them away",
+                move_away(path),
+            )
+            return
+        if future:
+            self._futures.append((root, path, found))
+            return
+        known = self._metadata
+        if known is not None and found.topic_id is not None:
+            own = known.name_of(found.topic_id)
+            if own is not None and own != outcome.topic:
+                yield Trouble(
+                    TroubleKind.OTHER_NAME,
+                    Effect.IGNORES,
+                    str(path),
+                    f"its topic id is that of {own}: the broker loads it, and never serves it",
+                    "move it away, or give it its topic's id",
+                    move_away(path),
+                )
+
+    def _future(self, root: Root, path: Path, found: Examination) -> Iterator[Trouble]:
+        """Yield what becomes of a copy that the broker was moving to another log directory."""
+        outcome = found.outcome
+        plain = f"{outcome.topic}-{outcome.partition}"
+        known = self._metadata
+        place = None
+        if known is not None and found.topic_id is not None:
+            place = known.place_of(found.topic_id, outcome.partition)
+        own = None if root.meta is None else root.meta.directory_id
+        current = self._seen.get((outcome.topic, outcome.partition, False))
+        beside = next((item for item in self.result.outcomes if item.path == current), None)
+        here = place is not None and own is not None and place == kafka_uuid.to_text(own)
+        if here and current is not None and current.parent == root.path:
+            yield Trouble(
+                TroubleKind.FUTURE,
+                Effect.KILLS,
+                str(path),
+                f"the cluster has the partition in this log directory, so the start puts the copy "
+                f"in the place of {plain}, which is in the way: the broker does not start",
+                "move one of the two away",
+                move_away(path),
+            )
+        elif here or (beside is not None and beside.end_offset == outcome.end_offset):
+            outcome.becomes = plain
+            if here:
+                text = "the cluster has the partition in this log directory: the start renames "
+                text += f"the copy to {plain}"
+            else:
+                text = f"it is as long as {current}: it takes the place of that after the start"
+            if beside is not None:
+                beside.becomes = f"{plain}.*{DELETE}"
+                text += f", and {beside.path} is deleted"
+            yield Trouble(TroubleKind.FUTURE, Effect.PROMOTES, str(path), text)
+        else:
+            yield Trouble(
+                TroubleKind.FUTURE,
+                Effect.NOTHING,
+                str(path),
+                "a copy that the broker is moving here from another log directory: it goes on",
+            )
+
+    def _missing(self) -> Iterator[Trouble]:
+        known = self._metadata
+        assert known is not None
+        there: set[tuple[str, int]] = {
+            (item.topic, item.partition)
+            for item in self.result.outcomes
+            if item.becomes == f"{item.topic}-{item.partition}"
+        }
+        metas = [root.meta for root in self._roots if root.meta is not None]
+        ids = [kafka_uuid.to_text(meta.directory_id) for meta in metas if meta.directory_id]
+        for topic, partition, replicas, place in known.replicas():
+            if (topic, partition) in there or (place is not None and place not in ids):
+                continue
+            alone = len(replicas) == 1
+            text = f"the cluster has a replica of {topic}-{partition} here, and no directory is "
+            text += "there: the broker makes an empty one"
+            text += ". It is the only replica" if alone else ", and fetches it from the leader"
+            yield Trouble(
+                TroubleKind.MISSING,
+                Effect.IGNORES if alone else Effect.NOTHING,
+                str(self._roots[0].path / f"{topic}-{partition}"),
+                text,
+                "restore the directory before the start" if alone else "",
+                topic=topic,
+                partition=partition,
+            )
+
+
+def _of(name: names.PartitionName, troubles: Iterator[Trouble]) -> Iterator[Trouble]:
+    for trouble in troubles:
+        yield replace(trouble, topic=name.topic, partition=name.partition)

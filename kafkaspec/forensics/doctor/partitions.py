@@ -1,0 +1,390 @@
+"""What becomes of the directory of one partition when a broker loads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from uuid import UUID
+
+from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
+from kafkaspec.files.names import PartitionName
+from kafkaspec.forensics.doctor.listing import Listing, held, list_files
+from kafkaspec.forensics.doctor.text import move_away, quoted
+from kafkaspec.forensics.doctor.troubles import (
+    Effect,
+    Outcome,
+    SegmentOutcome,
+    Trouble,
+    TroubleKind,
+)
+from kafkaspec.io.local import file_size
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing import recovery
+from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
+from kafkaspec.writing.leader_epochs import LeaderEpochs
+from kafkaspec.writing.loading import Load, LoadedSegment, Loader
+from kafkaspec.writing.profiles import Profile
+from kafkaspec.writing.rebuild_run import Settings
+from kafkaspec.writing.rebuilt import Recovery
+
+DELETE, FUTURE, STRAY = "-delete", "-future", "-stray"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """How a broker stopped, as far as it concerns a partition.
+
+    Attributes:
+        clean: whether it stopped cleanly.
+        recovery_point: its recovery point.
+        log_start: its log start offset in the checkpoint, 0 for none.
+    """
+
+    clean: bool
+    recovery_point: int = 0
+    log_start: int = 0
+
+
+class Examination:
+    """The load of a partition directory, predicted.
+
+    Args:
+        path: of the directory.
+        name: of the partition.
+        stop: how the broker stopped.
+        profile: its release.
+        interval: ``index.interval.bytes``.
+
+    Attributes:
+        outcome: what becomes of it.
+        troubles: what is found.
+        topic_id: in ``partition.metadata``; None without one.
+        bad_id: whether that file cannot be read.
+        unread: number of files that could not be read.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        name: PartitionName,
+        stop: Stop,
+        profile: Profile,
+        interval: int = INDEX_INTERVAL_BYTES,
+    ) -> None:
+        self._path, self._name, self._stop = path, name, stop
+        self._profile, self._interval = profile, interval
+        self.outcome = Outcome(path, name.topic, name.partition, name.state, path.name)
+        self.topic_id: UUID | None = None
+        self.bad_id = False
+        self.unread = 0
+        self.troubles: list[Trouble] = []
+        try:
+            for item in self._examine():
+                self.troubles.append(self._placed(item))
+        except (KafkaSpecError, OSError) as error:
+            self.unread += 1
+            self.troubles.append(self._placed(self._unreadable(path, error)))
+
+    def _placed(self, trouble: Trouble) -> Trouble:
+        return replace(trouble, topic=self._name.topic, partition=self._name.partition)
+
+    def _examine(self) -> Iterator[Trouble]:
+        listing = list_files(self._path)
+        yield from listing.troubles
+        yield from self._text_files(listing)
+        if listing.fails:
+            return
+        yield from self._misnamed(listing)
+        if not listing.segments:
+            yield from self._empty(listing)
+            return
+        yield from self._segments(listing)
+
+    def _unreadable(self, path: Path, error: KafkaSpecError | OSError) -> Trouble:
+        detail = error.detail if isinstance(error, KafkaSpecError) else str(error)
+        return Trouble(
+            TroubleKind.UNREADABLE,
+            Effect.OFFLINE,
+            str(path),
+            f"{detail}; a broker with the same rights gives the log directory up",
+            "give the user of the broker the right to read and write it",
+        )
+
+    # -- text files -----------------------------------------------------------------------------
+
+    def _text_files(self, listing: Listing) -> Iterator[Trouble]:
+        metadata = listing.present.get(names.PARTITION_METADATA)
+        epochs = listing.present.get(names.LEADER_EPOCHS)
+        if metadata is not None:
+            try:
+                self.topic_id = partition_metadata.read(metadata).topic_id
+            except KafkaSpecError as error:
+                self.bad_id = True
+                yield Trouble(
+                    TroubleKind.PARTITION_METADATA,
+                    Effect.OFFLINE,
+                    str(metadata),
+                    f"{error.detail}; the broker gives the log directory up",
+                    "write the topic's id into it, as kafka-topics.sh --describe or "
+                    "`kafkaspec cluster` shows it",
+                    f"printf 'version: 0\\ntopic_id: %s' TOPIC_ID > {quoted(metadata)}",
+                    position=error.offset,
+                )
+        if epochs is not None:
+            try:
+                leader_epoch_checkpoint.read(epochs)
+            except KafkaSpecError as error:
+                yield Trouble(
+                    TroubleKind.LEADER_EPOCHS,
+                    Effect.OFFLINE,
+                    str(epochs),
+                    f"{error.detail}; the broker gives the log directory up",
+                    "rebuild it from the log, or move it away: recovery makes another",
+                    f"kafkaspec index {quoted(self._path)} -o NEW",
+                    position=error.offset,
+                )
+
+    # -- segments -------------------------------------------------------------------------------
+
+    def _misnamed(self, listing: Listing) -> Iterator[Trouble]:
+        for made, path in listing.misnamed:
+            size = file_size(path)
+            self.outcome.segments.append(SegmentOutcome(path.name, size, size))
+            if made not in listing.present:
+                self.outcome.segments.append(SegmentOutcome(made, None, 0))
+            base = names.offset_in(made)
+            assert base is not None
+            yield Trouble(
+                TroubleKind.FOREIGN_FILE,
+                Effect.IGNORES,
+                str(path),
+                f"a name of Kafka's has 20 digits: the start does not read it, but makes an empty "
+                f"{made}, behind which records of the segment before it are no longer found",
+                "move it away, or give it its whole name",
+                move_away(path),
+                offsets=(base, None),
+                size=size,
+            )
+
+    def _empty(self, listing: Listing) -> Iterator[Trouble]:
+        name = names.SegmentName(self._stop.log_start, names.LOG).sibling(names.LOG)
+        self.outcome.segments.append(SegmentOutcome(name, None, 0))
+        self.outcome.start_offset = self.outcome.end_offset = self._stop.log_start
+        if self._name.state != DELETE:
+            yield Trouble(
+                TroubleKind.EMPTY,
+                Effect.NOTHING,
+                str(self._path),
+                f"there is no segment: the broker makes an empty one, at offset "
+                f"{self._stop.log_start}",
+                "look for its segments in a backup or on a replica, if there should be any",
+                offsets=(self._stop.log_start, None),
+            )
+
+    def _segments(self, listing: Listing) -> Iterator[Trouble]:
+        stop = self._stop
+        settings = Settings(
+            Rule.RECOVERY, self._profile, self._interval, lambda _bytes, _name: None
+        )
+        segments = listing.segments
+        epochs = LeaderEpochs(self._profile.epoch_file, None, segments[0][0])
+        deleting = self._name.state == DELETE
+        loader = Loader(
+            segments,
+            listing.snapshots,
+            settings,
+            epochs,
+            clean=stop.clean or deleting,
+            recovery_point=stop.recovery_point,
+            log_start=0 if deleting else stop.log_start,
+            beside=listing.present,
+        )
+        load = loader.load()
+        sizes = {item.path: file_size(item.path) for item in load.segments}
+        yield from self._loaded(listing, load, sizes)
+
+    def _loaded(self, listing: Listing, load: Load, sizes: dict[Path, int]) -> Iterator[Trouble]:
+        outcome = self.outcome
+        for item in load.segments:
+            yield from self._segment(item, sizes[item.path])
+        for name, path in listing.replaced.items():
+            size = file_size(path)
+            if name not in {f"{item.base_offset:020d}{names.LOG}" for item in load.segments}:
+                outcome.segments.append(SegmentOutcome(name, size, None))
+            yield Trouble(
+                TroubleKind.REPLACED,
+                Effect.DELETES,
+                str(path),
+                "a segment that is put in place has its offsets: the start deletes it",
+                offsets=held(path)[0],
+                size=size,
+            )
+        for item in load.segments:
+            kept: int | None = item.end
+            if load.deletes or item.recovery is Recovery.REMOVES:
+                kept = None
+            name = names.SegmentName(item.base_offset, names.LOG).sibling(names.LOG)
+            size = sizes[item.path]
+            outcome.segments.append(SegmentOutcome(name, size, kept, item.alone))
+            if item.alone or item.run is not None:
+                outcome.read_bytes += size
+        outcome.segments.sort(key=lambda item: item.name)
+        if load.error is not None:
+            yield self._fails(load)
+            return
+        outcome.end_offset = load.end_offset
+        if load.deletes:
+            yield from self._deletes(load, sizes)
+            return
+        kept_segments = [item for item in load.segments if item.recovery is not Recovery.REMOVES]
+        outcome.start_offset = max(kept_segments[0].base_offset, self._stop.log_start)
+        yield from self._below_start(kept_segments)
+
+    def _segment(self, item: LoadedSegment, size: int) -> Iterator[Trouble]:
+        path = str(item.path)
+        if item.alone:
+            yield Trouble(
+                TroubleKind.NO_INDEX,
+                Effect.RECOVERS,
+                path,
+                "its offset index is missing, or its transaction index is bad: the start reads "
+                "the segment, after a clean stop too, and rebuilds its indexes",
+                command=f"kafkaspec index {quoted(item.path)} -o NEW",
+                size=size,
+            )
+        if item.recovery is Recovery.CUTS or (
+            item.recovery is Recovery.EMPTIES and item.end < size
+        ):
+            yield self._cut(item, size)
+        elif item.recovery is Recovery.REMOVES:
+            yield Trouble(
+                TroubleKind.REMOVED,
+                Effect.DELETES,
+                path,
+                "a segment before it is cut: the start deletes it, whole as it may be",
+                "salvage the partition first; or move the offset index of the damaged segment "
+                "away, and only that segment is cut",
+                f"kafkaspec salvage {quoted(self._path)} -o NEW",
+                offsets=held(item.path)[0],
+                size=size,
+            )
+        elif item.recovery is Recovery.SPLITS:
+            yield Trouble(
+                TroubleKind.SPLIT,
+                Effect.SPLITS,
+                path,
+                "its offsets do not fit into one segment: the start splits it",
+                position=item.end,
+            )
+        yield from self._first_batch(item, size)
+
+    def _cut(self, item: LoadedSegment, size: int) -> Trouble:
+        error = None if item.run is None else item.run.error
+        kept = 0 if item.recovery is Recovery.EMPTIES else item.end
+        first = item.run.next_offset if item.run is not None else item.base_offset
+        if error is None:
+            text = "a batch was not written to its end, or zeros follow the last one"
+        else:
+            text = error.detail
+        text += f": the start cuts the segment at byte {kept:,}, of {size:,}"
+        text += ". Later segments stay, since its offset index is missing" if item.alone else ""
+        remedy = "salvage the partition first: what is whole after the damage is lost otherwise"
+        return Trouble(
+            TroubleKind.CUT,
+            Effect.CUTS,
+            str(item.path),
+            text,
+            remedy,
+            f"kafkaspec salvage {quoted(self._path)} -o NEW",
+            position=kept,
+            offsets=(first, item.following),
+            size=size - kept,
+        )
+
+    def _first_batch(self, item: LoadedSegment, size: int) -> Iterator[Trouble]:
+        """Yield a trap: a batch below the name of its file, which kills a broker that recovers it.
+
+        Only the first batch of a segment is looked at where nothing recovers the segment.
+        """
+        if item.run is not None or not size:
+            return
+        try:
+            with Segment(item.path) as segment:
+                entry = recovery.entry_unchecked(segment, 0)
+                first = None if entry is None else entry.last_offset[0]
+        except KafkaSpecError:
+            return
+        if first is not None and first < item.base_offset:
+            yield Trouble(
+                TroubleKind.BASE_OFFSET,
+                Effect.IGNORES,
+                str(item.path),
+                f"its first batch ends with offset {first}, below the name of the file. This start "
+                "does not look; a start that recovers the segment ends the whole broker: after a "
+                "crash, or without its offset index",
+                "salvage the partition, which repairs the offset from its neighbours",
+                f"kafkaspec salvage {quoted(self._path)} -o NEW --repair headers",
+                position=0,
+                offsets=(item.base_offset, item.following),
+            )
+
+    def _fails(self, load: Load) -> Trouble:
+        error, failed = load.error, load.failed
+        assert error is not None
+        path = self._path if failed is None else failed.path
+        return Trouble(
+            TroubleKind.NOT_LOADED,
+            Effect.KILLS,
+            str(path),
+            f"{error.detail}: the broker fails when it loads this log, and does not start, with "
+            "none of its partitions",
+            "salvage the partition, or move its directory away: the broker starts without it, and "
+            "fetches it from other replicas if there are any",
+            f"kafkaspec salvage {quoted(self._path)} -o NEW; {move_away(self._path)}",
+            position=error.offset if error.reason is not Reason.UNREADABLE else None,
+            offsets=None if failed is None else (failed.base_offset, failed.following),
+        )
+
+    def _deletes(self, load: Load, sizes: dict[Path, int]) -> Iterator[Trouble]:
+        start = self._stop.log_start
+        name = names.SegmentName(start, names.LOG).sibling(names.LOG)
+        self.outcome.start_offset = self.outcome.end_offset = start
+        self.outcome.segments.append(SegmentOutcome(name, None, 0))
+        yield Trouble(
+            TroubleKind.ENDS_BEFORE_START,
+            Effect.DELETES,
+            str(self._path),
+            f"the log ends before its start offset, {start} in {names.LOG_START_OFFSETS}: the "
+            "start deletes all segments, and begins an empty one there",
+            f"remove the partition's line from {names.LOG_START_OFFSETS}, and lower the count in "
+            "its second line",
+            offsets=(load.segments[0].base_offset, start),
+            size=sum(sizes.values()),
+        )
+
+    def _below_start(self, kept: list[LoadedSegment]) -> Iterator[Trouble]:
+        """Yield the segments that retention deletes as soon as the broker runs."""
+        if self._name.state:
+            return
+        gone = [item for item, after in pairwise(kept) if after.base_offset <= self._stop.log_start]
+        for item in gone:
+            name = names.SegmentName(item.base_offset, names.LOG).sibling(names.LOG)
+            self.outcome.segments = [
+                replace(each, kept=None) if each.name == name else each
+                for each in self.outcome.segments
+            ]
+            yield Trouble(
+                TroubleKind.BELOW_START,
+                Effect.DELETES,
+                str(item.path),
+                f"all of it is below the log start offset, {self._stop.log_start}: the broker "
+                "deletes it soon after the start. Its records were deleted before",
+                f"copy it first, or remove the partition's line from {names.LOG_START_OFFSETS}, if "
+                "its records are wanted",
+                offsets=(item.base_offset, item.following),
+                size=file_size(item.path),
+            )

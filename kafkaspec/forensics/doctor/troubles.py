@@ -1,0 +1,232 @@
+"""What ``diagnose`` finds in log directories, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from kafkaspec.forensics.strength import Assumption, Strength
+
+
+class Effect(StrEnum):
+    """What a starting broker does about it; the worst first."""
+
+    KILLS = "kills"
+    """The broker does not start."""
+    OFFLINE = "offline"
+    """The broker gives the log directory up, and does not start if it has no other."""
+    DELETES = "deletes"
+    """Files or segments are deleted."""
+    CUTS = "cuts"
+    """A segment is cut or emptied."""
+    RENAMES = "renames"
+    """The directory is renamed, and its partition is no longer served from it."""
+    PROMOTES = "promotes"
+    """A copy takes the place of the partition."""
+    SPLITS = "splits"
+    """A segment becomes several."""
+    RESETS = "resets"
+    """A value that the broker cannot use is replaced."""
+    RECOVERS = "recovers"
+    """Segments are read again and their indexes rebuilt; nothing is lost."""
+    IGNORES = "ignores"
+    """The broker does not notice, and something stays wrong."""
+    NOTHING = "nothing"
+    """Nothing; worth knowing."""
+
+
+class TroubleKind(StrEnum):
+    """What is found."""
+
+    DIRECTORY_NAME = "directory_name"
+    DUPLICATE = "duplicate"
+    METADATA_TWICE = "metadata_twice"
+    METADATA_MISSING = "metadata_missing"
+    META_PROPERTIES = "meta_properties"
+    OTHER_CLUSTER = "other_cluster"
+    OTHER_NODE = "other_node"
+    DIRECTORY_ID = "directory_id"
+    CHECKPOINT = "checkpoint"
+    CHECKPOINT_VALUE = "checkpoint_value"
+    QUORUM_STATE = "quorum_state"
+    LEADER_EPOCHS = "leader_epochs"
+    PARTITION_METADATA = "partition_metadata"
+    STRAY = "stray"
+    OTHER_NAME = "other_name"
+    FUTURE = "future"
+    DELETED_PARTITION = "deleted_partition"
+    STRAY_KEPT = "stray_kept"
+    MISSING = "missing"
+    EMPTY = "empty"
+    UNREADABLE = "unreadable"
+    FILE_NUMBER = "file_number"
+    NOT_LOADED = "not_loaded"
+    BASE_OFFSET = "base_offset"
+    CUT = "cut"
+    REMOVED = "removed"
+    SPLIT = "split"
+    ENDS_BEFORE_START = "ends_before_start"
+    BELOW_START = "below_start"
+    NO_INDEX = "no_index"
+    PADDED_INDEX = "padded_index"
+    ORPHAN = "orphan"
+    DELETED_FILE = "deleted_file"
+    CLEANED_FILE = "cleaned_file"
+    SWAP_FILE = "swap_file"
+    REPLACED = "replaced"
+    UNCLEAN_STOP = "unclean_stop"
+    FOREIGN_FILE = "foreign_file"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that a starting broker meets.
+
+    Attributes:
+        kind: what it is.
+        effect: what the broker does about it.
+        path: of the file or directory.
+        message: what is there, and what the broker does, for people.
+        remedy: what to do before the start; "" if nothing has to be done.
+        command: a command that does it, "" if there is none.
+        topic: topic of the partition, None for none.
+        partition: its number.
+        position: byte offset in the file, None if it is about the whole file.
+        offsets: first offset, and the offset after the last one, that are lost or concerned.
+        size: bytes that are lost or concerned, None if that does not matter.
+        strength: how far the files prove it.
+    """
+
+    kind: TroubleKind
+    effect: Effect
+    path: str
+    message: str
+    remedy: str = ""
+    command: str = ""
+    topic: str | None = None
+    partition: int | None = None
+    position: int | None = None
+    offsets: tuple[int, int | None] | None = None
+    size: int | None = None
+    strength: Strength = Strength.PROOF
+
+    @property
+    def counts(self) -> bool:
+        """Whether it needs somebody's attention."""
+        return self.effect not in (Effect.NOTHING, Effect.RECOVERS)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentOutcome:
+    """What becomes of a segment.
+
+    Attributes:
+        name: of its file after the start.
+        size: its bytes now; None if it is made at the start.
+        kept: its bytes after the start; None if it is deleted.
+        alone: whether it is recovered because its offset index is missing.
+    """
+
+    name: str
+    size: int | None
+    kept: int | None
+    alone: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What becomes of the directory of a partition.
+
+    Attributes:
+        path: of the directory.
+        topic: from its name.
+        partition: number from its name.
+        state: ``-delete``, ``-future``, ``-stray`` or "" now.
+        becomes: name of the directory after the start; ``*`` stands for an id that the broker
+            chooses.
+        segments: its segments in order.
+        start_offset: log start offset after the start; None if the broker does not load it.
+        end_offset: log end offset; None as above, or if a segment is split.
+        read_bytes: bytes of segments that the start has to read.
+    """
+
+    path: Path
+    topic: str
+    partition: int
+    state: str = ""
+    becomes: str = ""
+    segments: list[SegmentOutcome] = field(default_factory=list)
+    start_offset: int | None = None
+    end_offset: int | None = None
+    read_bytes: int = 0
+
+    @property
+    def lost_bytes(self) -> int:
+        """Bytes of segments that the start removes."""
+        return sum((item.size or 0) - (item.kept or 0) for item in self.segments)
+
+    @property
+    def segments_after(self) -> dict[str, int]:
+        """Sizes of the segments after the start, by name."""
+        return {item.name: item.kept for item in self.segments if item.kept is not None}
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """What a broker does when it starts on log directories.
+
+    Attributes:
+        directories: paths of the log directories.
+        troubles: in the order of directories and names.
+        outcomes: of the directories of partitions, in the same order.
+        assumptions: what the files do not say.
+        offline: log directories that the broker gives up.
+        unread: number of files and directories that could not be read.
+    """
+
+    directories: tuple[Path, ...]
+    troubles: list[Trouble] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
+    offline: set[Path] = field(default_factory=set)
+    unread: int = 0
+
+    @property
+    def starts(self) -> bool:
+        """Whether the broker starts: nothing kills it, and not all directories are given up."""
+        return not self.killers and len(self.offline) < len(self.directories)
+
+    @property
+    def killers(self) -> list[Trouble]:
+        """The troubles for which the broker does not start."""
+        return [item for item in self.troubles if item.effect is Effect.KILLS]
+
+    @property
+    def findings(self) -> list[Trouble]:
+        """The troubles that need somebody's attention."""
+        return [item for item in self.troubles if item.counts]
+
+    def add(self, troubles: Iterable[Trouble]) -> None:
+        """Take over some troubles."""
+        self.troubles.extend(troubles)
+
+
+def as_dict(trouble: Trouble) -> dict[str, Any]:
+    """Return all values of a trouble, ready for JSON."""
+    return {
+        "kind": str(trouble.kind),
+        "effect": str(trouble.effect),
+        "topic": trouble.topic,
+        "partition": trouble.partition,
+        "file": trouble.path,
+        "position": trouble.position,
+        "offsets": None if trouble.offsets is None else list(trouble.offsets),
+        "size": trouble.size,
+        "message": trouble.message,
+        "remedy": trouble.remedy or None,
+        "command": trouble.command or None,
+        "strength": str(trouble.strength),
+    }

@@ -1,0 +1,105 @@
+"""What ``kafkaspec doctor`` says before a start, and what brokers did: recorded answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kafkaspec.cli.main import main
+from kafkaspec.files import names
+from kafkaspec.forensics.doctor import Effect, TroubleKind, diagnose
+from tests.goldens import GOLDEN
+from tests.kafka import start_answers
+from tests.kafka.start_cases import DIES, STARTS, cases
+
+EVERY = {"4.3.1": 4, "3.9.2": 12, "2.8.2": 12}
+"""One of so many cases here; `make test-kafka` has all of them."""
+
+
+@pytest.mark.parametrize("version", start_answers.RECORDED_WITH)
+def test_a_broker_did_what_is_predicted(version: str, tmp_path: Path) -> None:
+    answers = start_answers.recorded()[version]
+    wrong: list[str] = []
+    looked_at = list(cases())[:: EVERY[version]]
+    for number, case in enumerate(looked_at):
+        place = tmp_path / str(number)
+        wrong += start_answers.differences(case, version, answers[case.name], place)
+        shutil.rmtree(place)
+    assert not wrong, f"{len(wrong)} of {len(looked_at)}:\n" + "\n".join(wrong[:20])
+
+
+def test_names_decide_as_brokers_did() -> None:
+    """The table of names in full, without the rest of a log directory."""
+    answers = start_answers.recorded()["4.3.1"]
+    for name in (*DIES, *STARTS):
+        ignored = name == names.REMOTE_INDEX_CACHE
+        fits = ignored or names.parse_partition(name) is not None
+        assert answers[f"directory {name}"][0] is fits, name
+
+
+def test_nothing_is_found_in_what_a_broker_left() -> None:
+    for version in ("2.8.2", "3.9.2", "4.3.1"):
+        diagnosis = diagnose([GOLDEN / version / "logs"], clean=True, profile=version)
+        assert diagnosis.starts
+        kinds = {item.kind for item in diagnosis.findings}
+        assert kinds <= {TroubleKind.MISSING}, diagnosis.findings
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Path:
+    logs = tmp_path / "logs"
+    (case,) = (case for case in cases() if case.name == "a flip, no index there, clean stop")
+    (logs,) = case.make("4.3.1", tmp_path)
+    return logs
+
+
+def test_the_command_says_what_and_why(damaged: Path) -> None:
+    (damaged / "lost+found").mkdir()
+    before = {path: path.stat().st_mtime_ns for path in damaged.rglob("*")}
+    done = CliRunner().invoke(main, ["doctor", str(damaged)])
+    assert done.exit_code == 1
+    assert done.stdout.startswith("The broker does not start.")
+    assert f"mv {damaged}/lost+found {damaged.parent}/lost+found" in done.stdout
+    assert "Later segments stay" in done.stdout
+    assert {path: path.stat().st_mtime_ns for path in damaged.rglob("*")} == before
+
+
+def test_json_has_a_line_for_everything(damaged: Path) -> None:
+    done = CliRunner().invoke(main, ["doctor", "--format", "json", str(damaged)])
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {line["type"] for line in lines} == {"trouble", "partition", "assumption", "summary"}
+    (cut,) = (line for line in lines if line.get("kind") == "cut")
+    assert (cut["topic"], cut["partition"], cut["effect"]) == ("segments", 0, "cuts")
+    assert lines[-1]["starts"] is True
+    partitions = (line for line in lines if line["type"] == "partition")
+    (partition,) = (line for line in partitions if line["file"].endswith("/segments-0"))
+    lost = sum(item["size"] - item["kept"] for item in partition["segments"])
+    assert partition["lost_bytes"] == lost == cut["size"]
+
+
+def test_a_sound_directory_is_clean(damaged: Path) -> None:
+    logs = str(GOLDEN / "2.8.2" / "logs")
+    done = CliRunner().invoke(main, ["doctor", "--stop", "clean", logs])
+    assert done.exit_code == 0, done.stdout
+
+
+def test_wrong_usage_ends_with_two(tmp_path: Path) -> None:
+    runner = CliRunner()
+    assert runner.invoke(main, ["doctor", str(tmp_path / "none")]).exit_code == 2
+    assert runner.invoke(main, ["doctor", "--profile", "x", str(tmp_path)]).exit_code == 2
+    segment = GOLDEN / "4.3.1" / "logs" / "plain-0" / f"{0:020d}.log"
+    assert runner.invoke(main, ["doctor", str(segment)]).exit_code == 2
+
+
+def test_what_is_left_over_is_named_with_its_offsets(tmp_path: Path) -> None:
+    (case,) = (case for case in cases() if case.name == ".deleted without its segment")
+    diagnosis = diagnose(case.make("4.3.1", tmp_path), profile="4.3.1")
+    found = [item for item in diagnosis.troubles if item.kind is TroubleKind.DELETED_FILE]
+    (log,) = (item for item in found if item.path.endswith(".log.deleted"))
+    assert log.offsets == (12, 24)  # the next segment's name
+    assert log.effect is Effect.DELETES
+    assert log.command.startswith("cp -p")
