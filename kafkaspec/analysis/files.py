@@ -10,7 +10,10 @@ from pathlib import Path
 from kafkaspec.analysis.report import LOG_KINDS, FileKind
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
+from kafkaspec.io.remote import RemotePath, is_directory
 from kafkaspec.log.opening import logs_below
+from kafkaspec.tiered.foreign import found_below
+from kafkaspec.tiered.mount import is_mounted, mounted
 
 _KINDS = {
     names.LOG: FileKind.SEGMENT,
@@ -81,13 +84,15 @@ class Directory:
         """Sizes of the segments in bytes, on which the work depends."""
         found = []
         for path in self.of(*LOG_KINDS):
-            with suppress(OSError):
+            with suppress(OSError, KafkaSpecError):
                 found.append(path.stat().st_size)
         return found
 
 
 def read_directories(path: Path) -> list[Directory]:
     """Return the directory and, for a log directory, the partitions in it.
+
+    Segments in remote storage are shown as a log directory or a partition.
 
     Raises:
         KafkaSpecError: ``unreadable``, if ``path`` cannot be listed, or if there is neither a
@@ -112,10 +117,14 @@ def read_directories(path: Path) -> list[Directory]:
     else:
         top.unread.extend(children)
     if not any(map(_has_content, directories)):
+        tiered = None if is_mounted(path) else mounted(path)
+        if tiered is not None:
+            return read_directories(tiered)
         raise unreadable(
             path,
             "there is no Kafka log here: neither segments (00000000000000000000.log) nor "
-            "partition directories (topic-0) with segments" + logs_below(path),
+            "partition directories (topic-0) with segments"
+            + (logs_below(path) or found_below(path)),
         )
     return directories
 
@@ -138,6 +147,14 @@ def _has_content(directory: Directory) -> bool:
 def _list(path: Path) -> tuple[Directory, list[Path]]:
     directory = Directory(path)
     children = []
+    if isinstance(path, RemotePath):
+        for item in sorted(path.iterdir()):
+            if is_directory(item):
+                children.append(item)
+            else:
+                directory.files.setdefault(kind_of(item.name), []).append(item)
+        directory.is_partition = bool(directory.of(*_KINDS.values()))
+        return directory, children
     try:
         with os.scandir(path) as found:
             entries = sorted(found, key=lambda entry: entry.name)

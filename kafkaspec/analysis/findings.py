@@ -11,6 +11,7 @@ from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
 from kafkaspec.analysis.consequences import consequence_of
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.tiered.mount import SCHEME
 
 __all__ = ["Area", "BrokerAction", "Finding", "FindingReason", "Place", "Severity"]
 
@@ -143,4 +144,8 @@ class Place:
         if error.inner_offset is not None:
             message += f" (byte {error.inner_offset} of the decompressed data)"
         reason = FindingReason(error.reason)
+        if error.file not in (None, self.file) and self.file.startswith(f"{SCHEME}://"):
+            # About an object in remote storage, whose positions are not those of the file.
+            at = "" if error.offset is None else f" at byte {error.offset}"
+            return self.found(severity, reason, f"{error.file}{at} {error.path}: {message}")
         return self.found(severity, reason, message, error.offset, path=error.path)

@@ -35,9 +35,11 @@ from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
-from kafkaspec.io.local import FileReading, are_mapped, unmapped
+from kafkaspec.io.local import are_mapped, open_source, unmapped
+from kafkaspec.io.remote import as_path, exists
 from kafkaspec.jobs import in_processes
 from kafkaspec.log.opening import open_log
+from kafkaspec.tiered.mount import mounted
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 
 ALL_CODECS = "all"
@@ -98,7 +100,7 @@ def verify_events(
 
     Args:
         path: a segment, an index, producer snapshot or KRaft snapshot, a partition directory or a
-            log directory.
+            log directory; a URL of one; or segments in remote storage, as ``open_log`` takes them.
         codec: name of the codec that reads the data, or ``all``: then every installed codec
             reads it, and each difference between them is a finding.
         max_output: largest decompressed size of a batch in bytes.
@@ -125,8 +127,10 @@ def verify_events(
         interval=index_interval_bytes,
         jobs=jobs,
     )
-    place = Path(path)
+    place = as_path(path)
     try:
+        if place.is_file():
+            place = mounted(place) or place  # an object in remote storage
         is_directory = place.is_dir()
         if not is_directory and not place.exists():
             raise unreadable(place, "there is no such file or directory")
@@ -266,7 +270,7 @@ def _partition(
         yield _not_read(directory.path, FileKind.UNKNOWN, partition)
     order = LogOrder(group_offsets=directory.path.name.startswith(GROUP_OFFSETS))
     segments = directory.of(FileKind.SEGMENT)
-    seen: set[Path] = set()
+    seen: set[str] = set()
     whole = True
     start = BrokerStart(directory.path, options.interval)
     for number, path in enumerate(segments):
@@ -275,7 +279,7 @@ def _partition(
         done = options.elsewhere(path)
         if done is not None:
             whole &= not any(item.reason in _NOT_READ for item in done.findings)
-            seen.update(Path(result.file) for result in done.results)
+            seen.update(result.file for result in done.results)
             order.last_offset = done.last_offset
             for run in done.epochs:
                 add_to_runs(order.epochs, run.epoch, run.base_offset, run.last_offset)
@@ -291,7 +295,7 @@ def _partition(
         )
         for event in _guarded(path, FileKind.SEGMENT, partition, verifier.run()):
             if isinstance(event, FileResult):
-                seen.add(Path(event.file))
+                seen.add(event.file)
             elif event.reason in _NOT_READ:
                 whole = False
             yield event
@@ -368,22 +372,22 @@ def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
 
 
 def _others(
-    directory: Directory, partition: str, seen: set[Path], options: Options
+    directory: Directory, partition: str, seen: set[str], options: Options
 ) -> Iterator[Event]:
     """Yield files whose content is not checked, each with the reason for it."""
     for kind in _INDEX_KINDS:
         for path in directory.of(kind):
-            if path in seen:
+            if os.fspath(path) in seen:
                 continue
             name = names.parse_segment(path.name)
             if name is not None and name.remote_id:
                 checked = verify_remote_index(path, kind, partition, options.codecs)
                 yield from _guarded(path, kind, partition, checked)
                 continue
-            if not os.path.exists(path):  # a link: its segment was verified without it
+            if not exists(path):  # a link: its segment was verified without it
                 yield Place(os.fspath(path), Area.FILES).refused(unreadable(path, _NOWHERE))
             log = path.with_name(name.sibling(names.LOG)) if name else path
-            if not os.path.exists(log):
+            if not exists(log):
                 text = f"there is no {log.name} that it belongs to"
                 yield Place(os.fspath(path), Area.FILES).warning(R.ORPHAN_FILE, text)
             yield _not_read(path, kind, partition)
@@ -438,7 +442,7 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
             yield from _leftover(path, "")
         else:
             yield from verify_remote_index(path, kind, "", options.codecs)
-    elif not os.path.exists(log):
+    elif not exists(log):
         raise unreadable(path, f"an index is checked against {log.name}, which is not here")
     else:
         for event in SegmentVerifier(log, options).run():
@@ -448,4 +452,4 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
 
 def _refuse_unreadable(path: Path) -> None:
     """Raise an error if a file that was given by name cannot be opened."""
-    FileReading(path).close()
+    open_source(path, mapped=False).close()

@@ -17,6 +17,7 @@ from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
+from kafkaspec.io.remote import exists
 
 
 def verify_remote_index(
@@ -49,7 +50,7 @@ def verify_remote_index(
     missing = [
         sibling
         for sibling in map(name.sibling, names.REMOTE_INDEXES)
-        if not os.path.exists(path.with_name(sibling))
+        if not exists(path.with_name(sibling))
     ]
     if missing:
         yield Place(file, Area.FILES).warning(

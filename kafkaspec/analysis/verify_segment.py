@@ -29,6 +29,7 @@ from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.codecs import Origin
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
+from kafkaspec.io.remote import exists
 from kafkaspec.io.window import Cursor
 from kafkaspec.layout.names import NUM_RECORDS
 from kafkaspec.log.batch import Batch
@@ -191,7 +192,7 @@ class SegmentVerifier:
             (FileKind.TIME_INDEX, names.TIME_INDEX),
         ):
             path = self._path.with_name(self._name.sibling(suffix))
-            if not os.path.exists(path):
+            if not exists(path):
                 if kind is FileKind.OFFSET_INDEX:
                     place = Place(self._file, Area.OFFSET_INDEX)
                     yield place.info(R.MISSING_INDEX, "the segment has no offset index")
@@ -206,19 +207,19 @@ class SegmentVerifier:
             yield from index.problems()
             yield from compare_sidecar(path, kind, codecs)
         path = self._path.with_name(self._name.sibling(names.TRANSACTION_INDEX))
-        exists = os.path.exists(path)
+        is_there = exists(path)
         # A segment without any of its other files was copied alone: that is no finding.
-        if not exists and not present:
+        if not is_there and not present:
             return
         try:
             self._transactions = TransactionFile(
-                path if exists else None, self._file, self._base, partition, self._codec
+                path if is_there else None, self._file, self._base, partition, self._codec
             )
         except KafkaSpecError as error:
             yield Place(os.fspath(path), Area.TRANSACTION_INDEX).refused(error)
             return
         yield from self._transactions.problems()
-        if exists:
+        if is_there:
             yield from compare_sidecar(path, FileKind.TRANSACTION_INDEX, codecs)
 
     # -- the log ------------------------------------------------------------------------------

@@ -246,7 +246,8 @@ class RemotePath:
             raise FileNotFoundError(f"there is no {self}")
         seconds = (status.modified or 0) // 1000
         size = 0 if status.is_dir else self._size(status)
-        return os.stat_result((0, 0, 0, 0, 0, 0, size, seconds, seconds, seconds))
+        exact = {"st_mtime_ns": (status.modified or 0) * 1_000_000}
+        return os.stat_result((0, 0, 0, 0, 0, 0, size, seconds, seconds, seconds), exact)
 
     def iterdir(self) -> Iterator[RemotePath]:
         """Yield the paths in a directory."""
@@ -394,6 +395,16 @@ def is_directory(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError:
+        return False
+
+
+def exists(path: Path) -> bool:
+    """Return whether a path exists; False if it cannot be known, and for a link to nothing."""
+    if not isinstance(path, RemotePath):
+        return os.path.exists(path)
+    try:
+        return path.exists()
+    except KafkaSpecError:
         return False
 
 

@@ -20,6 +20,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
+from kafkaspec.tiered.mount import is_mounted, mounted
 from kafkaspec.writing.places import check_output
 
 LOGGER: Final = logging.getLogger("kafkaspec.spark")
@@ -228,13 +229,23 @@ def _logs(path: Path) -> Iterator[Log]:
     if not path.is_dir():
         opened = open_log(path)  # refuses what is no log
         opened.close()
-        yield _single(path)
+        yield _single(mounted(path) or path)
         return
     partition = Partition(path)
-    if partition.segment_paths or partition.topic is not None:
-        yield log_of(partition)
-        return
-    directory = LogDirectory(path)
+    if not partition.segment_paths:
+        directory = None if partition.topic is not None else LogDirectory(path)
+        if directory is None or not any(item.segment_paths for item in directory.readable):
+            tiered = None if is_mounted(path) else mounted(path)
+            if tiered is not None:
+                yield from _logs(tiered)
+                return
+        if directory is not None:
+            yield from _partitions(directory)
+            return
+    yield log_of(partition)
+
+
+def _partitions(directory: LogDirectory) -> Iterator[Log]:
     for item in passed_over(directory):
         _log_once(str(item))
     for error in directory.unreadable.values():

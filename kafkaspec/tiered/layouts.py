@@ -181,8 +181,12 @@ def find_object(path: Path) -> tuple[Found, ObjectName] | None:
     return None if layout is None else (Found(folder, layout, Level.PARTITION), name)
 
 
-def places(found: Found) -> list[Place]:
+def places(found: Found, only: str | None = None) -> list[Place]:
     """Return the partitions of remote storage by topic and number.
+
+    Args:
+        found: the remote storage.
+        only: the name of the only wanted one, ``topic-0``; None for all.
 
     Raises:
         KafkaSpecError: ``unreadable``.
@@ -193,10 +197,17 @@ def places(found: Found) -> list[Place]:
     elif layout is Layout.LOCAL or level is Level.TOPIC:
         folders = _folders(found.path)
     else:
-        topics = [folder for folder in _folders(found.path) if _topic_of(folder.name)]
-        folders = [folder for topic in topics for folder in _folders(topic)]
+        topics = ((folder, _topic_of(folder.name)) for folder in _folders(found.path))
+        wanted = None if only is None else only.rpartition("-")[0]
+        folders = [
+            folder
+            for place, topic in topics
+            if topic is not None and wanted in (None, topic[0])
+            for folder in _folders(place)
+        ]
     known = filter(None, (_place(folder, layout) for folder in folders))
-    return sorted(known, key=lambda item: (item.topic, item.partition, str(item.path)))
+    chosen = [item for item in known if only in (None, item.name)]
+    return sorted(chosen, key=lambda item: (item.topic, item.partition, str(item.path)))
 
 
 def objects(place: Place) -> tuple[list[Objects], list[Path]]:

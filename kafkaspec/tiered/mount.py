@@ -60,7 +60,8 @@ class TieredFiles:
         self.found = found
         self._base = _base(found.path)
         self._keys = keys
-        self._places: dict[str, list[Place]] | None = None
+        self._places: dict[str, list[Place]] = {}
+        self._all = False
         self._files: dict[str, dict[str, Shown]] = {}
         self._hidden: dict[str, Callable[[str], Shown | None]] = {}
         self._manifests: OrderedDict[str, SegmentManifest] = OrderedDict()
@@ -80,23 +81,32 @@ class TieredFiles:
         Raises:
             KafkaSpecError: ``unreadable``.
         """
-        if self._places is None:
+        if not self._all:
             found: dict[str, list[Place]] = {}
             for place in layouts.places(self.found):
                 found.setdefault(place.name, []).append(place)
-            self._places = found
+            self._places, self._all = found, True
         return self._places
+
+    def _places_of(self, folder: str) -> list[Place]:
+        """Return the partitions of a name; no other topic is listed for it."""
+        if folder not in self._places and not self._all:
+            self._places[folder] = layouts.places(self.found, folder)
+        return self._places.get(folder, [])
 
     def status(self, path: str, *, fresh: bool = False) -> Status | None:
         """See ``Files.status``."""
         folder, name = self._split(path)
         if not folder:
             return Status(path, True, None, None)
-        if folder not in self.partitions():
+        if not self._places_of(folder):
             return None
         if not name:
             return Status(path, True, None, None)
         shown = self._shown(folder, name)
+        if shown is None and name.endswith(names.LOG):  # perhaps it is new
+            self._files.pop(folder, None)
+            shown = self._shown(folder, name)
         return None if shown is None else self._status(path, shown)
 
     def entries(self, path: str) -> list[Status]:
@@ -115,7 +125,7 @@ class TieredFiles:
     def open(self, path: str) -> Opened:
         """See ``Files.open``."""
         folder, name = self._split(path)
-        shown = self._shown(folder, name) if folder in self.partitions() else None
+        shown = self._shown(folder, name) if self._places_of(folder) else None
         if shown is None:
             raise FileNotFoundError(path)
         # What is read checks by itself that no other version is there.
@@ -157,7 +167,9 @@ class TieredFiles:
         """Return the files of a partition."""
         known = self._files.get(folder)
         if known is None:
-            several = self.partitions()[folder]
+            several = self._places_of(folder)
+            if not several:
+                raise FileNotFoundError(f"{_ROOT}{self._base}/{folder}")
             if len(several) > 1:
                 paths = ", ".join(str(place.path) for place in several)
                 detail = f"there are {len(several)} topics of this name: {paths}. Name one"

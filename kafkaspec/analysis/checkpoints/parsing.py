@@ -58,5 +58,5 @@ def size_of(path: Path) -> int:
     """Return the size of a file in bytes, 0 if there is none or it cannot be accessed."""
     try:
         return path.stat().st_size if path.is_file() else 0
-    except OSError:
+    except (OSError, KafkaSpecError):
         return 0

@@ -72,9 +72,7 @@ def log_start_offset(log: LogState) -> int:
     """
     start = log.start_offset or 0
     if log.topic == Topic.CLUSTER_METADATA:
-        found = (
-            names.parse_checkpoint(path.name) for path in log.path.glob("*" + names.CHECKPOINT)
-        )
+        found = (names.parse_checkpoint(path.name) for path in log.path.iterdir())
         ends = [name.end_offset for name in found if name is not None and not name.state]
         return max(start, *ends) if ends else start
     try:

@@ -20,7 +20,7 @@ from kafkaspec.cli.options import (
     jobs_option,
     max_output_option,
     no_mmap_option,
-    paths_argument,
+    paths_or_urls_argument,
 )
 from kafkaspec.errors import KafkaSpecError
 
@@ -47,7 +47,7 @@ or nothing of a PATH can be read.
 
 
 @click.command("verify", epilog=_EPILOG)
-@paths_argument
+@paths_or_urls_argument
 @codec_option("all", text="Codec that reads the data; all: every installed one, compared.")
 @max_output_option
 @click.option(

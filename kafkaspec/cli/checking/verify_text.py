@@ -133,6 +133,15 @@ def _partition_row(result: FileResult) -> str:
     return result.file if result.checked else os.path.dirname(result.file) or os.curdir
 
 
+def _common_path(paths: Sequence[str]) -> str:
+    """Return the directory that all paths are in, of one path the directory of it; or a URL."""
+    before, mark, _ = paths[0].partition("://")
+    if mark:
+        paths = [path.removeprefix(before + mark) for path in paths]
+    common = os.path.commonpath(paths) if len(paths) > 1 else os.path.dirname(paths[0])
+    return before + mark + common if mark else common
+
+
 def _directory_row(result: FileResult) -> str:
     return os.path.dirname(result.partition or result.file) or os.curdir
 
@@ -146,9 +155,7 @@ def _table(files: list[FileResult], console: Console) -> Table:
     if rest:
         together = [result for row in rest for result in row.files]
         rows.append(_row(f"... {len(rest):,} more", together, is_path=False))
-    common = (
-        os.path.commonpath(list(groups)) if len(groups) > 1 else os.path.dirname(next(iter(groups)))
-    )
+    common = _common_path(list(groups))
     without_limit = console.options.update_width(sys.maxsize)
     for omitted in range(len(_DISPENSABLE)):
         table = _table_without(_DISPENSABLE[:omitted], title, common, rows)
