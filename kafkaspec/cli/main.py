@@ -41,6 +41,7 @@ _FORENSICS = {
     "doctor": "Say whether a broker starts on log directories, and what it cuts.",
     "transactions": "Show transactions, and those that hang.",
     "producers": "Show sequence numbers: duplicates, gaps, epochs.",
+    "gaps": "Show which offsets are missing, why, and the proof.",
     "retention": "Show which segments retention deletes, and what holds the others.",
     "diff": "Compare two copies of a partition, and what truncation would remove.",
 }

@@ -19,6 +19,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
+from kafkaspec.log.entries import Tail
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -147,9 +148,11 @@ class Unread:
 
     Attributes:
         errors: of segments, batches and markers, in order.
+        tails: bytes at the ends of segments that are no batch, and no zeros, by segment.
     """
 
     errors: list[KafkaSpecError] = field(default_factory=list)
+    tails: dict[int, Tail] = field(default_factory=dict)
 
 
 def tables(log: Partition | Segment, unread: Unread) -> Iterator[BatchRows]:
@@ -198,6 +201,8 @@ def _of_segment(segment: Segment, number: int, unread: Unread) -> Iterator[Batch
             table, base = item
             position = _array(table, "position")
             yield BatchRows(segment, number, position + base if base else position, item)
+    if segment.tail is not None and segment.tail.reason != "zeros":
+        unread.tails[number] = segment.tail
 
 
 def _of_batch(segment: Segment, number: int, batch: Batch) -> BatchRows:

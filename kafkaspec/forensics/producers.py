@@ -211,6 +211,7 @@ class _Walk:
     """What is read of a log, table by table."""
 
     log: Partition | Segment
+    compares: bool = True
     parts: list[_Rows] = field(default_factory=list)
     contradictions: list[Break] = field(default_factory=list)
     compared: int = 0
@@ -227,7 +228,7 @@ class _Walk:
         self._snapshots: dict[int, Path] = {}
         self._first = 0
         self._has_checkpoint = False
-        if isinstance(log, Partition):
+        if isinstance(log, Partition) and self.compares:
             named = ((files.parse_segment(path.name), path) for path in log.snapshot_paths)
             self._snapshots = {name.base_offset: path for name, path in named if name is not None}
             self._first = log.first_base_offset or 0
@@ -386,6 +387,31 @@ class _Walk:
                 position=None,
             )
         )  # fmt: skip
+
+
+class SequenceHoles:
+    """Finds sequence numbers that are left out with just as many offsets, table by table."""
+
+    def __init__(self, log: Partition | Segment) -> None:
+        self._walk = _Walk(log, compares=False)
+
+    def take(self, table: BatchRows) -> None:
+        """Take the next headers."""
+        self._walk.take(table)
+
+    @property
+    def owners(self) -> dict[str, Column]:
+        """The producers and the ranges of offsets, of which some are there."""
+        rows = _runs(self._walk.parts)
+        follows, numbers, _ = _followed(rows, self._walk.group_offsets)
+        gaps = np.flatnonzero(follows == Follows.GAP)
+        holes = rows["holes_before"][gaps] - rows["holes_after"][gaps - 1]
+        gaps = gaps[holes == numbers[gaps]]
+        return {
+            "producer_id": rows["producer_id"][gaps],
+            "first_offset": rows["last_offset"][gaps - 1] + 1,
+            "last_offset": rows["first_offset"][gaps] - 1,
+        }
 
 
 def _signed(difference: int) -> int:

@@ -82,6 +82,7 @@ class Missing:
         position: byte offset in the file where something is missing; None for none.
         size: number of bytes there that are no batch.
         batches: number of batches that are left out, as far as they are known.
+        named: whether a file that is there names what is missing.
     """
 
     file: str
@@ -93,6 +94,7 @@ class Missing:
     position: int | None = None
     size: int = 0
     batches: int = 0
+    named: bool = False
 
     @property
     def offsets(self) -> int:
@@ -551,6 +553,7 @@ def _after(segment: Segment, extent: _Extent, around: _Around, inside: _Gaps) ->
         last_offset=upto - 1 if upto > end else None if following is None else end,
         position=extent.stop,
         size=tail.size if tail else 0,
+        named=bool(claims),
     )
 
 

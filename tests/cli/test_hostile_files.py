@@ -121,6 +121,7 @@ def test_verify_has_a_finding_for_each_and_goes_on(logs: Path) -> None:
         ["retention"],
         ["producers"],
         ["salvage", "-o", "out"],
+        ["gaps"],
     ],
     ids=lambda command: command[0],
 )

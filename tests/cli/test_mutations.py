@@ -20,6 +20,7 @@ COMMANDS = (
     ["dump", "--batches"],
     ["transactions", "--format", "json"],
     ["producers", "--format", "json"],
+    ["gaps", "--format", "json"],
     ["find", "--offset", "7"],
     ["find", "--timestamp", "2021-01-01T00:00:05Z"],
     ["retention", "--format", "json"],

@@ -34,7 +34,9 @@ def request_version(version: Version, magic: int, codec: str) -> int | None:
     return 2 if magic == 1 else 0  # KIP-32
 
 
-def produce(bootstrap: str, topic: str, records: bytes, version: int) -> Produced:
+def produce(
+    bootstrap: str, topic: str, records: bytes, version: int, transactional_id: str | None = None
+) -> Produced:
     """Send entries as they are to partition 0, and wait for the leader's answer.
 
     Raises:
@@ -43,7 +45,7 @@ def produce(bootstrap: str, topic: str, records: bytes, version: int) -> Produce
     partition = ProduceRequest.TopicProduceData.PartitionProduceData(index=0, records=records)
     data = ProduceRequest.TopicProduceData(name=topic, partition_data=[partition])
     request = ProduceRequest[version](
-        transactional_id=None, acks=1, timeout_ms=_MILLISECONDS, topic_data=[data]
+        transactional_id=transactional_id, acks=1, timeout_ms=_MILLISECONDS, topic_data=[data]
     )
     protocol = KafkaProtocol(client_id="kafkaspec")
     protocol.send_request(request)
