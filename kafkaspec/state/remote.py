@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -87,6 +88,11 @@ def read_remote_segments(
     )
     found.segments = pa.Table.from_pylist(rows, SEGMENTS)
     return found
+
+
+def together(found: Iterable[RemoteSegments]) -> pa.Table:
+    """Return the segments that several partitions of the topic name; see ``SEGMENTS``."""
+    return pa.concat_tables([SEGMENTS.empty_table(), *(each.segments for each in found)])
 
 
 def _apply(segments: dict[str, dict[str, Any]], change: Change, orphans: dict[str, int]) -> None:

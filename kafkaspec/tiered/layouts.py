@@ -229,6 +229,33 @@ def objects(place: Place) -> tuple[list[Objects], list[Path]]:
     return [segments[key] for key in sorted(segments)], others
 
 
+def stored(place: Path) -> Iterator[tuple[Place, Objects | None, list[Path]]]:
+    """Yield the segments in remote storage, and for each partition what else is there.
+
+    Args:
+        place: the directory with the topics, or one above it that has no other. It may be empty.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: there are files, but no remote storage of a known layout.
+    """
+    found = find(place)
+    if found is None:
+        folders, looked = [place], 0
+        while folders and looked < _MOST_FOLDERS:
+            looked += 1
+            for child in _listed(folders.pop()):
+                if not is_directory(child):
+                    detail = "there are no segments in remote storage of a layout that is known"
+                    raise unreadable(str(place), f"{detail}: {child}")
+                folders.append(child)
+        return
+    for partition in places(found):
+        groups, others = objects(partition)
+        yield partition, None, others
+        for group in groups:
+            yield partition, group, []
+
+
 def _recognized(folder: Path, children: list[Path]) -> Found | None:
     suffixes = [name.suffix for _, name in _named(children)]
     if suffixes:

@@ -17,7 +17,14 @@ from kafkaspec.cli.console import (
     stdout_console,
 )
 from kafkaspec.cli.internal import Logs, at_option, release_option, skip_option
-from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
+from kafkaspec.cli.options import (
+    LogPath,
+    epilog,
+    format_option,
+    iso,
+    paths_argument,
+    wrong_usage,
+)
 
 _EPILOG = epilog(
     """\
@@ -31,8 +38,17 @@ COPY_SEGMENT_STARTED without an end is a copy that was never finished, and
 DELETE_SEGMENT_STARTED a deletion that was not: --unfinished shows these only.
 """,
     """\
+With --objects, each segment has a verdict too: stored, deleted, copy_unfinished,
+delete_unfinished, left_behind (deleted, and something is there), gone (copied, and
+something that is needed is not there), other_size, orphan (there, and nothing
+names it); strength (proof, strong, likely, consistent, unknown), objects (paths)
+and stored_bytes. "assumption" objects follow: name, value, why.
+  kafkaspec remote /var/lib/kafka --objects s3://bucket/prefix
+""",
+    """\
 Exit codes: 0 all was read, 1 something could not be decoded, or an update is
-about a segment that nothing announced, 2 wrong usage, or nothing can be read.
+about a segment that nothing announced, or a verdict is neither stored nor deleted,
+2 wrong usage, or nothing can be read.
 """,
 )
 
@@ -41,6 +57,19 @@ about a segment that nothing announced, 2 wrong usage, or nothing can be read.
 @paths_argument
 @at_option
 @click.option("--unfinished", is_flag=True, help="Show copies and deletions that did not end.")
+@click.option(
+    "--objects",
+    "storage",
+    type=LogPath(urls=True),
+    metavar="STORE",
+    help="Compare with the objects in this remote storage, a directory or URL.",
+)
+@click.option(
+    "--all",
+    "whole",
+    is_flag=True,
+    help="With --objects: PATH has all partitions of __remote_log_metadata of the cluster.",
+)
 @release_option
 @skip_option
 @format_option
@@ -50,6 +79,8 @@ def remote_command(
     paths: tuple[Path, ...],
     at: int | None,
     unfinished: bool,
+    storage: Path | None,
+    whole: bool,
     release: str | None,
     on_error: str,
     output_format: str,
@@ -61,10 +92,11 @@ def remote_command(
     """
     with wrong_usage(ImportError):
         provider()
+        from kafkaspec.forensics.remote_objects import SOUND, join_objects
         from kafkaspec.state.plain import plain
-        from kafkaspec.state.remote import FINISHED, read_remote_segments
+        from kafkaspec.state.remote import FINISHED, read_remote_segments, together
     logs = Logs(ctx, paths, Topic.REMOTE_LOG_METADATA, on_error)
-    rows = []
+    read = []
     for log in logs.of(Topic.REMOTE_LOG_METADATA):
         with logs.reading(log):
             found = read_remote_segments(log, at=at, release=release, on_error=logs.on_error)
@@ -72,27 +104,52 @@ def remote_command(
             for segment, count in found.orphans.items():
                 text = f"{count_text(count, 'update')} of segment {segment}, left out"
                 logs.found(f"{log.path}: {text}")
-            rows += plain(found.segments)
+            read.append(found)
+    segments = together(read)
+    assumptions = []
+    if storage is None:
+        rows = plain(segments)
+    else:
+        joined = join_objects(segments, storage, whole=whole, at=at)
+        rows, assumptions = plain(joined.segments), joined.assumptions
+        for error in joined.errors:
+            logs.found(str(error))
+        for path in joined.others:
+            logs.found(f"{path}: not an object of remote storage")
+        if any(row["verdict"] not in SOUND for row in rows):
+            logs.found()
     if unfinished:
         rows = [row for row in rows if row["state"] not in FINISHED]
     if output_format == "json":
         for row in rows:
             print_json("remote_segment", row)
+        for item in assumptions:
+            print_json("assumption", {"name": item.name, "value": item.value, "why": item.why})
     elif rows:
+        verdict = () if storage is None else ("verdict", "strength")
         table = new_table(
-            "partition", ">first offset", ">last offset", "state", ">size", "updated", "segment"
-        )
+            "partition", ">first offset", ">last offset", "state", ">size", "updated", "segment",
+            *verdict,
+        )  # fmt: skip
         for row in rows:
             table.add_row(
                 f"{row['topic']}-{row['partition']}",
                 str(row["start_offset"]),
-                str(row["end_offset"]),
-                row["state"],
-                size_text(row["size"]),
+                _shown(row["end_offset"]),
+                _shown(row["state"]),
+                "-" if row["size"] is None else size_text(row["size"]),
                 iso(row["updated"]),
                 row["segment_id"],
+                *(row[name] for name in verdict),
             )
         console = stdout_console()
         console.print(table)
     note(count_text(len(rows), "segment"))
+    if output_format != "json":
+        for item in assumptions:
+            note(f"assumed: {item.name} {item.value}: {item.why}")
     ctx.exit(logs.code)
+
+
+def _shown(value: object) -> str:
+    return "-" if value is None else str(value)
