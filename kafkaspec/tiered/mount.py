@@ -374,12 +374,14 @@ def open_url(rest: str) -> tuple[Any, str]:
     Raises:
         KafkaSpecError: ``unreadable``: there is no remote storage.
     """
-    base, mark, _ = rest.rpartition(_MARK)
-    with _mounted_lock:
-        files = _mounted.get(base + mark)
-    if files is None:
-        found = layouts.find(as_path(base)) if mark else None
-        if found is None:
-            raise unreadable(_ROOT + rest, "there are no segments in remote storage")
-        files = _mount(found, None)
-    return files, rest
+    before = rest
+    while _MARK in before:  # a name may have the mark too
+        before = before[: before.rindex(_MARK)]
+        with _mounted_lock:
+            files = _mounted.get(before + _MARK)
+        found = layouts.find(as_path(before)) if files is None else None
+        if found is not None:
+            files = _mount(found, None)
+        if files is not None:
+            return files, rest
+    raise unreadable(_ROOT + rest, "there are no segments in remote storage")

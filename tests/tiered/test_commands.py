@@ -205,3 +205,26 @@ def test_the_data_source_of_spark(local: Path) -> None:
     folder = next((AIVEN / "zstd").glob("segments-*"))
     assert len(table(folder / "0", columns)) == 45
     assert len(table(next((folder / "0").glob("*.log")), columns)) == 12
+
+
+def test_hostile_names_are_escaped(tmp_path: Path) -> None:
+    place = copied(tmp_path, "zstd")
+    topic = next(place.glob("segments-*"))
+    hostile = f"a!b\x1b[2J\u202e[bold]-{topic.name[-22:]}"
+    topic.rename(topic.with_name(hostile))
+    log = next((place / hostile / "0").glob("*.log"))
+    with ks.open(place) as opened:
+        assert isinstance(opened, ks.LogDirectory)
+        path = str(opened.partitions[0].segment_paths[0])
+    for command in (["verify"], ["dump"], ["find", "--offset", "3"], ["explain"]):
+        targets: dict[str, list[object]] = {"explain": [log], "verify": [place, path]}
+        target = targets.get(command[0], [place])
+        result = run(*command, *target)
+        assert result.exit_code == 0, result.output
+        assert "\x1b" not in result.output
+        assert "\u202e" not in result.output
+    metadata = GOLDEN / "4.3.1" / "tiered" / "logs"
+    result = run("remote", metadata, "--objects", place)
+    assert result.exit_code == 1
+    assert "\x1b" not in result.output
+    assert "\u202e" not in result.output
