@@ -42,6 +42,7 @@ _FORENSICS = {
     "transactions": "Show transactions, and those that hang.",
     "producers": "Show sequence numbers: duplicates, gaps, epochs.",
     "gaps": "Show which offsets are missing, why, and the proof.",
+    "compaction": "Show what the cleaner would remove, why not yet, and what it leaves.",
     "retention": "Show which segments retention deletes, and what holds the others.",
     "diff": "Compare two copies of a partition, and what truncation would remove.",
 }

@@ -106,7 +106,7 @@ def _found(columns: Columns, keys: Sequence[bytes] | Matches, matches: Matches) 
     column = columns.columns[names.KEY]
     assert isinstance(column, BytesColumn)
     if callable(keys) or columns.layout is not Layout.VIEW:
-        rows = [row for row, key in _each(columns, column) if matches(key)]
+        rows = [row for row, key in each_key(columns, column) if matches(key)]
     else:
         rows = sorted(row for key in set(keys) for row in _equal(columns, column, key))
     positions = columns.columns[BATCH_POSITION]
@@ -132,7 +132,7 @@ def _equal(columns: Columns, column: BytesColumn, key: bytes) -> Iterator[int]:
         place = main.find(wanted, place + (1 if within else VIEW_BYTES), end)
 
 
-def _each(columns: Columns, column: BytesColumn) -> Iterator[tuple[int, bytes]]:
+def each_key(columns: Columns, column: BytesColumn) -> Iterator[tuple[int, bytes]]:
     """Yield each row that has a key, with the key."""
     main = memoryview(column.main).cast("B")
     if columns.layout is Layout.VIEW:

@@ -40,6 +40,8 @@ class Rule(StrEnum):
     """As a leader that appends the batches of producers."""
     RECOVERY = "recovery"
     """As a broker that starts and does not trust the indexes it finds."""
+    CLEANER = "cleaner"
+    """As the cleaner, which appends what is left of some batches at once."""
 
 
 class IndexBuilder:
@@ -116,13 +118,21 @@ class IndexBuilder:
         """Return whether an index entry can express an offset."""
         return 0 <= offset - self.base_offset <= LARGEST_RELATIVE_OFFSET
 
-    def append(self, headers: Headers, first: int, last: int) -> None:
-        """Add one append: the entries from number ``first`` up to, but not including, ``last``."""
+    def append(self, headers: Headers, first: int, last: int, *, key: int | None = None) -> None:
+        """Add one append: the entries from number ``first`` up to, but not including, ``last``.
+
+        Args:
+            headers: of the entries.
+            first: number of the first one.
+            last: number after the last one.
+            key: offset that an index entry for the append as a whole gets, None for that of the
+                profile.
+        """
         if self._by_batch:
             for number in range(first, last):
                 self._append(headers, number, number + 1)
         else:
-            self._append(headers, first, last)
+            self._append(headers, first, last, key)
 
     def append_each(self, headers: Headers, first: int, last: int) -> None:
         """Add some entries, each as an append of its own."""
@@ -159,11 +169,13 @@ class IndexBuilder:
             since += length
         self.size, self._since_entry = size, since
 
-    def _append(self, headers: Headers, first: int, last: int) -> None:
+    def _append(self, headers: Headers, first: int, last: int, key: int | None = None) -> None:
         self._take_timestamp(headers, first, last)
         length = sum(headers.size[first:last])
         if self._since_entry > self._interval:
-            if self._first_key:
+            if key is not None:
+                self._add(key, self.size)
+            elif self._first_key:
                 self._add(headers.first_offset_of(first), self.size)
             else:
                 self._add(headers.last_offset[last - 1], self.size)

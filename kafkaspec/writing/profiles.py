@@ -105,6 +105,7 @@ class Profile:
             with such a message that it cannot read.
         start_first: whether retention goes by the log start offset first, then by size, then by
             time; before, the other way round.
+        has_cleaner_rules: whether what is said of the cleaner here holds.
         batch_horizons: whether the cleaner writes into batches of magic 2 when tombstones and
             markers may go (KIP-534); before, the times of files say it.
         cleaner_keeps_end: whether the cleaner keeps the last batch of what it cleans, emptied if
@@ -134,6 +135,7 @@ class Profile:
     clean_shutdown: CleanShutdownFile = CleanShutdownFile.EMPTY
     first_offset_lookups: bool = False
     start_first: bool = False
+    has_cleaner_rules: bool = False
     batch_horizons: bool = False
     cleaner_keeps_end: bool = False
     cleaner_groups_empty: bool = False
@@ -172,7 +174,7 @@ def _table() -> tuple[Profile, ...]:
         "2.0.0", index_key=IndexKey.LAST, epoch_file=EpochFile.ALWAYS_ASSIGNED, roll_to_first=True
     )
     since("2.1.0", epoch_file=EpochFile.ASSIGNED, delta_of_sequence=False)
-    since("2.4.1", marker_trace=MarkerTrace.TIME)
+    since("2.4.1", marker_trace=MarkerTrace.TIME, has_cleaner_rules=True)
     since("2.8.0", partition_metadata=True, snapshot_per_segment=True)
     since("3.0.0", empty_aborts=False, start_first=True, cleaner_groups_empty=True)
     since("3.1.0", batch_horizons=True)

@@ -122,6 +122,7 @@ def test_verify_has_a_finding_for_each_and_goes_on(logs: Path) -> None:
         ["producers"],
         ["salvage", "-o", "out"],
         ["gaps"],
+        ["compaction"],
     ],
     ids=lambda command: command[0],
 )

@@ -24,6 +24,7 @@ COMMANDS = (
     ["find", "--offset", "7"],
     ["find", "--timestamp", "2021-01-01T00:00:05Z"],
     ["retention", "--format", "json"],
+    ["compaction", "--format", "json"],
 )
 
 _SALVAGE = ("salvage", "--repair", "bits,headers", "--markers", "abort", "--fill", "all")

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.strength import Assumption
 from kafkaspec.log.batch import NO_TIMESTAMP
@@ -53,6 +54,7 @@ class LogView:
     Attributes:
         partition: the log.
         segments: in order; the last one is the active segment.
+        codec: that reads them.
         log_start: first offset that is delivered.
         log_end: offset after the last record.
         high_watermark: first offset that need not be on all replicas.
@@ -80,10 +82,12 @@ class LogView:
         self.partition = partition
         found: list[SegmentView] = []
         end = 0
+        self.codec = get_codec()
         self.damaged: KafkaSpecError | None = None
         for number, path in enumerate(partition.segment_paths):
             last = number + 1 == len(partition.segment_paths)
             with partition.open_segment(path) as segment:
+                self.codec = segment.codec
                 base = partition.base_offsets[number]
                 view, self.damaged = _view(segment, base, last)
             end = view.following

@@ -1,0 +1,258 @@
+"""``kafkaspec compaction``: what the cleaner would remove, why not yet, and what it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kafkaspec.cli.console import count_text, print_json, say, size_text
+from kafkaspec.cli.exits import FINDINGS
+from kafkaspec.cli.forensics.cleaning import (
+    clock,
+    clock_option,
+    config_option,
+    high_watermark_option,
+    listed,
+    named,
+    open_inputs,
+    parsed,
+    rules_of,
+    say_assumptions,
+    views,
+)
+from kafkaspec.cli.options import (
+    epilog,
+    format_option,
+    iso,
+    no_mmap_option,
+    paths_argument,
+    profile_option,
+    wrong_usage,
+)
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import offset_checkpoint
+from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
+from kafkaspec.forensics.cleaner.compaction import Compaction, compaction
+from kafkaspec.forensics.cleaner.passes import Removed
+from kafkaspec.forensics.cleaner.view import LogView, SegmentView
+from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.writing.places import check_output
+
+_EPILOG = epilog(
+    """\
+Example, two days from now, with the cleaned log in a new log directory:
+  kafkaspec compaction --config delete.retention.ms=1000 --at 2026-12-01 \\
+    -o cleaned /var/kafka/orders-0
+""",
+    """\
+The settings are Kafka's: cleanup.policy, min.cleanable.dirty.ratio,
+min.compaction.lag.ms, max.compaction.lag.ms, delete.retention.ms, segment.bytes,
+segment.index.bytes, index.interval.bytes, max.message.bytes; of the broker
+producer.id.expiration.ms, message.max.bytes, log.cleaner.threads,
+log.cleaner.dedupe.buffer.size, log.cleaner.io.buffer.size and
+log.cleaner.io.buffer.load.factor. A pass is shown even if it is not due.
+""",
+    """\
+Output of --format json, one object for each line, by "type":
+  record      with --records: topic, partition, file, position, offset, rule, newest
+              (the last offset with its key)
+  group       topic, partition, file (that they become), position (0), offsets,
+              segments, bytes
+  compaction  topic, partition, checkpoint, first_dirty, first_uncleanable, bound,
+              held_by (segment, timestamp), clean_bytes, cleanable_bytes, ratio,
+              least_ratio, overdue, not_yet, end_offset, keys, full, records,
+              removed (records by rule), batches (by what becomes of them), horizons,
+              horizon, fails, strength, assumptions (name, value, why)
+""",
+    """\
+Exit codes: 0 the cleaner would remove nothing, 1 it would, or would fail, or
+something cannot be read, 2 wrong usage, or nothing of a PATH can be read or
+written, and there is no output.
+""",
+)
+
+
+@click.command("compaction", epilog=_EPILOG)
+@paths_argument
+@config_option
+@clock_option
+@high_watermark_option
+@click.option("--records", is_flag=True, help="Show each record that goes, and why.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="OUT",
+    help="New log directory for the logs that the cleaner leaves.",
+)
+@profile_option("Version of Kafka whose rules apply, from 2.4.1 on.")
+@no_mmap_option
+@format_option
+@click.pass_context
+def compaction_command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    config: tuple[str, ...],
+    at: int | None,
+    high_watermark: int | None,
+    records: bool,
+    output: Path | None,
+    profile: str,
+    output_format: str,
+) -> None:
+    """Show what the cleaner would make of a log now, and why it does not do so yet.
+
+    A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
+    """
+    given, now, rules = parsed(config), clock(at), rules_of(profile)
+    inputs = open_inputs(paths)
+    in_json, found = output_format == "json", False
+    checkpoints: list[PartitionOffset] = []
+    with ExitStack() as stack:
+        aside: DirectoryAside | None = None
+        if output is not None:
+            check_output(output, *paths)
+            require_new(output)
+            aside = DirectoryAside(output)
+            stack.callback(aside.discard)
+        for view, settings in views(inputs, given, high_watermark):
+            target = None
+            if aside is not None:
+                target = aside.path / view.partition.path.absolute().name
+                if target.exists():
+                    raise click.UsageError(f"two of the paths are called {target.name}")
+                target.mkdir()
+
+            def note(
+                segment: SegmentView, removed: Sequence[Removed], view: LogView = view
+            ) -> None:
+                _print_records(view, segment, removed, in_json=in_json)
+
+            try:
+                with wrong_usage(ValueError):
+                    made = compaction(
+                        view, settings, now, rules, target=target, note=note if records else None
+                    )
+            except KafkaSpecError as error:
+                if aside is not None:
+                    raise
+                inputs.cannot_read(error)
+                continue
+            found |= bool(made.removed_records or made.fails)
+            (_print_json if in_json else _print_text)(view, made)
+            topic, partition = view.partition.topic, view.partition.partition
+            if topic is not None and partition is not None and made.fails is None:
+                checkpoints.append(PartitionOffset(topic, partition, made.end_offset))
+        if aside is not None and inputs.exit_code < 2:
+            aside.write(names.CLEANER_OFFSETS, offset_checkpoint.serialize(checkpoints))
+            aside.commit()
+    ctx.exit(max(FINDINGS if found else 0, inputs.exit_code))
+
+
+def _print_records(
+    view: LogView, segment: SegmentView, removed: Sequence[Removed], *, in_json: bool
+) -> None:
+    for record in removed:
+        if not in_json:
+            newest = "" if record.newest is None else f" by {record.newest}"
+            say(f"{segment.path.name}: offset {record.offset}: {record.rule}{newest}")
+            continue
+        content = {
+            **named(view),
+            "file": str(segment.path),
+            "position": record.position,
+            "offset": record.offset,
+            "rule": record.rule,
+            "newest": record.newest,
+        }
+        print_json("record", content)
+
+
+def _print_json(view: LogView, made: Compaction) -> None:
+    for group in made.groups:
+        content: dict[str, Any] = {
+            **named(view),
+            "file": str(group[0].path),
+            "position": 0,
+            "offsets": [group[0].base_offset, group[-1].following],
+            "segments": [segment.base_offset for segment in group],
+            "bytes": sum(segment.size for segment in group),
+        }
+        print_json("group", content)
+    dirty = made.dirty
+    holder = dirty.holder
+    print_json(
+        "compaction",
+        {
+            **named(view),
+            "checkpoint": dirty.checkpoint,
+            "first_dirty": dirty.first_dirty,
+            "first_uncleanable": dirty.first_uncleanable,
+            "bound": dirty.bound,
+            "held_by": holder
+            and {"segment": holder.base_offset, "timestamp": holder.largest.value},
+            "clean_bytes": dirty.clean_bytes,
+            "cleanable_bytes": dirty.cleanable_bytes,
+            "ratio": dirty.ratio,
+            "least_ratio": dirty.least_ratio,
+            "overdue": dirty.overdue,
+            "not_yet": dirty.not_yet,
+            "end_offset": made.end_offset,
+            "keys": made.keys,
+            "full": made.full,
+            "records": made.records,
+            "removed": {str(rule): count for rule, count in made.removed.items()},
+            "batches": {action.value: count for action, count in made.batches.items()},
+            "horizons": made.horizons,
+            "horizon": made.horizon,
+            "fails": made.fails,
+            "strength": made.strength,
+            "assumptions": listed(made.assumptions),
+        },
+    )
+
+
+def _print_text(view: LogView, made: Compaction) -> None:
+    dirty = made.dirty
+    say(f"{view.partition.path}")
+    checkpoint = "no checkpoint" if dirty.checkpoint is None else "by its checkpoint"
+    say(
+        f"  first dirty offset {dirty.first_dirty:,} ({checkpoint}), uncleanable from "
+        f"{dirty.first_uncleanable:,} ({dirty.bound})"
+    )
+    if dirty.holder is not None:
+        time = iso(dirty.holder.largest.value)
+        say(f"  held by {dirty.holder.path.name}, whose largest timestamp is {time}")
+    say(
+        f"  dirty ratio {dirty.ratio:.3f}: {size_text(dirty.cleanable_bytes)} dirty, "
+        f"{size_text(dirty.clean_bytes)} clean; least ratio {dirty.least_ratio}"
+        + ("; max.compaction.lag.ms is over" if dirty.overdue else "")
+    )
+    say("  a broker cleans it now" if dirty.not_yet is None else f"  not yet: {dirty.not_yet}")
+    if made.fails is not None:
+        say(f"  the cleaner fails: {made.fails}")
+    elif made.groups:
+        _print_pass(made)
+    say(f"  proof: {made.strength}")
+    say_assumptions(made.assumptions)
+
+
+def _print_pass(made: Compaction) -> None:
+    full = ", when the table of keys is full" if made.full else ""
+    say(f"  a pass reads {count_text(made.keys, 'key')}, up to offset {made.end_offset:,}{full}")
+    removed = ", ".join(f"{count:,} {rule}" for rule, count in made.removed.items())
+    say(f"  of {count_text(made.records, 'record')} go {made.removed_records:,}: {removed or '-'}")
+    batches = ", ".join(f"{count:,} {action.value}" for action, count in made.batches.items())
+    say(f"  batches: {batches}")
+    if made.horizons:
+        say(
+            f"  tombstones or markers in {count_text(made.horizons, 'batch', 'batches')} may go "
+            f"at {iso(made.horizon)}"
+        )
+    segments = sum(map(len, made.groups))
+    say(f"  {count_text(segments, 'segment')} become {len(made.groups):,}")

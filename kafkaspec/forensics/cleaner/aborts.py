@@ -1,0 +1,147 @@
+"""Which transactions the cleaner takes for aborted, and which of their batches and markers go.
+
+Kafka: ``CleanedTransactionMetadata``, ``UnifiedLog.collectAbortedTransactions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import compress
+
+from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.files import names
+from kafkaspec.files.snapshots import TransactionIndex
+from kafkaspec.forensics.cleaner.view import SegmentView
+from kafkaspec.log.control import ControlRecord
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing.headers import read_headers
+
+
+class AbortIndex:
+    """The transaction indexes of a log, as a broker searches them for its cleaner."""
+
+    def __init__(self, segments: Sequence[SegmentView], log_start: int) -> None:
+        """Read the indexes; a segment without one has no aborted transactions.
+
+        Args:
+            segments: of the log.
+            log_start: first offset that is delivered.
+
+        Raises:
+            KafkaSpecError: one cannot be read.
+        """
+        self._log_start = log_start
+        self._of: list[tuple[int, list[AbortedTransaction]]] = []
+        for segment in segments:
+            path = segment.path.with_suffix(names.TRANSACTION_INDEX)
+            entries: list[AbortedTransaction] = []
+            if path.exists():
+                index = TransactionIndex(path)
+                entries = [index.entry(number) for number in range(len(index))]
+            if any(entry.last_offset < segment.base_offset for entry in entries):
+                # A broker that starts refuses such an index, and makes it from the markers.
+                markers = _markers(segment)
+                entries = [entry for entry in entries if entry.last_offset in markers]
+            self._of.append((segment.base_offset, entries))
+
+    def between(self, start: int, end: int) -> list[AbortedTransaction]:
+        """Return the transactions that the cleaner of a broker is told of for some offsets.
+
+        They begin before ``end``, and their markers are in the segment of ``start`` or a later one,
+        even before ``start``: a broker compares them with the log start offset.
+        """
+        found: list[AbortedTransaction] = []
+        floor = max((base for base, _ in self._of if base <= start), default=None)
+        if floor is None:
+            return found
+        for base, entries in self._of:
+            if base < floor:
+                continue
+            for entry in entries:
+                if entry.last_offset >= self._log_start and entry.first_offset < end:
+                    found.append(entry)
+                if entry.last_stable_offset >= end:
+                    return found
+        return found
+
+
+def _markers(segment: SegmentView) -> set[int]:
+    """Return the offsets of the control batches of a segment."""
+    found: set[int] = set()
+    with Segment(segment.path) as opened:
+        for headers in read_headers(opened):
+            found.update(compress(headers.last_offset, headers.control))
+    return found
+
+
+class _Aborted:
+    """An aborted transaction, and whether a batch of it was seen."""
+
+    __slots__ = ("entry", "seen")
+
+    def __init__(self, entry: AbortedTransaction) -> None:
+        self.entry = entry
+        self.seen = False
+
+
+class Transactions:
+    """The transactions of the batches so far.
+
+    Attributes:
+        kept: aborted transactions whose markers stay, for the index of the cleaned segment.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, int, AbortedTransaction]] = []
+        self._number = 0
+        self._aborted: dict[int, _Aborted] = {}
+        self._committed: set[int] = set()
+        self.kept: list[AbortedTransaction] = []
+
+    def add(self, entries: Sequence[AbortedTransaction]) -> None:
+        """Add transactions that an index lists."""
+        for entry in entries:
+            self._number += 1
+            heappush(self._waiting, (entry.first_offset, self._number, entry))
+
+    def _reach(self, offset: int) -> None:
+        while self._waiting and self._waiting[0][0] <= offset:
+            entry = heappop(self._waiting)[2]
+            self._aborted.setdefault(entry.producer_id, _Aborted(entry))
+
+    def data(self, last_offset: int, producer_id: int, transactional: bool) -> bool:
+        """Take a batch of data; return whether it was aborted."""
+        self._reach(last_offset)
+        if not transactional:
+            return False
+        aborted = self._aborted.get(producer_id)
+        if aborted is None:
+            self._committed.add(producer_id)
+            return False
+        aborted.seen = True
+        return True
+
+    def marker(self, last_offset: int, producer_id: int, control: ControlRecord | None) -> bool:
+        """Take a control batch; return whether no batch of its transaction was seen.
+
+        Args:
+            last_offset: of the batch.
+            producer_id: of the batch.
+            control: its first record; None if there is none.
+        """
+        self._reach(last_offset)
+        if control is None:
+            return True
+        if control.key.type == ControlRecordType.ABORT:
+            aborted = self._aborted.pop(producer_id, None)
+            if aborted is not None and aborted.seen:
+                self.kept.append(aborted.entry)
+                return False
+            return True
+        if control.key.type == ControlRecordType.COMMIT:
+            seen = producer_id in self._committed
+            self._committed.discard(producer_id)
+            return not seen
+        return False

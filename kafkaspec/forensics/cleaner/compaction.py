@@ -1,0 +1,136 @@
+"""What a pass of the cleaner would make of a log now, and the log that it would leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kafkaspec.forensics.cleaner.dirty import Dirty, dirty
+from kafkaspec.forensics.cleaner.passes import Action, CleanerFailsError, Pass, Removed, Rule
+from kafkaspec.forensics.cleaner.settings import CLEANUP_POLICY, Settings
+from kafkaspec.forensics.cleaner.view import CLOCK, LogView, SegmentView
+from kafkaspec.forensics.cleaner.writing import copy_files, write_cleaned
+from kafkaspec.forensics.strength import Assumption, Strength
+from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
+
+Note = Callable[[SegmentView, Sequence[Removed]], object]
+"""Takes the records of a segment that go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What a pass of the cleaner makes of a log.
+
+    Attributes:
+        dirty: how far the log is dirty, and whether a broker would clean it now.
+        end_offset: what goes into the checkpoint of the cleaner afterwards.
+        keys: number of keys of the dirty range.
+        full: whether the table of keys was full, so that the rest waits for the next pass.
+        records: number of records in the segments that are cleaned.
+        removed: number of those that go, by rule.
+        batches: number of batches, by what becomes of them.
+        horizons: number of batches whose tombstones or marker may go at ``horizon``.
+        horizon: the clock plus ``delete.retention.ms``, ms.
+        groups: the segments that are cleaned, each group into one.
+        fails: what the cleaner of a broker fails at; it marks the partition as one that it cannot
+            clean. None if it does not.
+        strength: how far this is proven.
+        assumptions: what it depends on.
+    """
+
+    dirty: Dirty
+    end_offset: int
+    keys: int
+    full: bool
+    records: int
+    removed: dict[Rule, int]
+    batches: dict[Action, int]
+    horizons: int
+    horizon: int
+    groups: tuple[tuple[SegmentView, ...], ...]
+    fails: str | None
+    strength: Strength
+    assumptions: tuple[Assumption, ...]
+
+    @property
+    def removed_records(self) -> int:
+        """Number of records that go."""
+        return sum(self.removed.values())
+
+
+def compaction(
+    log: LogView,
+    settings: Settings,
+    now: int,
+    profile: str | Profile = DEFAULT_PROFILE,
+    *,
+    target: Path | None = None,
+    note: Note | None = None,
+) -> Compaction:
+    """Return what a pass of the cleaner makes of a log at a time, whether or not it is due.
+
+    Args:
+        log: the log.
+        settings: of its topic.
+        now: the broker's clock, ms since the Unix epoch.
+        profile: version of Kafka, from 2.4.1 on.
+        target: an empty directory that gets the log as it is afterwards; None for none.
+        note: gets the records that go.
+
+    Raises:
+        KafkaSpecError: a batch cannot be read, or a file cannot be written.
+        ValueError: the profile is unknown, or older than these rules.
+    """
+    rules = get_profile(profile) if isinstance(profile, str) else profile
+    if not rules.has_cleaner_rules:
+        raise ValueError("the cleaner of Kafka before 2.4.1 had other rules")
+    found = dirty(log, settings, now, rules)
+    work: Pass | None = None
+    groups: list[list[SegmentView]] = []
+    fails = None
+    if found.cleanable_bytes:
+        work = Pass(log, found, settings, now, rules)
+        groups = work.groups
+        try:
+            if target is not None:
+                write_cleaned(log, work, groups, settings, rules, target, note)
+            else:
+                _read(work, groups, note)
+        except CleanerFailsError as error:
+            fails = str(error)
+    if target is not None and (work is None or fails is not None):
+        for path in target.iterdir():
+            path.unlink()
+        copy_files(log, target)
+    return Compaction(
+        dirty=found,
+        end_offset=found.first_dirty if work is None or fails is not None else work.end_offset,
+        keys=0 if work is None else work.table.keys,
+        full=work is not None and work.full,
+        records=0 if work is None else work.records,
+        removed={} if work is None else dict(work.counts),
+        batches={} if work is None else dict(work.actions),
+        horizons=0 if work is None else work.horizons,
+        horizon=now + settings.number("delete.retention.ms"),
+        groups=tuple(map(tuple, groups)),
+        fails=fails,
+        strength=Strength.STRONG if settings.is_set(CLEANUP_POLICY) else Strength.LIKELY,
+        assumptions=(
+            Assumption(CLOCK, str(now), "the time that was asked for"),
+            *settings.assumptions,
+            *log.assumptions,
+        ),
+    )
+
+
+def _read(work: Pass, groups: Sequence[Sequence[SegmentView]], note: Note | None) -> None:
+    for group in groups:
+        work.begin_group()
+        for number, segment in enumerate(group):
+            following = group[number + 1].base_offset if number + 1 < len(group) else None
+            removed: list[Removed] | None = None if note is None else []
+            for _ in work.decisions(segment, following, removed):
+                pass
+            if note is not None and removed:
+                note(segment, removed)

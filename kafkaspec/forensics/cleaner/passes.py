@@ -1,0 +1,594 @@
+"""One pass of the cleaner: which records and batches stay, by which rule.
+
+This is the one place of the rules: ``compaction`` reports them and writes what they leave, and
+Spark's job asks them too. Kafka: ``Cleaner``, ``MemoryRecords.filterTo``.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from pathlib import Path
+from typing import Final
+
+from kafkaspec.columns.key_table import GONE, SLOT_BYTES, KeyTable, Verdict
+from kafkaspec.columns.memory import Columns, IntegerColumn
+from kafkaspec.columns.names import BATCH_POSITION
+from kafkaspec.columns.reader import Reader
+from kafkaspec.columns.wanted import Wanted
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names as files
+from kafkaspec.forensics.cleaner.aborts import AbortIndex, Transactions
+from kafkaspec.forensics.cleaner.dirty import Dirty, between
+from kafkaspec.forensics.cleaner.settings import Settings
+from kafkaspec.forensics.cleaner.view import LogView, SegmentView
+from kafkaspec.io.local import file_size
+from kafkaspec.layout import names
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.batch import NONE, Batch
+from kafkaspec.log.control import ControlRecord
+from kafkaspec.log.lookup import start_position
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing.headers import Headers, read_headers
+from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
+from kafkaspec.writing.profiles import Profile
+
+_BATCHES: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
+
+
+class Rule(StrEnum):
+    """Why a record goes."""
+
+    SUPERSEDED = "superseded"
+    """A later record has its key."""
+    KEYLESS = "without a key"
+    TOMBSTONE = "tombstone"
+    """It has no value, and is old enough."""
+    ABORTED = "aborted"
+    """Its transaction was aborted."""
+    MARKER = "marker"
+    """Nothing is left of its transaction, and it is old enough."""
+
+
+class Action(Enum):
+    """What becomes of a batch."""
+
+    COPY = "copied as it is"
+    REWRITE = "written again"
+    EMPTY = "kept without records"
+    DROP = "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of consecutive batches: of many if they are copied, else of one.
+
+    Attributes:
+        headers: of some batches of the segment.
+        first: number of the first of them.
+        last: number after the last one.
+        action: what becomes of them.
+        keep: for REWRITE, a byte for each record, not 0 if it stays; None if all do.
+        horizon: for REWRITE, the delete horizon, ms; None for none.
+    """
+
+    headers: Headers
+    first: int
+    last: int
+    action: Action
+    keep: bytes | None = None
+    horizon: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A record that goes.
+
+    Attributes:
+        offset: of the record.
+        rule: why it goes.
+        newest: for SUPERSEDED, the last offset with its key.
+        position: byte offset of its batch.
+    """
+
+    offset: int
+    rule: Rule
+    newest: int | None
+    position: int
+
+
+class CleanerFailsError(Exception):
+    """The cleaner of a broker fails here, and marks the partition as one that it cannot clean."""
+
+
+class Pass:
+    """One pass over a log.
+
+    Attributes:
+        table: the keys of the dirty range.
+        latest: last offset that the table knows; the next one goes into the checkpoint.
+        full: whether the table was full before the end of the dirty range.
+        full_at: segment, byte offset that it was read from, and byte offset of the batch whose key
+            there was no room for; None if there was.
+        counts: number of records that go, by rule.
+        records: number of records read.
+        actions: number of batches by what becomes of them.
+        horizons: number of batches that got a delete horizon.
+    """
+
+    def __init__(
+        self, log: LogView, found: Dirty, settings: Settings, now: int, profile: Profile
+    ) -> None:
+        """Read the keys of the dirty range.
+
+        Args:
+            log: the log.
+            found: how far it is dirty.
+            settings: of its topic.
+            now: the broker's clock, ms since the Unix epoch.
+            profile: version of Kafka.
+
+        Raises:
+            KafkaSpecError: a batch cannot be read.
+        """
+        self._log, self._dirty, self._now, self._profile = log, found, now, profile
+        self._retention = settings.number("delete.retention.ms")
+        self._segment_bytes = settings.number("segment.bytes")
+        self._index_bytes = settings.number("segment.index.bytes")
+        threads = settings.number("log.cleaner.threads")
+        slots = min(settings.number("log.cleaner.dedupe.buffer.size") // threads, 2**31 - 1)
+        slots //= SLOT_BYTES
+        limit = int(slots * settings.ratio("log.cleaner.io.buffer.load.factor"))
+        span = max(found.first_uncleanable - found.first_dirty, 0)
+        core = log.codec.core
+        # As many slots as Kafka's, unless there cannot be so many keys.
+        self.table = KeyTable(core, min(slots, span * 4 // 3 + 16), limit)
+        self._aborts = AbortIndex(log.segments, log.log_start)
+        self.latest, self.full = NONE, False
+        self.full_at: tuple[SegmentView, int, int] | None = None
+        self.counts: Counter[Rule] = Counter()
+        self.actions: Counter[Action] = Counter()
+        self.records = self.horizons = 0
+        expires = settings.number("producer.id.expiration.ms")
+        self._last_of = {
+            entry.producer_id: (entry.last_offset, entry.producer_epoch)
+            for entry in log.producers(profile).entries
+            if entry.current_txn_first_offset != NONE or now - entry.timestamp < expires
+        }
+        before = between(log.segments, 0, found.first_dirty)
+        self._legacy_horizon = before[-1].modified - self._retention if before else 0
+        self._build()
+        self._transactions = Transactions()
+
+    # -- the table of keys ------------------------------------------------------------------
+
+    def _build(self) -> None:
+        start, end = self._dirty.first_dirty, self._dirty.first_uncleanable
+        segments = between(self._log.segments, start, end)
+        transactions = Transactions()
+        transactions.add(self._aborts.between(start, end))
+        for number, segment in enumerate(segments):
+            following = segments[number + 1].base_offset if number + 1 < len(segments) else end
+            with self._log.partition.open_segment(segment.path) as opened:
+                place = self._put_segment(opened, transactions)
+                if place is not None:
+                    self.full = True
+                    self.full_at = segment, *place
+                    return
+            self.latest = following - 1
+
+    def _put_segment(self, segment: Segment, transactions: Transactions) -> tuple[int, int] | None:
+        """Put the keys of a segment; return its begin and where the table is full, or None."""
+        start = self._dirty.first_dirty
+        begin = start_position(segment, start)[0]
+        aborted: list[int] = []
+        # Where a broker begins to read matters: a transaction that it is told of, but whose marker
+        # lies before that, goes on for it.
+        for headers in read_headers(segment, begin):
+            for number in _transactional(headers):
+                if headers.control[number]:
+                    self._marker(headers, number, transactions)
+                elif transactions.data(
+                    headers.last_offset[number], headers.producer_id[number], True
+                ):
+                    aborted.append(headers.position[number])
+        wanted = Wanted(start_offset=start)
+        last: tuple[int, int] | None = None  # position of the batch, and offset, of the last put
+        for columns in Reader(segment, (names.OFFSET, names.KEY, BATCH_POSITION), wanted):
+            positions, offsets = (
+                _integers(columns, BATCH_POSITION),
+                _integers(columns, names.OFFSET),
+            )
+            for first, stop in _besides(aborted, positions, columns):
+                done = self.table.put(columns, first, stop, start)
+                if self.table.last >= 0:
+                    row = self.table.last
+                    last = columns.start + positions[row], offsets[row]
+                if done < stop:
+                    place = columns.start + positions[done]
+                    if last is not None and last[0] == place:
+                        self.latest = last[1]
+                    else:
+                        self._reach(segment, place)
+                    return begin, place
+        return None
+
+    def _reach(self, segment: Segment, position: int) -> None:
+        """Note the last offset of the batch before a position."""
+        for headers in read_headers(segment):
+            number = bisect_left(headers.position, position)
+            if number and headers.last_offset[number - 1] >= self._dirty.first_dirty:
+                self.latest = max(self.latest, headers.last_offset[number - 1])
+            if number < len(headers):
+                return
+
+    @staticmethod
+    def _marker(headers: Headers, number: int, transactions: Transactions) -> bool:
+        return transactions.marker(
+            headers.last_offset[number],
+            headers.producer_id[number],
+            _control(headers, number),
+        )
+
+    # -- groups of segments -----------------------------------------------------------------
+
+    @property
+    def end_offset(self) -> int:
+        """What goes into the checkpoint of the cleaner."""
+        return self.latest + 1
+
+    @property
+    def groups(self) -> list[list[SegmentView]]:
+        """The segments that are cleaned, each group into one. Kafka: ``groupSegmentsBySize``."""
+        left = between(self._log.segments, 0, self.end_offset)
+        found: list[list[SegmentView]] = []
+        sizes = [0, 0, 0]
+        for number, segment in enumerate(left):
+            own = [segment.size, *map(_size, self._indexes(segment))]
+            after = number + 1 < len(left)
+            last = left[number + 1].base_offset if after else self._dirty.first_uncleanable
+            near = bool(found) and (
+                last - 1 - found[-1][-1].base_offset <= LARGEST_RELATIVE_OFFSET
+                or (self._profile.cleaner_groups_empty and not segment.size)
+            )
+            sums = [a + b for a, b in zip(sizes, own, strict=True)]
+            limits = (self._segment_bytes, self._index_bytes, self._index_bytes)
+            if near and all(a <= b for a, b in zip(sums, limits, strict=True)):
+                found[-1].append(segment)
+                sizes = sums
+            else:
+                found.append([segment])
+                sizes = own
+        return found
+
+    @staticmethod
+    def _indexes(segment: SegmentView) -> Iterator[Path]:
+        for kind in (files.OFFSET_INDEX, files.TIME_INDEX):
+            yield segment.path.with_suffix(kind)
+
+    # -- batches ----------------------------------------------------------------------------
+
+    def begin_group(self) -> Transactions:
+        """Begin a group of segments; return what notes the transactions whose markers stay."""
+        self._transactions.kept = []
+        return self._transactions
+
+    def decisions(
+        self, segment: SegmentView, following: int | None, removed: list[Removed] | None = None
+    ) -> Iterator[Decision]:
+        """Yield what becomes of the batches of a segment, in order.
+
+        Segments must come in order.
+
+        Args:
+            segment: the segment.
+            following: base offset of the next segment of its group; None for the last one.
+            removed: gets the records that go, if they are wanted.
+
+        Raises:
+            KafkaSpecError: a batch cannot be read.
+            CleanerFailsError: a broker fails at this batch.
+        """
+        end = segment.following if following is None else following
+        if following is None and segment.size:
+            end = self._next_offset(segment)
+        self._transactions.add(self._aborts.between(segment.base_offset, end))
+        retains = segment.modified > self._legacy_horizon
+        with self._log.partition.open_segment(segment.path) as opened:
+            rows = _Rows(opened, self.table, self.latest, wanted=removed is not None)
+            for headers in read_headers(opened):
+                copied = 0
+                for number in range(len(headers)):
+                    made = self._decide(headers, number, rows, retains, removed)
+                    if made is None:
+                        self.actions[Action.COPY] += 1
+                        continue
+                    if copied < number:
+                        yield Decision(headers, copied, number, Action.COPY)
+                    self.actions[made.action] += 1
+                    yield made
+                    copied = number + 1
+                if copied < len(headers):
+                    yield Decision(headers, copied, len(headers), Action.COPY)
+
+    def _next_offset(self, segment: SegmentView) -> int:
+        """``LogSegment.readNextOffset``: after the last batch that is there."""
+        end = segment.base_offset
+        with self._log.partition.open_segment(segment.path) as opened:
+            for headers in read_headers(opened):
+                end = headers.last_offset[-1] + 1
+        return end
+
+    def _decide(
+        self,
+        headers: Headers,
+        number: int,
+        rows: _Rows,
+        retains: bool,
+        removed: list[Removed] | None,
+    ) -> Decision | None:
+        """Return what becomes of a batch; None if it is copied."""
+        last, producer = headers.last_offset[number], headers.producer_id[number]
+        if headers.control[number]:
+            return self._control_batch(headers, number, retains, removed)
+        discarded = self._transactions.data(last, producer, bool(headers.transactional[number]))
+        verdicts = rows.of(headers.position[number])
+        self.records += len(verdicts)
+        if discarded:
+            self._count(Rule.ABORTED, len(verdicts))
+            if removed is not None:
+                place = headers.position[number]
+                removed.extend(Removed(each, Rule.ABORTED, None, place) for each in rows.offsets)
+            return self._without(headers, number)
+        is_batch = headers.magic[number] in _BATCHES
+        converts = self._profile.cleaner_converts and not is_batch
+        if verdicts.count(0) + verdicts.count(Verdict.AFTER) == len(verdicts) and verdicts:
+            return self._again(headers, number, None, None) if converts else None
+        by_batch = is_batch and self._profile.batch_horizons
+        horizon, expired = None, False
+        if by_batch:
+            horizon = headers.batch(number).delete_horizon
+            expired = horizon is not None and self._now >= horizon
+        else:
+            expired = not retains
+        keep = verdicts.translate(_STAYS[expired])
+        gone = keep.count(0)
+        if gone:
+            self._note(headers.position[number], verdicts, keep, rows, removed)
+        if gone == len(verdicts):
+            return self._without(headers, number)
+        tombstones = 1 in verdicts.translate(_KEPT_TOMBSTONE[expired])
+        sets = tombstones and horizon is None and (by_batch or converts)
+        if not gone and not sets and not converts:
+            return None
+        if sets:
+            horizon = self._now + self._retention
+            self.horizons += 1
+        return self._again(headers, number, keep if gone else None, horizon)
+
+    def _note(
+        self,
+        position: int,
+        verdicts: bytes,
+        keep: bytes,
+        rows: _Rows,
+        removed: list[Removed] | None,
+    ) -> None:
+        """Count the records that go, by rule."""
+        keyless = verdicts.translate(_KEYLESS).count(1)
+        superseded = verdicts.translate(_SUPERSEDED).count(1)
+        self._count(Rule.KEYLESS, keyless)
+        self._count(Rule.SUPERSEDED, superseded)
+        self._count(Rule.TOMBSTONE, keep.count(0) - keyless - superseded)
+        if removed is None:
+            return
+        for row, verdict in enumerate(verdicts):
+            if not keep[row]:
+                rule = _rule_of(verdict)
+                newest = rows.newest[row] if rule is Rule.SUPERSEDED else None
+                removed.append(Removed(rows.offsets[row], rule, newest, position))
+
+    def _control_batch(
+        self, headers: Headers, number: int, retains: bool, removed: list[Removed] | None
+    ) -> Decision | None:
+        control = _control(headers, number)
+        idle = self._transactions.marker(
+            headers.last_offset[number], headers.producer_id[number], control
+        )
+        self.records += control is not None
+        batch: Batch | None = None
+        horizon: int | None = None
+        if self._profile.batch_horizons:
+            batch = headers.batch(number)
+            horizon = batch.delete_horizon
+            discarded = idle and horizon is not None and horizon <= self._now
+        else:
+            discarded = idle and not retains
+        stays = control is not None and not discarded
+        if stays and not self._profile.batch_horizons:
+            # Before KIP-534 the record of a marker is treated like one of data.
+            assert control is not None
+            record = control.record
+            key = record.key or b""
+            stays = record.offset > self.latest or record.offset >= self.table.newest_of(key)
+        if not stays:
+            if control is not None:
+                self._count(Rule.MARKER, 1)
+                if removed is not None:
+                    place = headers.position[number]
+                    removed.append(Removed(control.record.offset, Rule.MARKER, None, place))
+            return self._without(headers, number)
+        if not (self._profile.batch_horizons and idle and horizon is None):
+            return None
+        self.horizons += 1
+        return self._again(headers, number, None, self._now + self._retention)
+
+    def _again(
+        self, headers: Headers, number: int, keep: bytes | None, horizon: int | None
+    ) -> Decision:
+        return Decision(headers, number, number + 1, Action.REWRITE, keep, horizon)
+
+    def _without(self, headers: Headers, number: int) -> Decision:
+        """Return what becomes of a batch of which no record stays."""
+        action = Action.EMPTY if self._keeps_shell(headers, number) else Action.DROP
+        if action is Action.EMPTY and headers.magic[number] not in _BATCHES:
+            raise CleanerFailsError(
+                f"{headers.segment.name}: byte {headers.position[number]}: the last batch of what "
+                "is cleaned has no record left, and its format has no batches without records"
+            )
+        return Decision(headers, number, number + 1, action)
+
+    def _keeps_shell(self, headers: Headers, number: int) -> bool:
+        producer = headers.producer_id[number]
+        if producer > NONE and producer in self._last_of:
+            last_offset, epoch = self._last_of[producer]
+            if last_offset != NONE:
+                if headers.last_offset[number] == last_offset:
+                    return True
+            elif headers.control[number] and headers.producer_epoch[number] == epoch:
+                return True
+        return (
+            self._profile.cleaner_keeps_end
+            and headers.last_offset[number] + 1 == self._dirty.first_uncleanable
+        )
+
+    def _count(self, rule: Rule, number: int) -> None:
+        if number:
+            self.counts[rule] += number
+
+
+class _Rows:
+    """The verdicts about the records of a segment, batch by batch.
+
+    Attributes:
+        offsets: of the records of the last batch, if they are wanted.
+        newest: the last offset with the key of each, if they are wanted.
+    """
+
+    def __init__(self, segment: Segment, table: KeyTable, latest: int, *, wanted: bool) -> None:
+        columns = (names.OFFSET, names.KEY, names.VALUE, BATCH_POSITION)
+        self._chunks = iter(Reader(segment, columns, Wanted()))
+        self._table, self._latest, self._wanted = table, latest, wanted
+        self._verdicts, self._newest = bytearray(), array("q")
+        self._offsets: Sequence[int] = ()
+        self._positions: Sequence[int] = ()
+        self._start = self._row = 0
+        self.offsets, self.newest = array("q"), array("q")
+
+    def _advance(self) -> bool:
+        """Read the next chunk; return whether there is one."""
+        columns = next(self._chunks, None)
+        if columns is None:
+            return False
+        judged = self._table.judge(columns, self._latest)
+        self._verdicts, self._newest = judged.verdicts, judged.newest
+        self._offsets = _integers(columns, names.OFFSET)[: columns.rows]
+        self._positions = _integers(columns, BATCH_POSITION)[: columns.rows]
+        self._start, self._row = columns.start, 0
+        return True
+
+    def of(self, position: int) -> bytes:
+        """Return the verdicts about the records of the batch at a position; none if it is empty.
+
+        Batches must come in order.
+        """
+        found = b""
+        if self._wanted:
+            self.offsets, self.newest = array("q"), array("q")
+        while True:  # a large batch is in several chunks
+            while self._row == len(self._verdicts):
+                if not self._advance():
+                    return found
+            place = position - self._start
+            if self._positions[self._row] != place:
+                return found
+            stop = bisect_right(self._positions, place, self._row)
+            found += self._verdicts[self._row : stop]
+            if self._wanted:
+                self.offsets.extend(self._offsets[self._row : stop])
+                self.newest.extend(self._newest[self._row : stop])
+            self._row = stop
+            if stop < len(self._verdicts):
+                return found
+
+
+def _table_of(says: Callable[[int], object]) -> bytes:
+    """Return a table for ``bytes.translate``: 1 for verdicts of which something is true."""
+    return bytes(bool(says(verdict)) for verdict in range(256))
+
+
+def _stays(verdict: int, expired: bool) -> bool:
+    if verdict & Verdict.AFTER:
+        return True
+    return not verdict & GONE and not (expired and verdict & Verdict.VALUELESS)
+
+
+_VALUELESS: Final = _table_of(lambda verdict: verdict & Verdict.VALUELESS)
+_SUPERSEDED: Final = _table_of(lambda verdict: verdict & Verdict.SUPERSEDED)
+_KEYLESS: Final = _table_of(lambda verdict: verdict & Verdict.KEYLESS)
+_STAYS: Final = {
+    expired: bytes(_stays(verdict, expired) for verdict in range(256)) for expired in (False, True)
+}
+"""Whether a record stays, by its verdict; in a batch whose tombstones go, and in others."""
+_KEPT_TOMBSTONE: Final = {
+    expired: bytes(
+        _stays(verdict, expired) and bool(verdict & Verdict.VALUELESS) for verdict in range(256)
+    )
+    for expired in (False, True)
+}
+
+
+def _rule_of(verdict: int) -> Rule:
+    if verdict & Verdict.KEYLESS:
+        return Rule.KEYLESS
+    return Rule.SUPERSEDED if verdict & Verdict.SUPERSEDED else Rule.TOMBSTONE
+
+
+def _integers(columns: Columns, name: str) -> memoryview:
+    column = columns.columns[name]
+    assert isinstance(column, IntegerColumn)
+    return column.integers
+
+
+def _transactional(headers: Headers) -> list[int]:
+    """Return the numbers of the batches that transactions consist of."""
+    if not any(headers.transactional) and not any(headers.control):
+        return []
+    flags = zip(headers.transactional, headers.control, strict=True)
+    return [number for number, pair in enumerate(flags) if any(pair)]
+
+
+def _control(headers: Headers, number: int) -> ControlRecord | None:
+    """Return the first record of a control batch, None if there is none."""
+    return headers.batch(number).marker()
+
+
+def _besides(
+    positions: Sequence[int], of_rows: Sequence[int], columns: Columns
+) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of rows that are not of the batches at some positions, in order."""
+    first = 0
+    if positions and columns.rows:
+        low = bisect_left(positions, columns.start + of_rows[0])
+        for position in positions[low:]:
+            place = position - columns.start
+            start = bisect_left(of_rows, place, first, columns.rows)
+            if start == columns.rows:
+                break
+            stop = bisect_right(of_rows, place, start, columns.rows)
+            if first < start:
+                yield first, start
+            first = stop
+    if first < columns.rows:
+        yield first, columns.rows
+
+
+def _size(path: Path) -> int:
+    try:
+        return file_size(path)
+    except KafkaSpecError:  # a broker makes it anew
+        return 0

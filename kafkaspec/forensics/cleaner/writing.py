@@ -1,0 +1,357 @@
+"""Write what the cleaner leaves of a log: segments, indexes, and the checkpoint of the cleaner.
+
+Kafka: ``Cleaner.cleanSegments``, ``MemoryRecords.buildRetainedRecordsInto``,
+``UnifiedLog.replaceSegments``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from itertools import compress
+from pathlib import Path
+from typing import Any, Final
+
+from kafkaspec.codecs import Codec
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.files import names
+from kafkaspec.forensics.cleaner.passes import (
+    Action,
+    CleanerFailsError,
+    Decision,
+    Pass,
+    Removed,
+)
+from kafkaspec.forensics.cleaner.settings import Settings
+from kafkaspec.forensics.cleaner.view import LogView, SegmentView
+from kafkaspec.layout.kinds import CURRENT
+from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, Batch
+from kafkaspec.log.encoding import encode
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing.atomic import writing
+from kafkaspec.writing.headers import read_headers
+from kafkaspec.writing.index_rules import IndexBuilder, Rule
+from kafkaspec.writing.producer_state import transaction_index
+from kafkaspec.writing.profiles import Profile, Unit
+
+_WRITTEN_BYTES: Final = 1 << 20
+"""Bytes that are written, and indexed, at once."""
+_REPLACED: Final = frozenset(
+    {names.LOG, names.OFFSET_INDEX, names.TIME_INDEX, names.TRANSACTION_INDEX}
+)
+
+
+class _Chunks:
+    """The parts of a segment that the cleaner reads at once, which decide about index entries."""
+
+    def __init__(self, settings: Settings) -> None:
+        threads = settings.number("log.cleaner.threads")
+        self._initial = settings.number("log.cleaner.io.buffer.size") // threads // 2
+        self._most = settings.number("max.message.bytes")
+        self._most_io = settings.number("message.max.bytes")
+        self._next = self._initial
+        self.begin()
+
+    def begin(self, start: int = 0) -> None:
+        """Begin a segment."""
+        self._room, self._start, self._made = self._next, start, 0
+        self._next = self._initial
+
+    def pass_on(self) -> None:
+        """Begin the next segment with the buffers as they are now."""
+        self._next = self._room
+
+    def ends_before(self, position: int, size: int) -> bool:
+        """Return whether a batch is not read together with those before it."""
+        over = self._made > self._room
+        if over or position + size > self._start + self._room:
+            ended = position > self._start
+            self._start, self._made = position, 0
+            while size > self._room:
+                limit = self._most if self._room < self._most else size
+                grown = min(2 * self._room, max(limit, self._most_io))
+                if grown <= self._room:
+                    raise CleanerFailsError("a batch is larger than the buffers of the cleaner")
+                self._room = grown
+            return ended
+        return False
+
+    def wrote(self, size: int) -> None:
+        """Note what was written of the part."""
+        self._made += size
+
+
+class CleanedSegment:
+    """Collects the bytes of a cleaned segment and its indexes."""
+
+    def __init__(
+        self, path: Path, base_offset: int, settings: Settings, profile: Profile, codec: Codec
+    ) -> None:
+        self._file = open(path, "xb")  # noqa: SIM115 - closed by close
+        self._base, self._codec = base_offset, codec
+        self._by_batch = profile.index_unit is Unit.BATCH
+        self.indexes = IndexBuilder(
+            base_offset,
+            profile,
+            rule=Rule.CLEANER,
+            interval=settings.number("index.interval.bytes"),
+            max_bytes=settings.number("segment.index.bytes"),
+        )
+        self._pending = bytearray()
+        self._key = -1
+
+    def add(self, data: bytes | memoryview, last_offset: int) -> None:
+        """Add a batch, or several; ``last_offset`` is that of the last record that is left."""
+        self._pending += data
+        self._key = max(self._key, last_offset)
+        if self._by_batch and len(self._pending) >= _WRITTEN_BYTES:
+            self.end_chunk()
+
+    def end_chunk(self) -> None:
+        """Append what was added since the last call, as one append."""
+        if not self._pending:
+            return
+        data = bytes(self._pending)
+        room = self.indexes.room
+        parts = list(read_headers(Segment(data, codec=self._codec, crc="ignore")))
+        for headers in parts:
+            if not self.indexes.fits(headers.last_offset[-1]):
+                raise CleanerFailsError("offsets are too far from the name of the segment")
+            if self._by_batch or len(parts) == 1:
+                self.indexes.append(headers, 0, len(headers), key=self._key)
+            else:
+                self._joined(parts)
+                break
+        if not room and not self.indexes.room:
+            raise CleanerFailsError("the index of the cleaned segment is full")
+        self._file.write(data)
+        self._pending.clear()
+        self._key = -1
+
+    def _joined(self, parts: Sequence[Any]) -> None:
+        """Add one append whose headers are in several tables."""
+        first = parts[0]
+        columns = {
+            item.name: [value for part in parts for value in getattr(part, item.name)]
+            for item in fields(first)
+            if item.name not in ("segment", "buffer", "start", "markers")
+        }
+        joined = replace(first, **columns)
+        self.indexes.append(joined, 0, len(joined), key=self._key)
+
+    def close(self) -> dict[str, bytes]:
+        """End the log; return the indexes by extension."""
+        self.end_chunk()
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self.indexes.finish()
+        return self.indexes.files()
+
+    def discard(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def write_cleaned(
+    log: LogView,
+    work: Pass,
+    groups: Sequence[Sequence[SegmentView]],
+    settings: Settings,
+    profile: Profile,
+    target: Path,
+    note: Callable[[SegmentView, Sequence[Removed]], object] | None = None,
+) -> None:
+    """Write the log as it is after the pass into a new directory.
+
+    Args:
+        log: the log.
+        work: the pass.
+        groups: the segments that it cleans, each group into one.
+        settings: of its topic.
+        profile: version of Kafka.
+        target: an empty directory.
+        note: gets the records that go.
+
+    Raises:
+        KafkaSpecError: a batch cannot be read, or a file cannot be written.
+        CleanerFailsError: a broker fails at a batch.
+    """
+    chunks = _Chunks(settings)
+    if work.full_at is not None and profile.index_unit is not Unit.BATCH:
+        # The cleaner forgets to make its buffers small again when the table of keys is full.
+        segment, start, place = work.full_at
+        chunks.begin(start)
+        with log.partition.open_segment(segment.path) as opened:
+            for headers in read_headers(opened, start):
+                stop = bisect_right(headers.position, place)
+                for number in range(stop):
+                    chunks.ends_before(headers.position[number], headers.size[number])
+                if stop < len(headers):
+                    break
+        chunks.pass_on()
+    with writing(target):
+        for group in groups:
+            _write_group(log, group, work, settings, profile, chunks, target, note)
+    copy_files(log, target, groups, snapshots=not profile.snapshot_per_segment)
+
+
+def copy_files(
+    log: LogView,
+    target: Path,
+    groups: Sequence[Sequence[SegmentView]] = (),
+    *,
+    snapshots: bool = True,
+) -> None:
+    """Copy the files of a log that the cleaner leaves as they are.
+
+    Args:
+        log: the log.
+        target: the new directory.
+        groups: the segments that are cleaned, each group into one.
+        snapshots: whether those of segments that are no more stay.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: one cannot be copied.
+    """
+    cleaned = {segment.base_offset for group in groups for segment in group}
+    gone = cleaned - {group[0].base_offset for group in groups}
+    for path in log.partition.files:
+        name = names.parse_segment(path.name)
+        if name is not None:
+            if name.state or (name.base_offset in cleaned and name.kind in _REPLACED):
+                continue
+            if name.base_offset in gone and name.kind == names.PRODUCER_SNAPSHOT and not snapshots:
+                continue
+        _copy(path, target / path.name)
+
+
+def _write_group(
+    log: LogView,
+    group: Sequence[SegmentView],
+    work: Pass,
+    settings: Settings,
+    profile: Profile,
+    chunks: _Chunks,
+    target: Path,
+    note: Callable[[SegmentView, Sequence[Removed]], object] | None,
+) -> None:
+    transactions = work.begin_group()
+    base = names.SegmentName(group[0].base_offset, names.LOG)
+    made = CleanedSegment(
+        target / base.sibling(names.LOG), group[0].base_offset, settings, profile, log.codec
+    )
+    by_batch = profile.index_unit is Unit.BATCH
+    try:
+        for number, segment in enumerate(group):
+            following = group[number + 1].base_offset if number + 1 < len(group) else None
+            chunks.begin()
+            removed: list[Removed] | None = None if note is None else []
+            for decision in work.decisions(segment, following, removed):
+                _apply(decision, made, None if by_batch else chunks, profile)
+            made.end_chunk()
+            if note is not None and removed:
+                note(segment, removed)
+        files = made.close()
+    except BaseException:
+        made.discard()
+        raise
+    if transactions.kept:
+        files[names.TRANSACTION_INDEX] = transaction_index(transactions.kept)
+    for kind, data in files.items():
+        (target / base.sibling(kind)).write_bytes(data)
+    modified = group[-1].modified
+    os.utime(target / base.sibling(names.LOG), ns=(modified * 1_000_000,) * 2)
+
+
+def _apply(
+    decision: Decision, made: CleanedSegment, chunks: _Chunks | None, profile: Profile
+) -> None:
+    headers, first, last = decision.headers, decision.first, decision.last
+    if chunks is None:
+        if decision.action is Action.COPY:
+            made.add(headers.data(first, last), headers.last_offset[last - 1])
+        elif decision.action is not Action.DROP:
+            made.add(*_changed(decision, profile))
+        return
+    for number in range(first, last):
+        if chunks.ends_before(headers.position[number], headers.size[number]):
+            made.end_chunk()
+        if decision.action is Action.COPY:
+            data, end = headers.data(number, number + 1), headers.last_offset[number]
+        elif decision.action is Action.DROP:
+            continue
+        else:
+            data, end = _changed(decision, profile)
+        made.add(data, end)
+        chunks.wrote(len(data))
+
+
+def _changed(decision: Decision, profile: Profile) -> tuple[Any, int]:
+    """Return the batch that is left, and the last offset of its records."""
+    batch = decision.headers.batch(decision.first)
+    if decision.action is Action.EMPTY:
+        return shell(batch), batch.last_offset
+    records = batch.records()
+    kept = records if decision.keep is None else list(compress(records, decision.keep))
+    magic = CURRENT if profile.cleaner_converts else batch.magic
+    data = rewritten(batch, kept, decision.horizon, magic)
+    return data, max(record.offset for record in kept)
+
+
+def rewritten(batch: Batch, records: Sequence[Any], horizon: int | None, magic: int) -> bytes:
+    """Return a batch that holds only some of its records.
+
+    Args:
+        batch: the batch.
+        records: those that stay.
+        horizon: its delete horizon, ms; None for none.
+        magic: of the new one.
+
+    Raises:
+        KafkaSpecError: it cannot be written.
+    """
+    options: dict[str, Any] = {"magic": magic, "compression": batch.compression_name}
+    if batch.timestamp_type == LOG_APPEND_TIME:
+        options |= {"timestamp_type": LOG_APPEND_TIME, "max_timestamp": batch.max_timestamp}
+    if horizon is not None:
+        options["delete_horizon"] = horizon
+    if batch.kind.has_record_sets:
+        options |= _of_header(batch)
+    return encode(records, **options)
+
+
+def shell(batch: Batch) -> bytes:
+    """Return a batch without its records."""
+    append_time = batch.timestamp_type == LOG_APPEND_TIME
+    return encode(
+        [],
+        magic=batch.magic,
+        timestamp_type=LOG_APPEND_TIME if append_time else CREATE_TIME,
+        max_timestamp=batch.max_timestamp,
+        **_of_header(batch),
+    )
+
+
+def _of_header(batch: Batch) -> dict[str, Any]:
+    return {
+        "base_offset": batch.base_offset,
+        "last_offset": batch.last_offset,
+        "producer_id": batch.producer_id,
+        "producer_epoch": batch.producer_epoch,
+        "base_sequence": batch.base_sequence,
+        "transactional": batch.is_transactional,
+        "control": batch.is_control,
+        "partition_leader_epoch": batch.partition_leader_epoch,
+    }
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        shutil.copy2(source, target)
+    except OSError as error:
+        detail = f"it cannot be copied: {error.strerror or error}"
+        raise make_error(Reason.UNREADABLE, detail, file=str(source)) from None

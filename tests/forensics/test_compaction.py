@@ -1,0 +1,239 @@
+"""``compaction``, compared with what Kafka's own cleaner did; ``make test-kafka`` asks it again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+from array import array
+from pathlib import Path
+
+import pytest
+
+import kafkaspec as ks
+from kafkaspec.codecs import get_codec
+from kafkaspec.columns.key_table import KeyTable, Verdict
+from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import offset_checkpoint
+from kafkaspec.forensics.cleaner.compaction import compaction
+from kafkaspec.forensics.cleaner.dirty import Bound, NotYet
+from kafkaspec.forensics.cleaner.settings import Settings
+from kafkaspec.forensics.cleaner.view import LogView
+from kafkaspec.log.partition import Partition
+from kafkaspec.writing.segment_writer import SegmentWriter
+from tests.cli.helpers import fingerprint, golden, run
+from tests.forensics import compaction_cases as cases
+from tests.loops import each
+
+NOW = cases.START + 10 * cases.DAY
+
+
+@each("release", cases.RELEASES)
+def test_as_kafka_cleans(tmp_path: Path, release: str) -> None:
+    """Each pass begins with what Kafka left, and Kafka's is what we left, if hashes are equal."""
+    checked = 0
+    for key, hashes in cases.recorded().items():
+        version, kind, seed = key.split()
+        if version != release:
+            continue
+        directory = cases.write(
+            int(seed), tmp_path / key / "t-0", compressed=False, legacy=kind == "messages"
+        )
+        bases = [int(path.stem) for path in sorted(directory.glob("*.log"))]
+        steps = cases.steps(int(seed), bases, Partition(directory).log_end_offset)
+        for number, (step, wanted) in enumerate(zip(steps, hashes, strict=False)):
+            target = tmp_path / key / f"after-{number}" / "t-0"
+            cases.ours(directory, step, release, target)
+            assert cases.digest(target) == wanted, (key, number)
+            directory = target
+            checked += 1
+    assert checked >= 12
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    """Two closed segments with a key in each, and an active one that has both keys again."""
+    path = tmp_path / "logs" / "t-0"
+    path.parent.mkdir()
+    with SegmentWriter(path, segment_bytes=200, sync=False) as writer:
+        for number in range(6):
+            key = b"a" if number % 2 else b"b"
+            record = ks.Record(number, cases.START + number, key, b"%d" % number * 60)
+            writer.append(ks.encode([record]))
+    assert len(list(path.glob("*.log"))) > 3
+    return path
+
+
+def test_the_active_segment_does_not_supersede(partition: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    found = compaction(LogView(Partition(partition)), Settings(), NOW, target=out)
+    kept = list(Partition(out).records())
+    active = Partition(partition).last_base_offset
+    assert active is not None
+    assert found.dirty.bound is Bound.ACTIVE
+    closed = [record for record in Partition(partition).records() if record.offset < active]
+    last = {record.key: record for record in closed}
+    assert [r for r in kept if r.offset < active] == sorted(last.values(), key=lambda r: r.offset)
+    assert [r.offset for r in kept if r.offset >= active] == list(range(active, 6))
+
+
+def test_a_second_pass_changes_nothing(partition: Path, tmp_path: Path) -> None:
+    """With no new dirty bytes, and before the horizons."""
+    one, two = tmp_path / "one" / "t-0", tmp_path / "two" / "t-0"
+    for path in (one, two):
+        path.mkdir(parents=True)
+    found = compaction(LogView(Partition(partition)), Settings(), NOW, target=one)
+    (one.parent / names.CLEANER_OFFSETS).write_text(f"0\n1\nt 0 {found.end_offset}\n")
+    again = compaction(LogView(Partition(one)), Settings(), NOW, target=two)
+    assert again.dirty.not_yet is NotYet.NOTHING
+    assert cases.contents(two) == cases.contents(one)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"cleanup.policy": "delete"}, NotYet.POLICY),
+        ({"min.cleanable.dirty.ratio": "1.0"}, NotYet.RATIO),
+        ({"min.compaction.lag.ms": str(100 * cases.DAY)}, NotYet.EMPTY),
+        ({}, None),
+        ({"min.cleanable.dirty.ratio": "1.0", "max.compaction.lag.ms": "1"}, None),
+    ],
+    ids=str,
+)
+def test_why_not_yet(partition: Path, settings: dict[str, str], why: NotYet | None) -> None:
+    found = compaction(LogView(Partition(partition)), Settings(settings), NOW)
+    assert found.dirty.not_yet is why
+    if "min.compaction.lag.ms" in settings:
+        assert found.dirty.bound is Bound.LAG
+        assert found.dirty.holder is not None
+
+
+def _columns(keys: list[bytes | None]) -> Columns:
+    valid = bytearray((len(keys) + 7) // 8)
+    ends, data = array("i", [0]), b""
+    for row, key in enumerate(keys):
+        valid[row >> 3] |= (key is not None) << (row & 7)
+        data += key or b""
+        ends.append(len(data))
+    column = BytesColumn(valid, ends, data, len(data), keys.count(None))
+    offsets = IntegerColumn(array("q", range(len(keys))))
+    columns = dict.fromkeys(("key", "value"), column)
+    return Columns(rows=len(keys), columns={"offset": offsets, **columns}, layout=Layout.BINARY)
+
+
+@each("seed", range(20))
+def test_the_table_of_keys_is_a_dictionary_of_digests(seed: int) -> None:
+    """With and without the extension; it fills up at its limit, whatever the key."""
+    chance = random.Random(seed)
+    pool = [chance.randbytes(chance.choice((0, 1, 12, 13, 55, 56, 63, 64, 65, 200)))
+            for _ in range(50)]  # fmt: skip
+    keys = [chance.choice([None, *pool]) for _ in range(300)]
+    columns = _columns(keys)
+    limit = chance.choice((5, 30, 1000))
+    wanted: dict[bytes, int] = {}
+    stop = len(keys)
+    for row, key in enumerate(keys):
+        if key is None:
+            continue
+        if len(wanted) >= limit:
+            stop = row
+            break
+        wanted[hashlib.md5(key).digest()] = row
+    latest = chance.randrange(300)
+    for core in {get_codec().core, None}:
+        table = KeyTable(core, 60, limit)
+        assert table.put(columns, 0, len(keys), 0) == stop
+        assert table.keys == len(wanted)
+        judged = table.judge(columns, latest)
+        for row, key in enumerate(keys):
+            newest = -1 if key is None else wanted.get(hashlib.md5(key).digest(), -1)
+            verdict = Verdict(0) if key is not None else Verdict.VALUELESS
+            if row > latest:
+                assert judged.verdicts[row] == verdict | Verdict.AFTER
+                continue
+            assert judged.newest[row] == newest
+            if key is None:
+                verdict |= Verdict.KEYLESS
+            elif newest > row:
+                verdict |= Verdict.SUPERSEDED
+            assert judged.verdicts[row] == verdict
+        assert all(
+            table.newest_of(key) == wanted.get(hashlib.md5(key).digest(), -1) for key in pool
+        )
+
+
+def test_c_refuses_what_is_no_column() -> None:
+    core = get_codec().core
+    if core is None:
+        pytest.skip("without the extension")
+    module = core.module
+    with pytest.raises(ValueError, match="not a column"):
+        module.key_digests(module.BINARY, 1, None, array("i", [5, 2]), (b"abc",), bytearray(16))
+    view = array("i", [50, 0, 7, 3])
+    with pytest.raises(ValueError, match="not a column"):
+        module.key_digests(module.VIEW, 1, None, view, (b"abc",), bytearray(16))
+    with pytest.raises(ValueError, match="a buffer has"):
+        module.key_digests(module.BINARY, 2, None, array("i", [0, 1]), (b"abc",), bytearray(32))
+    with pytest.raises(ValueError, match="no slot"):
+        module.keys_put(
+            bytearray(3), bytes(16), None, array("q", [0]), 0, 1, 0, 5, array("q", [0, 0])
+        )
+
+
+def test_the_command_writes_a_log_directory(partition: Path, tmp_path: Path) -> None:
+    before, out = fingerprint(partition), tmp_path / "out"
+    shown = run("compaction", "--at", str(NOW), "-o", out, partition)
+    assert shown.exit_code == 1, shown.output
+    assert "superseded" in shown.stdout
+    assert "cleanup.policy = compact (default of Kafka)" in shown.stdout
+    entries = offset_checkpoint.read(out / names.CLEANER_OFFSETS)
+    assert [(each.topic, each.partition) for each in entries] == [("t", 0)]
+    assert entries[0].offset == Partition(partition).last_base_offset
+    assert ks.verify(out).clean
+    again = run("compaction", "--at", str(NOW), out)
+    assert again.exit_code == 0
+    assert fingerprint(partition) == before
+    taken = run("compaction", "--at", str(NOW), "-o", out, partition)
+    assert taken.exit_code == 2
+
+
+def test_each_record_that_goes(partition: Path) -> None:
+    shown = run("compaction", "--at", str(NOW), "--records", "--format", "json", partition)
+    lines = [json.loads(line) for line in shown.stdout.splitlines()]
+    gone = [line for line in lines if line["type"] == "record"]
+    keys = {record.offset: record.key for record in Partition(partition).records()}
+    assert gone
+    for line in gone:
+        assert line["rule"] == "superseded"
+        assert line["newest"] > line["offset"]
+        assert keys[line["newest"]] == keys[line["offset"]]
+    assert lines[-1]["removed"] == {"superseded": len(gone)}
+
+
+def test_a_log_that_a_broker_cleaned_is_clean() -> None:
+    """Below its checkpoint; the golden brokers were stopped after their cleaners."""
+    for name in ("compacted-0", "compacted-transactions-0"):
+        shown = run("compaction", "--at", str(NOW), golden("4.3.1", name))
+        assert shown.exit_code == 0
+        assert "no whole segment is dirty" in shown.stdout
+
+
+def test_damage_stops_the_output_but_not_the_report(partition: Path, tmp_path: Path) -> None:
+    path = sorted(partition.glob("*.log"))[0]
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    other = Path(shutil.copytree(golden("3.9.2", "segments-0"), partition.parent / "segments-0"))
+    assert run("compaction", other, partition).exit_code == 1
+    out = tmp_path / "out"
+    assert run("compaction", "-o", out, other, partition).exit_code == 2
+    assert not out.exists()
+
+
+def test_older_releases_are_refused(partition: Path) -> None:
+    shown = run("compaction", "--profile", "1.1", partition)
+    assert shown.exit_code == 2
+    assert "before 2.4.1" in shown.stderr
