@@ -52,6 +52,7 @@ TEXT = {
     "index": ["index", "-o", "out"],
     "diff": ["diff", "tests/forensics/replicas/a"],
     "doctor": ["doctor"],
+    "partitions": ["partitions"],
     "convert": ["convert", "--on-error", "skip", "-o", "out"],
     "export": ["export", "--to", "jsonl", "-o", "out"],
     "salvage": ["salvage", "-o", "out"],

@@ -1,0 +1,216 @@
+"""``kafkaspec partitions``: which partitioner placed keys, and which keys are misplaced."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.arrow import provider
+from kafkaspec.cli.console import count_text, new_table, note, print_json, say, stdout_console, warn
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.inputs import Inputs
+from kafkaspec.cli.options import (
+    codec_option,
+    epilog,
+    format_option,
+    iso,
+    no_mmap_option,
+    paths_argument,
+    wrong_usage,
+)
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.partition import Partition
+from kafkaspec.shown import printable
+
+if TYPE_CHECKING:
+    from kafkaspec.forensics.partitions import TopicKeys
+
+_SHOWN = 20
+"""Misplaced records in the text; JSON has all of them."""
+
+_EPILOG = epilog(
+    """\
+Example, of a topic that has 12 partitions, some of which are here:
+  kafkaspec partitions --topic orders --count 12 /var/kafka-logs
+""",
+    """\
+Output of --format json, one object for each line, by "type":
+  fit        topic, count, hash, partitioners, fits, earlier (records that fit an
+             earlier number of partitions), before (that number), keyed,
+             distinct, strength; the best first
+  partition  topic, partition, file, keyed, null_keys, empty_keys, fits,
+             misplaced, changed_offset, changed_timestamp, before_change
+  misplaced  topic, partition, offset, belongs
+  assumption topic, name, value, why
+""",
+    """\
+Exit codes: 0 every key is where its partitioner puts it, 1 findings: misplaced
+keys, a change of the number of partitions, no partitioner that fits, or something
+cannot be read, 2 wrong usage, or nothing of a PATH can be read.
+""",
+)
+
+
+@click.command("partitions", epilog=_EPILOG)
+@paths_argument
+@click.option("--topic", metavar="NAME", help="Only this topic.")
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of partitions of the topic; by default that of the metadata in the log "
+    "directory, or the highest number here, and one.",
+)
+@codec_option()
+@no_mmap_option
+@format_option
+@click.pass_context
+def partitions_command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    topic: str | None,
+    count: int | None,
+    codec: str,
+    output_format: str,
+) -> None:
+    """Say which partitioner the keys of each topic fit, and which keys are in another partition.
+
+    Hashes are those of Kafka's Java clients (murmur2) and of librdkafka (murmur2, CRC32, FNV-1a).
+    Where the number of partitions grew, the offset and time from which keys follow the new number
+    are shown. A PATH is a log directory, or the directory of a partition. Kafka's own topics, whose
+    partitions do not follow the keys of their records, are left out unless they are named.
+    """
+    with wrong_usage(ImportError):
+        provider()
+        from kafkaspec.forensics.partitions import place_keys
+    inputs = Inputs(paths, codec)
+    counts: dict[str, int] = {}
+    logs: dict[str, dict[int, Partition]] = defaultdict(dict)
+    for _, log in inputs.logs():
+        if not isinstance(log, Partition) or log.topic is None or log.partition is None:
+            place = printable(str(log.path))
+            raise click.UsageError(f"{place} is not the directory of a partition")
+        inputs.read += 1
+        if log.topic == Topic.CLUSTER_METADATA and count is None:
+            counts.update(_counts(log))
+        wanted = log.topic == topic if topic else not log.topic.startswith("__")
+        if wanted:
+            logs[log.topic].setdefault(log.partition, log)
+    if topic is not None and topic not in logs and not inputs.failed:
+        raise click.UsageError(f"no partition of {topic} is here")
+    wrong = False
+    for name, found in sorted(logs.items()):
+        with wrong_usage(ValueError):
+            known = counts.get(name, 0)
+            if count is None and known > max(found):
+                why = "from the metadata of the cluster"
+                keys = place_keys(list(found.values()), count=known, why=why)
+            else:
+                keys = place_keys(list(found.values()), count=count)
+        for error in keys.errors:
+            inputs.cannot_decode(error)
+        wrong |= _is_wrong(keys)
+        if output_format == "json":
+            _as_json(keys)
+        else:
+            _as_text(keys)
+    ctx.exit(inputs.exit_code or (FINDINGS if wrong else CLEAN))
+
+
+def _counts(log: Partition) -> dict[str, int]:
+    """Return the numbers of partitions of topics; none if the metadata cannot be read."""
+    from kafkaspec.state.cluster import read_cluster
+    from kafkaspec.state.image import Kind
+
+    try:
+        image = read_cluster(log).image
+    except KafkaSpecError as error:
+        warn(f"{log.path}: the metadata are not used: {error.detail}")
+        return {}
+    counts: dict[str, int] = defaultdict(int)
+    for topic_id, _ in image.items[Kind.PARTITION]:
+        name = image.topic_name(topic_id)
+        if name is not None:
+            counts[name] += 1
+    return counts
+
+
+def _is_wrong(keys: TopicKeys) -> bool:
+    keyed = sum(item.keyed for item in keys.placements)
+    if keys.best is None:
+        return bool(keyed) and keys.count > 1
+    return bool(len(keys.misplaced)) or any(item.growth for item in keys.placements)
+
+
+def _as_json(keys: TopicKeys) -> None:
+    for fit in keys.fits:
+        values = {
+            name: getattr(fit, name)
+            for name in ("hash", "partitioners", "fits", "earlier", "before", "keyed", "distinct")
+        }
+        shown = {"topic": keys.topic, "count": keys.count, **values, "strength": str(fit.strength)}
+        print_json("fit", shown)
+    for item in keys.placements:
+        growth = item.growth
+        row: dict[str, Any] = {
+            "topic": keys.topic,
+            "partition": item.partition,
+            "file": item.path,
+            "keyed": item.keyed,
+            "null_keys": item.null_keys,
+            "empty_keys": item.empty_keys,
+            "fits": item.fits,
+            "misplaced": item.misplaced,
+            "changed_offset": growth and growth.offset,
+            "changed_timestamp": growth and growth.timestamp,
+            "before_change": growth and growth.records,
+        }
+        print_json("partition", row)
+    for batch in keys.misplaced.to_batches(max_chunksize=1000):
+        for row in batch.to_pylist():
+            print_json("misplaced", row)
+    for each in keys.assumptions:
+        shown = {"name": each.name, "value": each.value, "why": each.why}
+        print_json("assumption", {"topic": keys.topic, **shown})
+
+
+def _as_text(keys: TopicKeys) -> None:
+    best = keys.best
+    what = f"{keys.topic}, {count_text(keys.count, 'partition')} ({keys.assumptions[0].why})"
+    if best is None:
+        say(f"{what}: no partitioner is proven (unknown)")
+    else:
+        say(f"{what}: {', '.join(best.partitioners) or best.hash} ({best.strength})")
+        if best.before is not None:
+            say(f"  before, it had {count_text(best.before, 'partition')}")
+    table = new_table(
+        ">partition", ">with key", ">without", ">empty", ">in place", ">misplaced", "changed"
+    )
+    for item in keys.placements:
+        growth = item.growth
+        changed = ""
+        if growth is not None:
+            changed = "not yet" if growth.offset is None else f"at offset {growth.offset}"
+            changed += "" if growth.timestamp is None else f", {iso(growth.timestamp)}"
+        known = best is not None
+        table.add_row(
+            str(item.partition),
+            f"{item.keyed:,}",
+            f"{item.null_keys:,}",
+            f"{item.empty_keys:,}",
+            f"{item.fits:,}" if known else "-",
+            f"{item.misplaced:,}" if known else "-",
+            changed,
+        )
+    console = stdout_console()
+    console.print(table)
+    for row in keys.misplaced.slice(0, _SHOWN).to_pylist():
+        place = f"{row['topic']}-{row['partition']}"
+        say(f"misplaced: {place}, offset {row['offset']}: belongs to partition {row['belongs']}")
+    if len(keys.misplaced) > _SHOWN:
+        more = count_text(len(keys.misplaced) - _SHOWN, "more misplaced record")
+        note(f"{more}; --format json has all")

@@ -1,0 +1,26 @@
+"""From key to partition: which partitioner wrote a topic, and which keys are in another place."""
+
+from __future__ import annotations
+
+from kafkaspec.forensics.partitions.fitting import (
+    Fit,
+    GrowthPoint,
+    Placement,
+    TopicKeys,
+    place_keys,
+)
+from kafkaspec.forensics.partitions.hashes import HASHES, hash_keys
+from kafkaspec.forensics.partitions.partitioners import PARTITIONERS, Partitioner, partition_of
+
+__all__ = [
+    "HASHES",
+    "PARTITIONERS",
+    "Fit",
+    "GrowthPoint",
+    "Partitioner",
+    "Placement",
+    "TopicKeys",
+    "hash_keys",
+    "partition_of",
+    "place_keys",
+]
