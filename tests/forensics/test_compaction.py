@@ -52,6 +52,19 @@ def test_as_kafka_cleans(tmp_path: Path, release: str) -> None:
     assert checked >= 12
 
 
+def test_without_the_extension_the_same_is_left(tmp_path: Path) -> None:
+    directory = cases.write(1, tmp_path / "t-0", compressed=True, legacy=True)
+    left = []
+    for codec in ("native", "python"):
+        target = tmp_path / codec
+        target.mkdir()
+        view = LogView(Partition(directory, codec=codec))
+        found = compaction(view, Settings(), NOW, "3.9", target=target)
+        left.append((cases.contents(target), found.removed, found.batches, found.end_offset))
+    assert left[0] == left[1]
+    assert left[0][1]
+
+
 @pytest.fixture
 def partition(tmp_path: Path) -> Path:
     """Two closed segments with a key in each, and an active one that has both keys again."""

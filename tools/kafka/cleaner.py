@@ -30,7 +30,7 @@ class Cleaned:
         needed: whether ``max.compaction.lag.ms`` is over.
         end: what goes into its checkpoint; None if it failed, or was not run.
         error: class and text of what it failed with, "" if it did not.
-        seconds: that cleaning took.
+        seconds: of CPU of its thread that cleaning took.
     """
 
     first_dirty: int

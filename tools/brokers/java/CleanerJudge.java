@@ -1,4 +1,6 @@
 import java.io.File;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
 import java.lang.reflect.InvocationTargetException;
@@ -24,7 +26,7 @@ import org.apache.kafka.common.utils.Time;
  * <p>{@code clean directory now logStart highWatermark producerExpirationMs checkpoint mapBytes
  * ioBufferBytes maxIoBytes loadFactor setting=value ...}: answers {@code range}, first dirty offset,
  * first uncleanable offset, bytes before and between, whether {@code max.compaction.lag.ms} is over;
- * then {@code cleaned}, the offset to write into the checkpoint and the seconds that it took, or
+ * then {@code cleaned}, the offset to write into the checkpoint and the seconds of CPU that it took, or
  * {@code failed}, class and message. Without a checkpoint it is {@code -}. A {@code mapBytes} of 0
  * cleans nothing.
  *
@@ -102,9 +104,10 @@ final class CleanerJudge extends Commands {
                 "kafka.utils.Throttler"), Double.MAX_VALUE, 300L, false, "io", "bytes", clock),
             clock, null);
         try {
-            long begin = System.nanoTime();
+            ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+            long begin = threads.getCurrentThreadCpuTime();
             Object found = invoke(cleaner, "clean", cleanable);
-            double seconds = (System.nanoTime() - begin) / 1e9;
+            double seconds = (threads.getCurrentThreadCpuTime() - begin) / 1e9;
             Object end = found instanceof Map.Entry<?, ?> entry ? entry.getKey() : invoke(found, "_1");
             answer("cleaned", end, seconds);
         } catch (Throwable error) {
