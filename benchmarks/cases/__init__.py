@@ -26,6 +26,7 @@ _NAMES = (
     "verify",
     "cleaner",
     "memory",
+    "tiered",
 )
 
 

@@ -46,6 +46,7 @@ _LAST, _TYPE, _REPEATED = 0x01, 0x06, 0x02  # a repeated block is one byte that 
 # The library allocates room for all output first, which is fast only for small outputs.
 _MOST_AT_ONCE: Final = 120 * 1024
 _USUAL_RATIO: Final = 4
+_MOST_SIZED: Final = 64 << 20
 _JNI_BUFFER: Final = (
     _MAX_BLOCK + 3
 )  # ZSTD_DStreamInSize: Kafka's reader reads its input in pieces of this size
@@ -106,6 +107,19 @@ def decompress_into(data: memoryview, target: memoryview) -> int:
     size = len(output)
     target[:size] = output
     return size
+
+
+def decompress_sized(data: bytes | memoryview, size: int) -> bytes | None:
+    """Decompress one frame whose header has this content size; None for any other.
+
+    The library allocates that size first, so that it must be small, or known to be right.
+    """
+    try:
+        if size > _MOST_SIZED or zstandard.frame_content_size(data) != size:
+            return None
+        return _contexts.decompressor.decompress(data, max_output_size=size, allow_extra_data=False)
+    except zstandard.ZstdError:
+        return None
 
 
 def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:

@@ -129,7 +129,8 @@ class TieredFiles:
         if shown is None:
             raise FileNotFoundError(path)
         # What is read checks by itself that no other version is there.
-        return Opened(shown.open(), None, True)
+        ranges = shown.open()
+        return Opened(ranges, None, True, getattr(ranges, "read_into", None))
 
     def segment(self, name: layouts.ObjectName) -> RemotePath:
         """Return the file of the segment that an object is of.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
 from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.compression import CompressionType, decompress
+from kafkaspec.compression.zstd import decompress_sized
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files.segment_manifest import SegmentManifest, Span
 from kafkaspec.io.local import SIDE_FILE_BYTES, open_source
@@ -41,12 +43,7 @@ def reading_of(path: Path) -> Reading:
 
 
 class PlainRanges:
-    """Ranges of a file as it is; a function as ``kafkaspec.io.remote.Ranges``.
-
-    Attributes:
-        requests: number of ranges that were read.
-        bytes_read: their bytes.
-    """
+    """Ranges of a file as it is; a function as ``kafkaspec.io.remote.Ranges``."""
 
     def __init__(self, path: Path, size: int | None = None) -> None:
         """Open a file.
@@ -62,9 +59,9 @@ class PlainRanges:
         if size is not None and self._reading.size != size:
             raise _wrong_size(self._reading, size)
 
-    def __call__(self, start: int, end: int) -> bytes:
+    def __call__(self, start: int, end: int) -> bytes | memoryview:
         end = min(end, self._reading.size)
-        return bytes(self._reading.read(start, max(end - start, 0)))
+        return self._reading.read(start, max(end - start, 0))
 
 
 class SegmentRanges:
@@ -101,25 +98,38 @@ class SegmentRanges:
         Raises:
             KafkaSpecError: a chunk cannot be read, decrypted or decompressed.
         """
+        found = bytearray(max(min(end, self._chunks.original_size) - start, 0))
+        self.read_into(start, memoryview(found))
+        return bytes(found)
+
+    def read_into(self, start: int, target: memoryview) -> int:
+        """Fill memory with the bytes of the segment from a position on; return their number.
+
+        Raises:
+            KafkaSpecError: as a call.
+        """
         chunks = self._chunks
-        end = min(end, chunks.original_size)
+        end = min(start + len(target), chunks.original_size)
         if start >= end:
-            return b""
+            return 0
         first = start // chunks.original_chunk_size
         last = (end - 1) // chunks.original_chunk_size
+        done = 0
         with self._lock:
-            found = b"".join(self._wanted(first, last))
-        base = first * chunks.original_chunk_size
-        return found[start - base : end - base]
+            for number, data in enumerate(self._wanted(first, last), first):
+                skipped = max(start - number * chunks.original_chunk_size, 0)
+                part = memoryview(data)[skipped : skipped + end - start - done]
+                target[done : done + len(part)] = part
+                done += len(part)
+        return done
 
-    def _wanted(self, first: int, last: int) -> list[bytes]:
-        found: list[bytes] = []
+    def _wanted(self, first: int, last: int) -> Iterator[bytes]:
         number = first
         while number <= last:
             known = self._decoded.get(number)
             if known is not None:
                 self._decoded.move_to_end(number)
-                found.append(known)
+                yield known
                 number += 1
                 continue
             stop = number + 1
@@ -135,21 +145,17 @@ class SegmentRanges:
             for each in range(number, stop):
                 place = self._chunks.place(each)
                 begin = place.position - start
-                found.append(self._decode(each, data[begin : begin + place.size]))
-                self._keep(each, found[-1])
+                decoded = self._decode(each, data[begin : begin + place.size])
+                self._keep(each, decoded)
+                yield decoded
             number = stop
-        return found
 
     def _decode(self, number: int, data: memoryview) -> bytes:
         place, size = self._chunks.place(number), self._chunks.original(number).size
         origin = Origin(self._reading.name, place.position, path=f"/chunks/{number}")
         plain = decrypted(data, self._manifest, self._keys, origin)
         if self._manifest.compression:
-            try:
-                plain = decompress(CompressionType.ZSTD, plain, magic=_MAGIC, max_output=size)
-            except KafkaSpecError as error:
-                error.offset = 0
-                raise origin.locate(error) from None
+            plain = decompress_sized(plain, size) or self._decompressed(plain, size, origin)
         if len(plain) != size:
             detail = f"the chunk has {len(plain)} bytes, and {size} by its manifest"
             raise make_error(
@@ -160,6 +166,14 @@ class SegmentRanges:
                 path=origin.path,
             )
         return bytes(plain)
+
+    def _decompressed(self, data: bytes | memoryview, size: int, origin: Origin) -> bytes:
+        """Decompress a chunk in any form."""
+        try:
+            return decompress(CompressionType.ZSTD, data, magic=_MAGIC, max_output=size)
+        except KafkaSpecError as error:
+            error.offset = 0
+            raise origin.locate(error) from None
 
     def _keep(self, number: int, data: bytes) -> None:
         self._decoded[number] = data
