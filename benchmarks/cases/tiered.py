@@ -10,6 +10,9 @@ from functools import partial
 from pathlib import Path
 
 import zstandard
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from benchmarks.data import MIB, Shape, segment
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
@@ -45,10 +48,6 @@ def write_store(place: Path, data: bytes) -> tuple[Path, list[bytes], bytes, byt
     Returns:
         Directory of the partition, chunks, AES key, additional data, file of the RSA key.
     """
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import rsa
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
     private = rsa.generate_private_key(65537, 2048)
     pem = place / "key.pem"
     pem.write_bytes(
@@ -112,8 +111,6 @@ def _ours(folder: Path, pem: Path, size: int) -> int:
 
 
 def _floor(folder: Path, key: bytes, aad: bytes, sizes: list[int]) -> int:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
     cipher, decompressor = AESGCM(key), zstandard.ZstdDecompressor()
     done = 0
     with (folder / f"{_NAME}.log").open("rb") as file:
