@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from os import PathLike
 from threading import Lock
-from typing import Final, Self
+from typing import IO, Final, Self
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.io.remote import RemotePath
@@ -205,6 +205,10 @@ class FileReading(Reading):
         except (OSError, ValueError) as error:
             raise unreadable(self.name, error) from None
 
+    def fileno(self) -> int:
+        """Return the descriptor of the file."""
+        return self._file.fileno()
+
     def data_from(self, position: int) -> int:
         """See ``Reading.data_from``."""
         with self._lock:
@@ -213,6 +217,38 @@ class FileReading(Reading):
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def copied(source: FileReading, position: int, size: int, target: IO[bytes]) -> bool:
+    """Copy bytes of a file to the end of another one in the kernel, where the system can do that.
+
+    Args:
+        source: the file with the bytes.
+        position: byte offset of the first one.
+        size: number of bytes.
+        target: the file to write.
+
+    Returns:
+        Whether it did; if not, nothing was written.
+    """
+    if not hasattr(os, "copy_file_range"):
+        return False
+    target.flush()
+    start = done = 0
+    try:
+        start = os.lseek(target.fileno(), 0, os.SEEK_CUR)
+        while done < size:
+            count = os.copy_file_range(
+                source.fileno(), target.fileno(), size - done, position + done
+            )
+            if not count:
+                break
+            done += count
+    except OSError:
+        pass
+    if done < size:
+        os.lseek(target.fileno(), start, os.SEEK_SET)
+    return done == size
 
 
 def file_size(path: str | PathLike[str]) -> int:

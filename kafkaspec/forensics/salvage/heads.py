@@ -37,6 +37,10 @@ _LARGEST_LONG: Final = (1 << 63) - 1
 _USED_BITS: Final = 0x7F
 """Bits of the attributes of a batch that have a meaning."""
 _USED_LEGACY_BITS: Final = 0x0F
+_LENGTH: Final = LAYOUTS["recordbatch.nullable_bytes_s4"].minimum_size
+"""Bytes of the length of a key or value of a message."""
+_ODD_BYTES: Final = 1 << 20
+"""Size of an entry that is looked for although its offsets are not those of the segment."""
 _FIRST_WINDOW: Final = 1 << 12
 _LARGEST_WINDOW: Final = 1 << 20
 _MOST_PLACES: Final = 1 << 12
@@ -72,7 +76,8 @@ class Head:
         count: its records, None for a compressed message.
         leader_epoch: leader epoch, -1 for none.
         producer_id: id of the producer, -1 for none.
-        is_plausible: whether the numbers fit each other; the size may reach beyond the end.
+        has_sense: whether the numbers fit each other, but for the size.
+        fits: whether the size is that of an entry; of a message also of its key and value.
     """
 
     position: int
@@ -85,7 +90,13 @@ class Head:
     count: int | None
     leader_epoch: int
     producer_id: int
-    is_plausible: bool
+    has_sense: bool
+    fits: bool
+
+    @property
+    def is_plausible(self) -> bool:
+        """Whether the numbers fit each other; the size may reach beyond the end."""
+        return self.has_sense and self.fits
 
     @property
     def end(self) -> int:
@@ -148,17 +159,31 @@ def head_at(buffer: memoryview, position: int, magic: int | None = None) -> Head
         return Head(
             position, size, magic, crc, field(names.COMPRESSION), offset, offset + delta, count,
             field(names.LEADER_EPOCH), field(names.PRODUCER_ID),
-            size >= SMALLEST[magic] and 0 <= offset <= LARGEST_OFFSET and delta >= 0
+            0 <= offset <= LARGEST_OFFSET and delta >= 0
             and 0 <= count <= delta + 1 and field(names.PRODUCER_ID) >= NONE
             and attributes <= _USED_BITS,
+            size >= SMALLEST[magic],
         )  # fmt: skip
     attributes = buffer[position + _attributes(kind.key)]
     codec = attributes & 7
     return Head(
         position, size, magic, crc, codec, offset, offset, None if codec else 1, NONE, NONE,
-        size >= SMALLEST[magic] and 0 <= offset <= LARGEST_OFFSET
-        and attributes <= _USED_LEGACY_BITS,
+        0 <= offset <= LARGEST_OFFSET and attributes <= _USED_LEGACY_BITS,
+        size == _size_by_strings(buffer, position, magic),
     )  # fmt: skip
+
+
+def _size_by_strings(buffer: memoryview, position: int, magic: int) -> int | None:
+    """Return the size of a message by those of its key and value, None if it cannot have them."""
+    size = SMALLEST[magic]
+    at = position + size - 2 * _LENGTH
+    for _ in range(2):
+        length = int.from_bytes(buffer[at : at + _LENGTH], "big", signed=True)
+        if length < -1 or len(buffer) - at < _LENGTH:
+            return None
+        size += max(length, 0)
+        at += _LENGTH + max(length, 0)
+    return size
 
 
 def _attributes(key: str) -> int:
@@ -184,10 +209,14 @@ class Seeker:
     Args:
         buffer: the bytes of a segment.
         core: the extension; without it, Python looks.
+        offsets: those that entries are expected to have, others are looked for up to 1 MiB.
     """
 
-    def __init__(self, buffer: memoryview, core: Core | None) -> None:
+    def __init__(
+        self, buffer: memoryview, core: Core | None, offsets: range = range(LARGEST_OFFSET)
+    ) -> None:
         self._buffer = buffer
+        self._offsets = offsets
         self._core = core
         self._places = array("q", bytes(8 * _MOST_PLACES))
         self._budget = 4 * len(buffer) + (1 << 22)
@@ -222,6 +251,10 @@ class Seeker:
             end = min(start + window, stop)
             for position in self._candidates(start, end):
                 head = head_at(self._buffer, position)
+                if head is None or not head.is_plausible:
+                    continue
+                if head.first not in self._offsets and head.size > _ODD_BYTES:
+                    continue
                 if self.is_sound(head):
                     return head
             start, window = end, min(2 * window, _LARGEST_WINDOW)

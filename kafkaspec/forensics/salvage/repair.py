@@ -40,6 +40,8 @@ _SOME: Final = 1 << 40
 """An offset from which those inside of a wrapper can be counted back."""
 _AROUND: Final = 3
 """Entries that are compared where leader epochs fall."""
+_LARGEST_EXTENT: Final = 1 << 27
+"""Bytes of an entry whose size is wrong, at most."""
 _FURTHER: Final = 32
 """Ends that are tried for an entry whose size is wrong."""
 
@@ -91,20 +93,19 @@ def with_extents(items: list[Item], buffer: memoryview) -> list[Item]:
 
 
 def _extent(start: int, ends: list[int], buffer: memoryview) -> Broken | None:
-    for magic in reversed(MAGICS):
-        head = head_at(buffer, start, magic)
-        if head is None:
-            continue
-        compute, crc, position = CHECKSUMS[head.algorithm], 0, head.covered
-        for end in ends:
-            if end <= position:
-                continue
+    head = head_at(buffer, start)
+    if head is None or not head.has_sense:
+        return None
+    compute, crc, position = CHECKSUMS[head.algorithm], 0, head.covered
+    for end in ends:
+        if end - head.covered > _LARGEST_EXTENT:
+            return None
+        if end > position:
             part = compute(buffer[position:end])
             crc = joined(head.algorithm, crc, part, end - position)
             position = end
             if crc == head.crc:
-                why = "size" if head.end != end else "magic"
-                return Broken(start, end, head, why)
+                return Broken(start, end, head, "size")
     return None
 
 

@@ -30,7 +30,7 @@ from kafkaspec.forensics.salvage.report import (
 )
 from kafkaspec.forensics.salvage.unproven import UnprovenFile
 from kafkaspec.forensics.strength import Assumption, Strength
-from kafkaspec.io.local import read_beside
+from kafkaspec.io.local import FileReading, copied, read_beside
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import known_ends, passed_over
 from kafkaspec.log.opening import open_log
@@ -327,7 +327,11 @@ class _Salvage:
         parts += [(item.added.first_offset, 0, 0, item.data) for item in made]
         parts.sort(key=lambda part: part[0])
         name = prefix + plan.path.name
-        with self.aside.opened(name) as file, closing(Segment(plan.path)) as segment:
+        with (
+            self.aside.opened(name) as file,
+            closing(Segment(plan.path)) as segment,
+            closing(FileReading(plan.path)) as source,
+        ):
             if segment.size < plan.size:
                 segment.check()
             buffer, _ = segment.cursor().at(0, segment.size)
@@ -337,7 +341,9 @@ class _Salvage:
                     continue
                 for position in range(start, end, _AT_ONCE):
                     segment.check()
-                    file.write(buffer[position : min(position + _AT_ONCE, end)])
+                    size = min(_AT_ONCE, end - position)
+                    if not copied(source, position, size, file):
+                        file.write(buffer[position : position + size])
         # Brokers take the time of the file for that of messages without one.
         status = plan.path.stat()
         os.utime(self.aside.path / name, ns=(status.st_atime_ns, status.st_mtime_ns))

@@ -16,6 +16,7 @@ from typing import Final
 
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.forensics.salvage.heads import Head, Seeker, declared_end, head_at
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.headers import UNKNOWN, Headers, of_batches, of_table
 
@@ -103,7 +104,9 @@ class Walker:
     def __init__(self, segment: Segment, limit: int | None) -> None:
         self.segment = segment
         self.buffer, _ = segment.cursor().at(0, segment.size)
-        self.seeker = Seeker(self.buffer, segment.codec.core)
+        base = segment.base_offset or 0
+        end = LARGEST_OFFSET if limit is None else limit
+        self.seeker = Seeker(self.buffer, segment.codec.core, range(base, end))
         self._limit = limit
         self._budget = 4 * segment.size + (1 << 22)
         self._splits = 0
