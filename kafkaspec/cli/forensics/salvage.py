@@ -62,7 +62,8 @@ Every byte has one fate:
              fields that no checksum covers (headers): base offset, size, leader
              epoch, magic
   lost       no intact entry, or one that is no part of this log
-  ambiguous  intact entries that may be inside of a value: not in OUT
+  ambiguous  intact entries that may be inside of a value: not in OUT, or kept with
+             the strength "unknown" (--ambiguous keep)
   unproven   with --unproven: broken, and records of it are in FILE; nothing says
              which of them are right
   unused     zeros at the end of a preallocated segment
@@ -125,6 +126,13 @@ class _Repairs(click.ParamType):  # type: ignore[type-arg]
     "does not give them out again, or all.",
 )
 @click.option(
+    "--ambiguous",
+    type=click.Choice(["leave", "keep"]),
+    default="leave",
+    show_default=True,
+    help="Leave out intact batches that may be inside of a value, or keep them.",
+)
+@click.option(
     "--markers",
     type=click.Choice(["none", "abort", "from"]),
     default="none",
@@ -161,6 +169,7 @@ def salvage_command(
     output: Path,
     repair: tuple[Any, ...],
     fill: Any,
+    ambiguous: str,
     markers: str,
     state: Path | None,
     unproven: Path | None,
@@ -185,6 +194,7 @@ def salvage_command(
             repair=repair,
             fill=fill,
             markers="state" if state is not None else markers,
+            ambiguous=ambiguous == "keep",
             transaction_ids=ids,
             unproven=unproven,
             profile=profile,

@@ -12,15 +12,19 @@ from enum import IntEnum
 from itertools import accumulate
 from typing import Final
 
-from kafkaspec.forensics.salvage.heads import SMALLEST
+from kafkaspec.forensics.salvage.heads import SMALLEST, Head
 from kafkaspec.forensics.salvage.walk import Broken, Gap, Item, Run
 from kafkaspec.forensics.strength import Strength
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 
-_MOST_PAIRS: Final = 1_000_000
+_MOST_PAIRS: Final = 250_000
 """Pairs of runs that are compared; of more runs, each is compared with fewer before it."""
 _LEAST_NEAR: Final = 8
+_LARGEST_VALUE: Final = 1 << 20
+"""Bytes that no value has, as far as nobody raised ``max.message.bytes``."""
+_PADDING: Final = SMALLEST[max(KINDS)]
+"""Zeros at the end of a segment that are no part of a value, at least."""
 _LONGEST_VARINT: Final = 5
 _LENGTH: Final = 4
 """Bytes of the length of a value of magic 0 and 1."""
@@ -102,10 +106,16 @@ def choose(
         else:
             rest.append(number)
     for number, verdict in zip(
-        rest, _path([nodes[number] for number in rest], base, limit, len(buffer)), strict=True
+        rest,
+        _path([nodes[number] for number in rest], _leading(items), base, limit, len(buffer)),
+        strict=True,
     ):
         verdicts[number] = verdict
     return [verdicts[number] for number in range(len(nodes))]
+
+
+def _leading(items: Sequence[Item]) -> Item | None:
+    return items[0] if items else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +127,16 @@ class _Node:
         support: of the run, or of others that it touches.
         start: byte offset of the first of all that touch each other.
         size: bytes of them.
-        claimed: last offset of the header that follows it and has the next offset, None without.
+        claimed: header that follows it and has the next offset, None without.
+        exact: whether nothing comes after all that touch each other.
     """
 
     run: Run
     support: Support
     start: int
     size: int
-    claimed: int | None
+    claimed: Head | None
+    exact: bool = False
 
 
 def _nodes(items: Sequence[Item], size: int, is_indexed: Callable[[Run], bool]) -> list[_Node]:
@@ -140,19 +152,20 @@ def _nodes(items: Sequence[Item], size: int, is_indexed: Callable[[Run], bool]) 
             start, end = items[first].start, items[stop - 1].end
             claimed = _claimed(items[stop - 1], after)
             support = Support.NONE if claimed is None else Support.FOLLOWED
-            if end == size or (isinstance(after, Gap) and after.zeros):
+            padded = isinstance(after, Gap) and after.zeros and after.end - end >= _PADDING
+            if end == size or padded:
                 support = Support.ENDS
             if start == 0 or any(map(is_indexed, runs)):
                 support = Support.KNOWN
-            found += [_Node(run, support, start, end - start, None) for run in runs]
+            found += [_Node(run, support, start, end - start, None, end == size) for run in runs]
             if found[-1].run.end == end:
                 found[-1] = replace(found[-1], claimed=claimed)
         first = stop + 1
     return found
 
 
-def _claimed(before: Item, after: Item | None) -> int | None:
-    """Return the last offset of a header with the next offset, None if there is no such header."""
+def _claimed(before: Item, after: Item | None) -> Head | None:
+    """Return a header after an entry that has the next offset, None if there is no such header."""
     if not isinstance(before, Run | Broken) or not isinstance(after, Gap) or after.head is None:
         return None
     head, last = after.head, None
@@ -163,7 +176,7 @@ def _claimed(before: Item, after: Item | None) -> int | None:
     if last is None or head.first <= last:
         return None
     is_next = head.first == last + 1 or not KINDS[head.magic].has_record_sets
-    return head.last if is_next else None
+    return head if is_next else None
 
 
 def _is_value(buffer: memoryview, node: _Node, legacy: bool) -> bool:
@@ -183,10 +196,13 @@ def _is_value(buffer: memoryview, node: _Node, legacy: bool) -> bool:
     return any(node.size <= length < left for length in lengths)
 
 
-def _path(nodes: Sequence[_Node], base: int, limit: int | None, size: int) -> list[Verdict]:
+def _path(
+    nodes: Sequence[_Node], leading: Item | None, base: int, limit: int | None, size: int
+) -> list[Verdict]:
     """Return verdicts by the path with the most bytes on which bytes and offsets agree."""
     top = LARGEST_OFFSET + 1 if limit is None else limit
-    begin = _Node(Run(0, 0, base - 1, base - 1, 0, set(), -1), Support.KNOWN, 0, 0, None)
+    before = Run(0, 0, base - 1, base - 1, 0, set(), -1)
+    begin = _Node(before, Support.KNOWN, 0, 0, _claimed(before, leading))
     end = _Node(Run(size, size, top, top, 0, set(), -1), Support.KNOWN, size, 0, None)
     every = [begin, *nodes, end]
     within = [0, *accumulate(node.run.end - node.run.start for node in every)]
@@ -234,16 +250,45 @@ def _agree(one: _Node, other: _Node, sound: int, is_end: bool) -> bool:
     between = other.run.start - one.run.end - sound
     if between == 0:
         return True
-    weak = min(one.support, other.support) == Support.NONE
-    if is_end and one.support == Support.NONE:
+    if is_end:
+        return one.support > Support.FOLLOWED or _is_large(one)
+    claimed = one.claimed
+    if other.support <= Support.FOLLOWED and not (
+        _is_large(other) or (claimed is not None and _comes_after(claimed, one, other))
+    ):
         return False
+    inside = claimed is not None and claimed.end > other.run.start
+    if inside and other.support is Support.ENDS and not other.exact:
+        return False
+    weak = min(one.support, other.support) <= Support.FOLLOWED
     smallest = SMALLEST[max(KINDS)]
     if any(not KINDS[magic].has_record_sets for magic in one.run.magics | other.run.magics):
         smallest = min(SMALLEST.values())
     fits = missing >= 1 and between >= smallest
-    if one.claimed is not None and not is_end:
-        fits = fits and other.run.first > one.claimed
+    if claimed is not None:
+        fits = fits and other.run.first > claimed.last
     return fits or not weak
+
+
+def _is_large(node: _Node) -> bool:
+    return node.run.end - node.run.start >= _LARGEST_VALUE
+
+
+def _comes_after(claimed: Head, one: _Node, other: _Node) -> bool:
+    """Return whether a run comes after a broken batch, and at least one more that is lost.
+
+    Args:
+        claimed: header of the broken batch.
+        one: the run before it.
+        other: the run.
+    """
+    left = other.run.start - claimed.end
+    return (
+        KINDS[claimed.magic].has_record_sets
+        and left >= SMALLEST[claimed.magic]
+        and other.run.first > claimed.last + 1
+        and other.run.epoch >= one.run.epoch
+    )
 
 
 def _verdicts(nodes: Sequence[_Node], path: set[int]) -> list[Verdict]:

@@ -113,6 +113,8 @@ def plan_segment(
     limit: int | None,
     how: frozenset[Repair] = frozenset(),
     sink: Sink | None = None,
+    *,
+    ambiguous: bool = False,
 ) -> SegmentPlan:
     """Return what becomes of a segment.
 
@@ -121,11 +123,12 @@ def plan_segment(
         limit: base offset of the next one, None for the last one.
         how: what to repair.
         sink: takes records of entries that stay broken; None not to read them.
+        ambiguous: whether to keep entries that may be inside of a value, if their offsets fit.
 
     Raises:
         KafkaSpecError: ``unreadable``, ``changed``.
     """
-    return _Planner(segment, limit, how, sink).plan()
+    return _Planner(segment, limit, how, sink, ambiguous).plan()
 
 
 def entries_of(segment: Segment, pieces: Iterable[Piece]) -> Iterator[tuple[Headers, int]]:
@@ -146,6 +149,7 @@ class _Planner:
         limit: int | None,
         how: frozenset[Repair],
         sink: Sink | None,
+        ambiguous: bool,
     ) -> None:
         assert segment.base_offset is not None
         assert isinstance(segment.path, Path)
@@ -157,9 +161,11 @@ class _Planner:
         self._buffer = self._walker.buffer
         self._how = how
         self._sink = sink
+        self._ambiguous = ambiguous
         self._unproven = UnprovenReader(self._buffer, segment.codec)
         self._plan = SegmentPlan(segment.path, segment.base_offset, limit, segment.size)
         self._last = segment.base_offset - 1
+        self._beside: set[int] = set()
         self._open: list[tuple[Stretch, Item]] = []
         """What is lost since the last entry that is not, and what it is."""
 
@@ -173,6 +179,7 @@ class _Planner:
         )
         verdicts = {id(item): next(chosen) for item in items if isinstance(item, Run)}
         following = self._following(items, verdicts)
+        self._beside = self._beside_kept(items, verdicts)
         for item, after in zip(items, following, strict=True):
             if isinstance(item, Run):
                 self._run(item, verdicts[id(item)], after)
@@ -197,6 +204,25 @@ class _Planner:
             if isinstance(item, Run) and verdicts[id(item)].keeps:
                 after = item
         return found[::-1]
+
+    def _beside_kept(self, items: Sequence[Item], verdicts: dict[int, Verdict]) -> set[int]:
+        """Return where the broken entries begin that touch what is kept, or an end of the segment.
+
+        Others may be inside of a value.
+        """
+        found, entries, kept = set[int](), list[int](), False
+        for item in (*items, None):
+            if item is None or isinstance(item, Gap):
+                kept |= item is None or item.zeros
+                found.update(entries if kept else ())
+                entries, kept = [], False
+                continue
+            if isinstance(item, Broken):
+                entries.append(item.start)
+                kept |= item.start == 0
+            else:
+                kept |= verdicts[id(item)].keeps
+        return found
 
     # -- the index ----------------------------------------------------------------------------
 
@@ -234,6 +260,10 @@ class _Planner:
             if found is not None:
                 self._put(run.start, run.end, found)
                 return
+        fits = self._last < run.first and run.last < self._limit(after)
+        if verdict.why == UNCLEAR and self._ambiguous and fits:
+            self._keep(run, Strength.UNKNOWN)
+            return
         fate = Fate.AMBIGUOUS if verdict.why == UNCLEAR else Fate.LOST
         self._lose(
             run,
@@ -306,7 +336,7 @@ class _Planner:
         self._last = head.last
 
     def _broken(self, broken: Broken, after: Run | None) -> None:
-        if self._how:
+        if self._how and broken.start in self._beside:
             found = repaired(
                 self._buffer, broken, self._last, self._limit(after), self._epoch(after), self._how
             )
@@ -322,9 +352,8 @@ class _Planner:
     def _gap(self, gap: Gap) -> None:
         size = gap.end - gap.start
         if gap.zeros:
-            self._plan.stretches.append(
-                Stretch(gap.start, size, Fate.UNUSED, Strength.PROOF, cause="zeros at the end")
-            )
+            unused = Stretch(gap.start, size, Fate.UNUSED, Strength.PROOF, cause="zeros at the end")
+            self._lose(gap, unused)
             return
         head = gap.head
         end = gap.end if head is None else min(gap.end, head.end)
@@ -406,7 +435,8 @@ class _Planner:
             high = min([(limit or 0) - 1, *(item - 1 for item in after if item >= low)])
             if low <= high:
                 stretches[number] = replace(stretches[number], first_offset=low, last_offset=high)
-        if missing is not None and missing > 0 and limit is not None:
+        lost = any(stretch.fate is not Fate.UNUSED for stretch in stretches)
+        if missing is not None and missing > 0 and limit is not None and lost:
             exact = all(
                 isinstance(item, Broken) and stretch.first_offset is not None
                 for stretch, (_, item) in zip(stretches, self._open, strict=True)
@@ -414,7 +444,7 @@ class _Planner:
             strength = Strength.PROOF if exact else Strength.STRONG
             if not exact and not self._plan.is_dense:
                 strength = Strength.CONSISTENT
-            causes = dict.fromkeys(item.cause for item in stretches)
+            causes = dict.fromkeys(item.cause for item in stretches if item.fate is not Fate.UNUSED)
             self._plan.lost.append(
                 LostOffsets(
                     first, limit - 1, os.fspath(self._plan.path), ", ".join(causes), strength

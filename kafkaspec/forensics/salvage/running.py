@@ -56,6 +56,7 @@ def salvage(
     repair: Collection[Repair] = (),
     fill: Fill = "tail",
     markers: str = "none",
+    ambiguous: bool = False,
     transaction_ids: Any = None,
     unproven: str | PathLike[str] | None = None,
     profile: str | Profile = DEFAULT_PROFILE,
@@ -81,6 +82,7 @@ def salvage(
             the broker does not give them out again; ``all``.
         markers: what to do with a transaction that is open, if offsets after it are lost: ``none``,
             leave it open; ``abort``; ``state``, end it as its coordinator knows.
+        ambiguous: whether to keep entries that may be inside of a value, if their offsets fit.
         transaction_ids: with ``state``, the table of ``kafkaspec.state.transactions``.
         unproven: a new file for the records that can be read of entries that stay broken, as JSON
             lines. Nothing proves them; None leaves them out.
@@ -102,7 +104,7 @@ def salvage(
         raise ValueError(f"no such repair: {', '.join(sorted(set(repair) - {'bits', 'headers'}))}")
     rules = get_profile(profile) if isinstance(profile, str) else profile
     settings = _Settings(
-        frozenset(repair), fill, markers, transaction_ids, rules, index_interval_bytes,
+        frozenset(repair), fill, markers, ambiguous, transaction_ids, rules, index_interval_bytes,
         progress or (lambda _done, _name: None),
     )  # fmt: skip
     check_output(out, *sources)
@@ -129,6 +131,7 @@ class _Settings:
     repair: frozenset[Repair]
     fill: Fill
     markers: str
+    ambiguous: bool
     transaction_ids: Any
     profile: Profile
     interval: int
@@ -276,7 +279,8 @@ class _Salvage:
         sink: Sink | None = None
         if self.records is not None:
             sink = self.records.sink(*_name_of(log))
-        plan = plan_segment(segment, limit, self.settings.repair, sink)
+        settings = self.settings
+        plan = plan_segment(segment, limit, settings.repair, sink, ambiguous=settings.ambiguous)
         self.settings.progress(segment.size, os.fspath(segment.path))
         return plan
 

@@ -1,0 +1,242 @@
+"""The output of ``salvage``: end of the log, transactions, missing segments, unproven records."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kafkaspec as ks
+from kafkaspec.checksum import CHECKSUMS
+from kafkaspec.forensics.salvage import Fate, SalvagedPartition, heads, salvage
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from tests.cli.helpers import fingerprint, run
+from tests.goldens import GOLDEN
+from tools.brokers.versions import VERSIONS
+from tools.golden.accidents import happen
+from tools.golden.corpus import corpus
+
+_LOGS = GOLDEN / "4.3.1" / "logs"
+_FIRST = f"{0:020}.log"
+_PRODUCER = 77
+
+
+def _salvaged(source: Path, target: Path, **options: object) -> SalvagedPartition:
+    report = salvage(source, target, sync=False, **options)  # type: ignore[arg-type]
+    (partition,) = report.partitions
+    assert partition.cut == "", "a broker takes it as it is"
+    assert sum(partition.bytes.values()) == partition.size
+    return partition
+
+
+def _copy(name: str, tmp_path: Path) -> Path:
+    (tmp_path / "logs").mkdir(exist_ok=True)
+    return Path(shutil.copytree(_LOGS / name, tmp_path / "logs" / name))
+
+
+def _places(path: Path) -> list[int]:
+    return [batch.position for batch in Segment(path).batches()]
+
+
+@pytest.mark.parametrize("fill", ["none", "tail", "all"])
+def test_no_offset_is_given_out_again(tmp_path: Path, fill: str) -> None:
+    """As brokers: an empty batch at the end keeps the end of the log."""
+    source = _copy("segments-0", tmp_path)
+    end = Partition(source).log_end_offset
+    first, *_, last = sorted(source.glob("*.log"))
+    for path, accident in ((first, "zeros for an entry"), (last, "cut in the last entry")):
+        data = path.read_bytes()
+        path.write_bytes(happen(accident, data, [*_places(path), len(data)]))
+    before = fingerprint(source)
+    found = _salvaged(source, tmp_path / "out", fill=fill)
+    assert fingerprint(source) == before
+    with Partition(tmp_path / "out") as log:
+        assert log.log_end_offset == found.new_end
+        empty = [batch for batch in log.batches() if not batch.num_records]
+        assert log.topic_id == Partition(source).topic_id
+    assert found.old_end == end
+    assert (found.new_end == end) == (fill != "none")
+    assert len(empty) == {"none": 0, "tail": 1, "all": 2}[fill]
+    assert [(batch.base_offset, batch.last_offset) for batch in empty] == [
+        (item.first_offset, item.last_offset) for item in found.added
+    ]
+
+
+def test_an_intact_log_directory_stays_as_it_is(tmp_path: Path) -> None:
+    report = salvage(_LOGS, tmp_path / "out", sync=False)
+    assert report.is_sound
+    for partition in report.partitions:
+        for segment in partition.segments:
+            path = Path(partition.target) / Path(segment.path).name
+            assert path.read_bytes() == Path(segment.path).read_bytes()[: path.stat().st_size]
+            assert path.stat().st_size == segment.bytes[Fate.KEPT]
+
+
+def test_a_missing_segment_is_named_by_its_offsets(tmp_path: Path) -> None:
+    source = _copy("segments-0", tmp_path)
+    bases = Partition(source).base_offsets
+    (source / f"{bases[1]:020}.log").unlink()
+    found = _salvaged(source, tmp_path / "out")
+    (lost,) = found.lost
+    assert (lost.first_offset, lost.last_offset) == (bases[1], bases[2] - 1)
+    assert lost.segment is None
+
+
+# -- transactions -----------------------------------------------------------------------------
+
+
+def _marker(offset: int, kind: int) -> bytes:
+    record = ks.Record(offset, offset, struct.pack(">hh", 0, kind), struct.pack(">hi", 0, 0))
+    return ks.encode(
+        [record], control=True, transactional=True, producer_id=_PRODUCER, producer_epoch=0
+    )
+
+
+def _transactional(tmp_path: Path, *, lost: bool) -> Path:
+    """A log whose only transaction has lost its marker, an ABORT at offset 3."""
+    source = tmp_path / "logs" / "t-0"
+    source.mkdir(parents=True)
+    records = [ks.Record(n, n, b"k", b"v") for n in range(8)]
+    data = ks.encode(
+        records[:3], transactional=True, producer_id=_PRODUCER, producer_epoch=0, base_sequence=0
+    )
+    marker = _marker(3, 0)
+    if lost:
+        marker = bytes(len(marker))
+    (source / _FIRST).write_bytes(data + marker + ks.encode(records[4:]))
+    return source
+
+
+def test_a_lost_marker_leaves_a_transaction_open_unless_it_is_ended(tmp_path: Path) -> None:
+    with Partition(_transactional(tmp_path / "truth", lost=False)) as truth:
+        committed = list(truth.records(isolation="read_committed"))
+        stable = truth.last_stable_offset
+    source = _transactional(tmp_path, lost=True)
+    none = _salvaged(source, tmp_path / "none")
+    (transaction,) = none.open
+    assert (transaction.producer_id, transaction.first_offset) == (_PRODUCER, 0)
+    with Partition(tmp_path / "none") as log:
+        assert log.last_stable_offset == 0
+    aborted = _salvaged(source, tmp_path / "abort", markers="abort")
+    assert not aborted.open
+    assert aborted.new_end == none.new_end == 8
+    with Partition(tmp_path / "abort") as log:
+        assert log.last_stable_offset == stable
+        assert list(log.records(isolation="read_committed")) == committed
+        assert [batch.data.nbytes for batch in log.batches() if batch.is_control] == [78]
+
+
+def test_a_coordinator_says_how_a_transaction_ended(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    source = _copy("transactions-0", tmp_path)
+    (path,) = source.glob("*.log")
+    with Partition(source) as log:
+        truth = list(log.records(isolation="read_committed"))
+        batches = list(log.batches())
+    last = max(n for n, batch in enumerate(batches) if batch.is_control)
+    producer = batches[last].producer_id
+    data = path.read_bytes()
+    start, end = batches[last].position, batches[last].end
+    path.write_bytes(data[:start] + bytes(end - start) + data[end:])
+    result = run(
+        "salvage", source, "-o", tmp_path / "out", "--markers", "from", "--state", _LOGS,
+        "--format", "json",
+    )  # fmt: skip
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    added = [line for line in lines if line["type"] == "added" and line["kind"] == "marker"]
+    left = [line for line in lines if line["type"] == "open"]
+    assert result.exit_code == 1
+    assert {line["producer_id"] for line in (*added, *left)} >= {producer}
+    with Partition(tmp_path / "out") as log:
+        found = list(log.records(isolation="read_committed"))
+    if added:
+        assert found == truth
+    else:
+        assert found == truth[: len(found)]
+
+
+# -- unproven records -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_unproven_records_go_to_a_file_of_their_own(tmp_path: Path, compression: str) -> None:
+    chance = random.Random(1)
+    records = [ks.Record(n, n, b"key %d" % n, chance.randbytes(90)) for n in range(4000)]
+    data = bytearray(ks.encode(records, compression=compression))
+    data[len(data) * 3 // 4] ^= 0x55
+    data[-20] ^= 1
+    source = tmp_path / "t-0"
+    source.mkdir()
+    (source / _FIRST).write_bytes(bytes(data) + ks.encode([ks.Record(4000, 1, None, b"after")]))
+    found = _salvaged(source, tmp_path / "out", unproven=tmp_path / "unproven")
+    assert found.bytes[Fate.UNPROVEN] == len(data)
+    with Partition(tmp_path / "out") as log:
+        assert [record.offset for record in log.records()] == [4000]
+    head, *lines = map(json.loads, (tmp_path / "unproven").read_text().splitlines())
+    assert head["type"] == "unproven"
+    right = [line for line in lines if line["key"] == f"key {line['offset']}"]
+    assert len(lines) == found.segments[0].stretches[0].records
+    assert len(right) > 1000
+    assert right[0]["offset"] == 0
+    if compression == "none":
+        assert len(right) >= 3997, "all but those that were hit"
+
+
+def test_messages_in_a_broken_wrapper_have_checksums_of_their_own(tmp_path: Path) -> None:
+    records = [ks.Record(n, n, b"key %d" % n, b"%d" % n * 20) for n in range(3000)]
+    data = bytearray(ks.encode(records, magic=1, compression="snappy"))
+    data[len(data) * 3 // 4] ^= 0x55
+    data[-9] ^= 1
+    source = tmp_path / "t-0"
+    source.mkdir()
+    (source / _FIRST).write_bytes(bytes(data))
+    _salvaged(source, tmp_path / "out", unproven=tmp_path / "unproven", fill="none")
+    lines = [json.loads(line) for line in (tmp_path / "unproven").read_text().splitlines()[1:]]
+    valid = [line for line in lines if line["crc_valid"]]
+    assert valid
+    for line in valid:
+        assert line["key"] == f"key {line['offset']}"
+        assert line["value"] == f"{line['offset']}" * 20
+
+
+# -- hostile input ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("period", [61, 64, 97])
+def test_crafted_sizes_cost_a_bounded_number_of_bytes(
+    tmp_path: Path, period: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Headers that all reach to the end of the segment: by themselves they would be quadratic."""
+    size, summed = 1 << 18, 0
+    data = bytearray(size)
+    for at in range(0, size - 100, period):
+        numbers = (at, size - at - 12, 0, 2, 1, 0, 0, 0, 0, -1, -1, -1, 1)
+        data[at : at + 61] = struct.pack(">qiibIhiqqqhii", *numbers)
+    path = tmp_path / _FIRST
+    path.write_bytes(bytes(data))
+
+    def counted(compute: Callable[[bytes], int]) -> Callable[[bytes], int]:
+        def count(part: bytes) -> int:
+            nonlocal summed
+            summed += memoryview(part).nbytes
+            return compute(part)
+
+        return count
+
+    sums = {name: counted(compute) for name, compute in CHECKSUMS.items()}
+    monkeypatch.setattr(heads, "CHECKSUMS", sums)
+    found = _salvaged(path, tmp_path / "out", fill="none")
+    assert found.bytes[Fate.LOST] == size
+    assert summed < 40 * size, "a quadratic one takes 2,000 times the size"
+
+
+def test_the_corpus_has_many_accidents_and_all_magics() -> None:
+    magics = {Segment(log.data).batch_at(0).magic for log in corpus()}
+    assert magics == {0, 1, 2}
+    assert VERSIONS
