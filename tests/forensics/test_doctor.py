@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from kafkaspec.cli.main import main
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.forensics.doctor import Effect, TroubleKind, diagnose
+from kafkaspec.forensics.strength import Strength
+from tests.cli.test_mutations import damage
 from tests.goldens import GOLDEN
 from tests.kafka import start_answers
 from tests.kafka.start_cases import DIES, STARTS, cases
@@ -85,6 +90,26 @@ def test_a_sound_directory_is_clean(damaged: Path) -> None:
     logs = str(GOLDEN / "2.8.2" / "logs")
     done = CliRunner().invoke(main, ["doctor", "--stop", "clean", logs])
     assert done.exit_code == 0, done.stdout
+
+
+def test_of_an_older_release_nothing_is_proven(damaged: Path) -> None:
+    diagnosis = diagnose([damaged], profile="2.8.2")
+    assert {item.strength for item in diagnosis.findings} == {Strength.LIKELY}
+    assert "rules" in {item.name for item in diagnosis.assumptions}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_damaged_directories_raise_nothing_foreign(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    directories = chance.choice(list(cases())).make("4.3.1", tmp_path)
+    files = [path for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+    for path in chance.sample(files, 4):
+        data = bytearray(path.read_bytes())
+        if data:
+            path.write_bytes(damage(data, chance))
+    with suppress(KafkaSpecError):
+        diagnosis = diagnose(directories, clean=chance.choice([None, True, False]))
+        assert all(item.message for item in diagnosis.troubles)
 
 
 def test_wrong_usage_ends_with_two(tmp_path: Path) -> None:

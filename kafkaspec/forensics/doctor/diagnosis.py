@@ -25,6 +25,8 @@ from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
 
 _METADATA: Final = f"{Topic.CLUSTER_METADATA}-0"
+_SINCE: Final = "3.9"
+"""Oldest release whose starts were compared with the rules here, and had no difference."""
 
 
 def diagnose(
@@ -95,7 +97,14 @@ class _Diagnosing:
                 result.offline.add(self._root_of(Path(item.path)))
         if self._kraft and self._roots and self._metadata_root().path in result.offline:
             result.offline.update(result.directories)  # without its metadata no node goes on
+        if self._is_older:
+            result.troubles = [_weakened(item) for item in result.troubles]
         return result
+
+    @property
+    def _is_older(self) -> bool:
+        """Whether the release is older than those that predictions were compared with."""
+        return tuple(map(int, self._release.split("."))) < tuple(map(int, _SINCE.split(".")))
 
     def _root_of(self, path: Path) -> Path:
         places = [root.path for root in self._roots]
@@ -130,6 +139,9 @@ class _Diagnosing:
         self.result.assumptions.append(
             Assumption("release", self._release, "of the broker that is to start")
         )
+        if self._is_older:
+            why = "2.8.2 differs in stray names, checkpoints that are malformed, and a few more"
+            self.result.assumptions.append(Assumption("rules", f"those since {_SINCE}", why))
 
     def _is_clean(self, root: Root) -> bool:
         return root.clean if self._clean is None else self._clean
@@ -358,6 +370,10 @@ class _Diagnosing:
                 topic=topic,
                 partition=partition,
             )
+
+
+def _weakened(trouble: Trouble) -> Trouble:
+    return replace(trouble, strength=Strength.LIKELY)
 
 
 def _of(name: names.PartitionName, troubles: Iterator[Trouble]) -> Iterator[Trouble]:
