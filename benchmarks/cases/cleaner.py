@@ -64,8 +64,8 @@ def run(settings: Settings) -> Outcome:
         notes=[
             "CPU time of one thread, in turns; ratios of the medians of rounds. Kafka's `Cleaner`"
             " is in a warm JVM with its default buffers, loading of the log not counted. Both read"
-            " each record twice, hash its key by MD5, write segments and indexes; what they leave is"
-            " equal byte for byte."
+            " each record twice, hash its key by MD5, and write segments and indexes, which are"
+            " equal."
         ],
     )
     outcome = Outcome([table])
