@@ -27,6 +27,7 @@ _NAMES = (
     "cleaner",
     "memory",
     "tiered",
+    "history",
 )
 
 

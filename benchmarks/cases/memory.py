@@ -24,7 +24,7 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
 }
 
 
-def _peak(command: Sequence[str]) -> float | None:
+def peak(command: Sequence[str]) -> float | None:
     """MiB that a process has at most beside mapped files; None where the system does not say."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     status = Path(f"/proc/{process.pid}/status")
@@ -59,11 +59,11 @@ def run(settings: Settings) -> Outcome:
     for name, options in _COMMANDS.items():
         arguments = [item.format(out=out) for item in options]
         command = [sys.executable, "-m", "kafkaspec", name.split()[0], str(log), *arguments]
-        peak = _peak(command)
-        table.rows.append((f"`{name}`", "-" if peak is None else number(peak)))
-        why = "" if peak is not None else "the system does not say"
+        most = peak(command)
+        table.rows.append((f"`{name}`", "-" if most is None else number(most)))
+        why = "" if most is not None else "the system does not say"
         what = f"peak memory of `{name}`, MiB"
-        outcome.figures.append(Figure(what, peak, _MOST, at_most=True, unit="MiB", why=why))
+        outcome.figures.append(Figure(what, most, _MOST, at_most=True, unit="MiB", why=why))
         shutil.rmtree(out, ignore_errors=True)
         Path(f"{out}.parquet").unlink(missing_ok=True)
     log.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import fields
 from os import PathLike
@@ -17,7 +18,7 @@ from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.files.arrays import entry_struct
+from kafkaspec.files.arrays import entry_struct, integer_column
 from kafkaspec.io.local import Source, read_beside
 from kafkaspec.io.remote import as_path
 from kafkaspec.layout import Checksum, FieldLayout, Form
@@ -89,6 +90,22 @@ class TransactionIndex:
             CorruptError: one has a version that Kafka refuses.
         """
         return [self.entry(index) for index in range(len(self))]
+
+    def columns(self) -> dict[str, array[int]]:
+        """Return all entries by the names of their fields.
+
+        Raises:
+            CorruptError: one has a version that Kafka refuses.
+        """
+        self._source.check()
+        data = self._source.buffer[: len(self) * self.entry_size]
+        found = {
+            field.id: integer_column(ABORTED_TRANSACTION, field.id, data)
+            for field in LAYOUTS[ABORTED_TRANSACTION].fields
+        }
+        for index in {version: number for number, version in enumerate(found["version"])}.values():
+            self.entry(index)  # raises for a version that is refused
+        return found
 
 
 class ProducerSnapshot:

@@ -9,7 +9,6 @@ third one by loss alone: by damage, by recovery that cut it, or by segments that
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -23,14 +22,24 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
-from kafkaspec.forensics.headers import BatchRows, Column, Unread, segment_paths, tables
+from kafkaspec.files.snapshots import TransactionIndex
+from kafkaspec.forensics.headers import (
+    NAMED,
+    BatchRows,
+    Column,
+    Unread,
+    named,
+    segment_paths,
+    tables,
+)
 from kafkaspec.forensics.producers import SequenceHoles
 from kafkaspec.forensics.strength import Assumption, Strength
+from kafkaspec.forensics.timeline import TransactionWalk, index_paths
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.isolation import Aborted
+from kafkaspec.log.missing import Missing, missing
 from kafkaspec.log.missing import Why as MissingWhy
-from kafkaspec.log.missing import missing
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.state.remote import read_remote_segments
@@ -96,12 +105,12 @@ GAPS: Final = pa.schema([
     ("first_offset", pa.int64()),
     ("last_offset", pa.int64()),
     ("missing", pa.int64()),
-    ("kind", pa.string()),
-    ("why", pa.string()),
-    ("strength", pa.string()),
+    ("kind", NAMED),
+    ("why", NAMED),
+    ("strength", NAMED),
     ("producer_id", pa.int64()),
     ("detail", pa.string()),
-    ("file", pa.string()),
+    ("file", NAMED),
     ("position", pa.int64()),
 ])  # fmt: skip
 """Columns of missing ranges, by offset. ``missing`` is their number: in a batch that is there,
@@ -132,7 +141,7 @@ class Gaps:
     def unexplained(self) -> pa.Table:
         """The ranges that brokers which work do not leave, as far as is known."""
         legal = pa.array(sorted(LEGAL), pa.string())
-        return self.ranges.filter(pc.invert(pc.is_in(self.ranges["why"], legal)))
+        return self.ranges.filter(pc.invert(pc.is_in(self.ranges["why"].cast(pa.string()), legal)))
 
     @property
     def illegal(self) -> int:
@@ -222,15 +231,30 @@ class _Walk:
         }
         self.found.append(columns | more)
 
-    def joined(self) -> _Columns:
+    def joined(self, aborted: Column) -> _Columns:
+        """Return all that was found, and the ranges of aborted transactions."""
         names = (
             "first_offset", "last_offset", "missing", "kind", "file", "position", "transactional",
             "boundary", "damaged",
         )  # fmt: skip
-        empty = [np.empty(0, np.int64)]
-        return {
-            name: np.concatenate([part[name] for part in self.found] or empty) for name in names
+        count = len(aborted)
+        nothing, none = np.zeros(count, np.int64), np.full(count, NONE, np.int64)
+        withheld = {
+            "first_offset": aborted[:, 1],
+            "last_offset": aborted[:, 2] - 1,
+            "missing": aborted[:, 2] - aborted[:, 1],
+            "kind": np.full(count, _KINDS[Kind.WITHHELD], np.int64),
+            "file": none,
+            "position": none,
         }
+        found = {
+            name: np.concatenate(
+                [*(part[name] for part in self.found), withheld.get(name, nothing)]
+            )
+            for name in names
+        }
+        others = np.full(len(found["kind"]) - count, NONE, np.int64)
+        return found | {"aborted": np.concatenate([others, aborted[:, 0]])}
 
 
 def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None) -> Gaps:
@@ -249,6 +273,9 @@ def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None
     walk = _Walk()
     positions = isinstance(log, Segment) and log.format.offsets_are_positions
     holes = SequenceHoles(log)
+    indexes = list(index_paths(log))
+    # Brokers make a transaction index where one was aborted; segments copied alone have none.
+    transactions = TransactionWalk(log, unread) if _lacks(log, indexes) else None
     base = log.first_base_offset if isinstance(log, Partition) else log.base_offset
     for table in tables(log, unread):
         positions |= table.segment.format.offsets_are_positions
@@ -257,13 +284,17 @@ def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None
             continue
         walk.take(table, len(unread.errors) + len(unread.tails), base)
         holes.take(table)
-    rows = walk.joined()
+        if transactions is not None:
+            transactions.take(table)
+    aborted = _aborted(indexes, transactions)
+    rows = walk.joined(aborted)
     assumptions: list[Assumption] = []
     compacted = _compacted(log, walk, assumptions)
-    explained = _explain(log, rows, walk, compacted, holes.owners)
+    around = list(missing(log, ends_only=True)) if isinstance(log, Partition) else []
+    explained = _explain(rows, compacted, aborted, around, holes.owners)
     if other is not None:
         _ask_other(log, other, explained, compacted, assumptions)
-    explained.more += _before_and_after(log, walk)
+    explained.more += _before_and_after(log, walk, around)
     start = (log.log_start_offset if isinstance(log, Partition) else base) or 0
     return Gaps(explained.table(segment_paths(log)), start, walk.end or start, assumptions,
                 unread.errors)  # fmt: skip
@@ -313,10 +344,10 @@ class _Explained:
     def table(self, paths: list[str]) -> pa.Table:
         rows, count = self.rows, len(self.why)
         texts = {
-            "kind": pa.array(list(Kind), pa.string()).take(pa.array(rows["kind"])),
-            "why": pa.array(list(Why), pa.string()).take(pa.array(self.why)),
-            "strength": pa.array(list(Strength), pa.string()).take(pa.array(self.strength)),
-            "file": pa.array(paths or [""], pa.string()).take(pa.array(rows["file"])),
+            "kind": named(rows["kind"], list(Kind)),
+            "why": named(self.why, list(Why)),
+            "strength": named(self.strength, list(Strength)),
+            "file": named(rows["file"], paths),
         }
         detail: list[str | None] | pa.Array = pa.nulls(count, pa.string())
         if self.details:
@@ -325,7 +356,7 @@ class _Explained:
         numbers = {
             name: pa.array(rows[name]) for name in ("first_offset", "last_offset", "missing")
         }
-        numbers["position"] = pa.array(rows["position"])
+        numbers["position"] = pa.array(rows["position"], mask=rows["position"] < 0)
         numbers["producer_id"] = pa.array(self.producer, mask=self.producer < 0)
         made = pa.table({name: (texts | numbers)[name] for name in GAPS.names}, GAPS)
         more = [
@@ -336,12 +367,16 @@ class _Explained:
             for first, last, number, kind, why, strength, text, file in self.more
         ]  # fmt: skip
         if more:
-            made = pa.concat_tables([made, pa.Table.from_pylist(more, GAPS)])
+            made = pa.concat_tables([made, pa.Table.from_pylist(more, GAPS)]).unify_dictionaries()
         return made.sort_by("first_offset")
 
 
 def _explain(
-    log: Partition | Segment, rows: _Columns, walk: _Walk, compacted: int, owners: _Columns
+    rows: _Columns,
+    compacted: int,
+    aborted: Column,
+    around: list[Missing],
+    owners: _Columns,
 ) -> _Explained:
     count = len(rows["kind"])
     found = _Explained(
@@ -355,21 +390,14 @@ def _explain(
     inner = (kind == _KINDS[Kind.INSIDE]) | (kind == _KINDS[Kind.EMPTIED])
     found.set(inner, Why.COMPACTION, Strength.PROOF)
     between = kind == _KINDS[Kind.BETWEEN]
-    if not isinstance(log, Partition):
-        aborted: list[Any] = []
-    else:
-        aborted = log.aborted_transactions()
     below = between & (last < compacted)
     found.set(below, Why.COMPACTION, Strength.CONSISTENT)
     one = below & (first == last) & (rows["transactional"] != 0)
     found.set(one, Why.MARKER_REMOVED, Strength.LIKELY)
-    if aborted:
+    if len(aborted):
         found.set(below & _covered(aborted, first, last), Why.ABORTED_REMOVED, Strength.STRONG)
-        found.more += [
-            (item.first_offset, item.marker - 1, item.marker - item.first_offset, Kind.WITHHELD,
-             Why.ABORTED, Strength.PROOF, f"producer {item.producer_id}, with read_committed", None)
-            for item in aborted if item.first_offset < item.marker
-        ]  # fmt: skip
+        found.set(rows["aborted"] >= 0, Why.ABORTED, Strength.PROOF)
+        found.producer[:] = rows["aborted"]
     rest = between & ~below
     if compacted == NONE:
         # The cleaner's checkpoint is here and does not name the partition, or nothing shows one.
@@ -377,17 +405,14 @@ def _explain(
     found.set(rest & (rows["boundary"] != 0), Why.CUT, Strength.LIKELY)
     found.set(between & (rows["damaged"] != 0), Why.UNREADABLE, Strength.STRONG)
     _name_owners(found, between, owners)
-    if isinstance(log, Partition) and bool(rest.any()):
-        _name_lost_segments(log, found, rest)
+    _name_lost_segments(around, found, rest)
     return found
 
 
-def _covered(aborted: list[Any], first: Column, last: Column) -> Any:
+def _covered(aborted: Column, first: Column, last: Column) -> Any:
     """Return which ranges lie in that of an aborted transaction."""
-    spans = sorted((item.first_offset, item.marker) for item in aborted)
-    begins = np.array([begin for begin, _ in spans], np.int64)
-    reached = np.maximum.accumulate(np.array([end for _, end in spans], np.int64))
-    place = np.searchsorted(begins, first, side="right") - 1
+    reached = np.maximum.accumulate(aborted[:, 2])
+    place = np.searchsorted(aborted[:, 1], first, side="right") - 1
     return (place >= 0) & (reached[place] >= last)
 
 
@@ -404,23 +429,43 @@ def _name_owners(found: _Explained, between: Any, owners: _Columns) -> None:
         found.producer[gaps[low:high]] = producer
 
 
-def _name_lost_segments(log: Partition, found: _Explained, rest: Any) -> None:
+def _name_lost_segments(around: list[Missing], found: _Explained, rest: Any) -> None:
     """Look for files that name what is missing at the ends of segments."""
     rows = {int(found.rows["first_offset"][row]): row for row in np.flatnonzero(rest).tolist()}
-    for item in _cut(log):
-        row = rows.get(item.first_offset if item.first_offset is not None else NONE)
-        if row is not None and item.named:
+    for item in around:
+        row = rows.get(NONE if item.first_offset is None else item.first_offset)
+        if row is not None and item.named and item.why is MissingWhy.CUT:
             found.set(row, Why.SEGMENT_LOST, Strength.PROOF)
             found.details[row] = item.message
 
 
-def _cut(log: Partition) -> Iterator[Any]:
-    for item in missing(log, ends_only=True):
-        if item.why is MissingWhy.CUT:
-            yield item
+def _lacks(log: Partition | Segment, indexes: list[tuple[int, Path | None]]) -> bool:
+    """Return whether transactions of a segment are in no index."""
+    return isinstance(log, Segment) or any(path is None for _, path in indexes)
 
 
-def _before_and_after(log: Partition | Segment, walk: _Walk) -> list[_Row]:
+def _aborted(indexes: list[tuple[int, Path | None]], walk: TransactionWalk | None) -> Column:
+    """Return the aborted transactions of which there is data, or an entry in an index.
+
+    Each row has the producer, the first offset and that of the marker; by first offset.
+    """
+    found = [np.empty((0, 3), np.int64) if walk is None else walk.aborted]
+    for _, index in indexes:
+        if index is None:
+            continue
+        try:
+            columns = TransactionIndex(index).columns()
+        except KafkaSpecError:
+            continue  # ``transactions`` reports it
+        names = ("producer_id", "first_offset", "last_offset")
+        found.append(np.stack([np.array(columns[name], np.int64) for name in names], axis=1))
+    rows = np.concatenate(found)
+    rows = rows[(rows[:, 1] >= 0) & (rows[:, 1] < rows[:, 2])]
+    rows = rows[np.lexsort((rows[:, 0], rows[:, 2], rows[:, 1]))]
+    return rows[np.append(True, (rows[1:] != rows[:-1]).any(axis=1))] if len(rows) else rows
+
+
+def _before_and_after(log: Partition | Segment, walk: _Walk, around: list[Missing]) -> list[_Row]:
     """Return what is missing before the first segment and after the last batch."""
     if not isinstance(log, Partition) or log.first_base_offset is None:
         return []
@@ -450,7 +495,7 @@ def _before_and_after(log: Partition | Segment, walk: _Walk) -> list[_Row]:
             text = f"the log start offset in {files.LOG_START_OFFSETS} is {listed}"
             found.append((first, last, last - first + 1, Kind.WITHHELD, Why.DELETE_RECORDS,
                           Strength.PROOF, text, None))  # fmt: skip
-    for item in missing(log, ends_only=True):
+    for item in around:
         if item.why is MissingWhy.END and item.first_offset is not None and item.offsets:
             last = item.first_offset + item.offsets - 1
             found.append((item.first_offset, last, item.offsets, Kind.END, Why.SEGMENT_LOST,

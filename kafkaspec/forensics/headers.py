@@ -6,12 +6,13 @@ of a compressed one are found by reading it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kafkaspec.codecs import HeaderTable
@@ -73,6 +74,7 @@ class BatchRows:
     scanned: tuple[HeaderTable, int] | None
     _columns: dict[str, Column] = field(default_factory=dict)
     _messages: tuple[Column, Column] | None = None
+    _magics: frozenset[int] | None = None
 
     def __len__(self) -> int:
         return len(self.position)
@@ -92,12 +94,24 @@ class BatchRows:
             values = _array(table, column)
         else:
             values = np.full(table.count, other, np.int64)
-        magic = values if name == "magic" else self["magic"]
-        if name in _LACKING:
-            values = np.where(np.isin(magic, _LACKING[name]), other, values)
-        if name == "magic" or np.isin(magic, _SETS).all():
+        if name == "magic":
             return values
-        return np.where(np.isin(magic, _SETS), values, self._legacy(name, other))
+        magics = self.magics
+        if not magics.isdisjoint(_LACKING.get(name, ())):
+            values = np.where(np.isin(self["magic"], _LACKING[name]), other, values)
+        if magics.issubset(_SETS):
+            return values
+        return np.where(np.isin(self["magic"], _SETS), values, self._legacy(name, other))
+
+    @property
+    def magics(self) -> frozenset[int]:
+        """The magics of the batches."""
+        if self._magics is None:
+            magic = self["magic"]
+            least = int(magic.min())
+            one = least == int(magic.max())
+            self._magics = frozenset([least] if one else np.unique(magic).tolist())
+        return self._magics
 
     def _legacy(self, name: str, other: int) -> Column | int:
         """Return a column for messages of magic 0 and 1."""
@@ -140,6 +154,43 @@ def _inside(segment: Segment, position: int) -> tuple[int, int]:
 
 def _array(table: HeaderTable, name: str) -> Column:
     return np.frombuffer(table.column(name), np.int64, table.count)  # type: ignore[call-overload,no-any-return]
+
+
+NAMED: Final = pa.dictionary(pa.int32(), pa.string())
+"""Type of a column with few different texts."""
+
+
+def named(numbers: Column, texts: Sequence[str]) -> pa.Array:
+    """Return a column of texts by their numbers, null for negative ones."""
+    indices = pa.array(numbers.astype(np.int32), mask=numbers < 0)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(texts or [""], pa.string()))
+
+
+def joined_rows(
+    rows: dict[str, Column],
+    order: NDArray[np.intp],
+    begins: NDArray[np.bool_],
+    ends: Container[str],
+    sums: Container[str],
+) -> dict[str, Column]:
+    """Join rows that come one after the other in an order.
+
+    Args:
+        rows: columns.
+        order: the order.
+        begins: whether a joined row begins with a row, in that order.
+        ends: columns that come from the last row; the others from the first.
+        sums: columns that are added up.
+    """
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], len(order)) - 1
+    firsts, lasts = order[first], order[last]
+    return {
+        name: np.add.reduceat(column[order], first)
+        if name in sums
+        else column[lasts if name in ends else firsts]
+        for name, column in rows.items()
+    }
 
 
 @dataclass

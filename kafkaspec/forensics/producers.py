@@ -25,7 +25,16 @@ from kafkaspec.analysis.check_producers import batch_at, contradictions
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files import snapshots
-from kafkaspec.forensics.headers import BatchRows, Column, Unread, segment_paths, tables
+from kafkaspec.forensics.headers import (
+    NAMED,
+    BatchRows,
+    Column,
+    Unread,
+    joined_rows,
+    named,
+    segment_paths,
+    tables,
+)
 from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.layout.sequences import LARGEST_SEQUENCE
 from kafkaspec.log.batch import NONE, Batch
@@ -66,7 +75,7 @@ RUNS: Final = pa.schema([
     ("first_timestamp", pa.int64()),
     ("last_timestamp", pa.int64()),
     ("follows", pa.string()),
-    ("file", pa.string()),
+    ("file", NAMED),
     ("position", pa.int64()),
 ])  # fmt: skip
 """Columns of runs of sequence numbers, by producer, each in order; timestamps in ms, null for none.
@@ -425,26 +434,15 @@ def _signed(difference: int) -> int:
 def _reduced(rows: _Rows) -> _Rows:
     """Join rows of the same producer and epoch whose numbers continue; by producer, in order."""
     order = np.argsort(rows["producer_id"], kind="stable")
-    rows = {name: column[order] for name, column in rows.items()}
+    producer, epoch = rows["producer_id"][order], rows["epoch"][order]
+    following = (rows["last_sequence"][order] + 1) & LARGEST_SEQUENCE
     begins = np.ones(len(order), bool)
-    following = (rows["last_sequence"][:-1] + 1) & LARGEST_SEQUENCE
     begins[1:] = (
-        (rows["producer_id"][1:] != rows["producer_id"][:-1])
-        | (rows["epoch"][1:] != rows["epoch"][:-1])
-        | (rows["first_sequence"][1:] != following)
+        (producer[1:] != producer[:-1])
+        | (epoch[1:] != epoch[:-1])
+        | (rows["first_sequence"][order][1:] != following[:-1])
     )
-    first = np.flatnonzero(begins)
-    if len(first) == len(order):
-        return rows
-    last = np.append(first[1:], len(order)) - 1
-    return {
-        name: column[last]
-        if name in _LAST
-        else np.add.reduceat(column, first)
-        if name in _SUMS
-        else column[first]
-        for name, column in rows.items()
-    }
+    return joined_rows(rows, order, begins, _LAST, _SUMS)
 
 
 def _runs(parts: Sequence[_Rows]) -> _Rows:
@@ -509,7 +507,7 @@ def _table(rows: _Rows, follows: Any, paths: list[str]) -> pa.Table:
         if item.name == "follows":
             column = pa.array(follows.tolist(), item.type)
         elif item.name == "file":
-            column = pa.array(paths or [""], pa.string()).take(pa.array(rows["file"]))
+            column = named(rows["file"], paths)
         elif item.name == "producer_epoch":
             column = pa.array(rows["epoch"])
         elif item.name.endswith("timestamp"):

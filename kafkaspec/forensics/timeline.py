@@ -20,7 +20,16 @@ from kafkaspec._generated.python.model.control_record import ControlRecordType, 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
-from kafkaspec.forensics.headers import BatchRows, Column, Unread, segment_paths, tables
+from kafkaspec.forensics.headers import (
+    NAMED,
+    BatchRows,
+    Column,
+    Unread,
+    joined_rows,
+    named,
+    segment_paths,
+    tables,
+)
 from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
@@ -43,9 +52,9 @@ TIMELINE: Final = pa.schema([
     ("coordinator_epoch", pa.int32()),
     ("marker_timestamp", pa.int64()),
     ("duration_ms", pa.int64()),
-    ("outcome", pa.string()),
-    ("strength", pa.string()),
-    ("file", pa.string()),
+    ("outcome", NAMED),
+    ("strength", NAMED),
+    ("file", NAMED),
     ("position", pa.int64()),
 ])  # fmt: skip
 """Columns of transactions; timestamps in ms, null for none. ``producer_epoch`` is that of the first
@@ -56,7 +65,7 @@ or of a marker without data.
 producer's: it can be negative."""
 
 _COMMITTED, _ABORTED, _OPEN, _UNKNOWN = range(4)
-_OUTCOMES: Final = np.array(["committed", "aborted", "open", "unknown"])
+_OUTCOMES: Final = ("committed", "aborted", "open", "unknown")
 _EMPTIED: Final = 4
 """A marker that compaction has emptied."""
 _DATA: Final = -1
@@ -64,6 +73,8 @@ _PARTS: Final = (
     "producer_id", "kind", "epoch", "last_epoch", "first_offset", "last_offset", "batches",
     "records", "first_timestamp", "last_timestamp", "coordinator_epoch", "file", "position",
 )  # fmt: skip
+_ENDS: Final = frozenset({"last_epoch", "last_offset", "last_timestamp"})
+_SUMS: Final = frozenset({"batches", "records"})
 _MOST_MARKERS: Final = 1 << 12
 """Markers that are remembered by their bytes; they differ by the epoch of their coordinator."""
 
@@ -124,14 +135,16 @@ class Timeline:
     @property
     def outcomes(self) -> dict[str, int]:
         """Number of transactions by outcome."""
-        counted = self.transactions["outcome"].value_counts().to_pylist()
+        counted = self.transactions["outcome"].cast(pa.string()).value_counts().to_pylist()
         found = {item["values"]: item["counts"] for item in counted}
-        return {name: found.get(name, 0) for name in _OUTCOMES.tolist()}
+        return {name: found.get(name, 0) for name in _OUTCOMES}
 
     @property
     def open_transactions(self) -> list[OpenTransaction]:
         """The transactions that no marker has ended, by first offset."""
-        rows = self.transactions.filter(pc.equal(self.transactions["outcome"], "open"))
+        rows = self.transactions.filter(
+            pc.equal(self.transactions["outcome"].cast(pa.string()), "open")
+        )
         names_of = ("producer_id", "last_epoch", "first_offset", "last_timestamp")
         return [
             OpenTransaction(*(NONE if row[name] is None else row[name] for name in names_of))
@@ -145,6 +158,50 @@ class _Read:
     first: int | None = None
     end: int = 0
     known: dict[bytes, _Marker] = field(default_factory=dict)
+
+
+class TransactionWalk:
+    """Joins the transactions of a log, table by table."""
+
+    def __init__(self, log: Partition | Segment, unread: Unread) -> None:
+        """Begin with the transactions that the snapshot at the start of the log has open."""
+        self._unread = unread
+        self._read = _Read()
+        before = _before(log)
+        if before is not None:
+            self._read.parts.append(before)
+
+    def take(self, table: BatchRows) -> None:
+        """Take the next headers."""
+        _take(table, self._read, self._unread)
+
+    @property
+    def first(self) -> int | None:
+        """The first offset of the first batch, None without one."""
+        return self._read.first
+
+    @property
+    def end(self) -> int:
+        """The offset after the last batch."""
+        return self._read.end
+
+    @property
+    def joined(self) -> _Parts:
+        """The data of each producer between its markers, and the markers."""
+        parts = self._read.parts
+        if len(parts) == 1:
+            return parts[0]
+        return _grouped(
+            {name: np.concatenate([part[name] for part in parts] or [_none()]) for name in _PARTS}
+        )
+
+    @property
+    def aborted(self) -> Column:
+        """The aborted transactions that have data in the log: producer, first offset, marker."""
+        rows = _rows(self.joined)
+        chosen = (rows["outcome"] == _ABORTED) & (rows["first_offset"] >= 0)
+        names_of = ("producer_id", "first_offset", "marker")
+        return np.stack([rows[name][chosen] for name in names_of], axis=1)
 
 
 def read_timeline(log: Partition | Segment) -> Timeline:
@@ -161,28 +218,24 @@ def read_timeline(log: Partition | Segment) -> Timeline:
         KafkaSpecError: nothing of it can be read.
     """
     unread = Unread()
-    read = _Read()
-    before = _before(log)
-    if before is not None:
-        read.parts.append(before)
+    walk = TransactionWalk(log, unread)
     for table in tables(log, unread):
-        _take(table, read, unread)
-    joined = _grouped({name: np.concatenate([part[name] for part in read.parts] or [_none()])
-                       for name in _PARTS})  # fmt: skip
-    transactions, rows = _transactions(joined, segment_paths(log))
+        walk.take(table)
+    rows = _rows(walk.joined)
+    transactions = _transactions(rows, segment_paths(log))
     is_open = (rows["outcome"] == _OPEN) & (rows["first_offset"] >= 0)
     open_offsets = rows["first_offset"][is_open]
     start = (log.log_start_offset or 0) if isinstance(log, Partition) else 0
-    stable = int(open_offsets.min()) if len(open_offsets) else read.end
-    index, entries = _check_index(log, rows, read.end, unread)
+    stable = int(open_offsets.min()) if len(open_offsets) else walk.end
+    index, entries = _check_index(log, rows, walk.end, unread)
     return Timeline(
         transactions=transactions,
-        log_start_offset=read.first,
-        log_end_offset=read.end,
+        log_start_offset=walk.first,
+        log_end_offset=walk.end,
         last_stable_offset=max(stable, start),
         index=index,
         index_entries=entries,
-        assumptions=_assumptions(log, read.end),
+        assumptions=_assumptions(log, walk.end),
         unread=unread.errors,
     )
 
@@ -371,29 +424,13 @@ def _grouped(parts: _Parts) -> _Parts:
     if not len(parts["producer_id"]):
         return parts
     order = np.argsort(parts["producer_id"], kind="stable")
-    parts = {name: column[order] for name, column in parts.items()}
-    is_marker = parts["kind"] != _DATA
+    producer, is_marker = parts["producer_id"][order], parts["kind"][order] != _DATA
     begins = np.ones(len(order), bool)
-    begins[1:] = (
-        (parts["producer_id"][1:] != parts["producer_id"][:-1]) | is_marker[1:] | is_marker[:-1]
-    )
-    if begins.all():
-        return parts
-    first = np.flatnonzero(begins)
-    last = np.append(first[1:], len(order)) - 1
-    ends = ("last_epoch", "last_offset", "last_timestamp")
-    sums = ("batches", "records")
-    return {
-        name: column[last]
-        if name in ends
-        else np.add.reduceat(column, first)
-        if name in sums
-        else column[first]
-        for name, column in parts.items()
-    }
+    begins[1:] = (producer[1:] != producer[:-1]) | is_marker[1:] | is_marker[:-1]
+    return joined_rows(parts, order, begins, _ENDS, _SUMS)
 
 
-def _transactions(parts: _Parts, paths: list[str]) -> tuple[pa.Table, _Parts]:
+def _rows(parts: _Parts) -> _Parts:
     """Return the transactions of grouped parts: data with the marker after it, or one alone."""
     kind, producer = parts["kind"], parts["producer_id"]
     is_data = kind == _DATA
@@ -434,16 +471,19 @@ def _transactions(parts: _Parts, paths: list[str]) -> tuple[pa.Table, _Parts]:
     order = np.argsort(
         np.where(rows["first_offset"] >= 0, rows["first_offset"], rows["marker"]), kind="stable"
     )
-    rows = {name: column[order] for name, column in rows.items()}
+    return {name: column[order] for name, column in rows.items()}
+
+
+def _transactions(rows: _Parts, paths: list[str]) -> pa.Table:
     timed = (rows["first_timestamp"] >= 0) & (rows["marker_timestamp"] >= 0)
     arrays = []
     for item in TIMELINE:
         if item.name == "outcome":
-            array = pa.array(_OUTCOMES).take(pa.array(rows["outcome"]))
+            array = named(rows["outcome"], _OUTCOMES)
         elif item.name == "strength":
-            array = pa.array(np.where(rows["outcome"] == _UNKNOWN, "unknown", "proof"))
+            array = named((rows["outcome"] == _UNKNOWN).astype(np.int64), ("proof", "unknown"))
         elif item.name == "file":
-            array = pa.array(paths or [""], pa.string()).take(pa.array(rows["file"]))
+            array = named(rows["file"], paths)
         elif item.name == "duration_ms":
             spent = rows["marker_timestamp"] - rows["first_timestamp"]
             array = pa.array(spent, item.type, mask=~timed)
@@ -452,7 +492,7 @@ def _transactions(parts: _Parts, paths: list[str]) -> tuple[pa.Table, _Parts]:
         else:
             array = pa.array(rows[item.name], mask=rows[item.name] < 0).cast(item.type)
         arrays.append(array.cast(item.type))
-    return pa.Table.from_arrays(arrays, schema=TIMELINE), rows
+    return pa.Table.from_arrays(arrays, schema=TIMELINE)
 
 
 # -- the transaction index --------------------------------------------------------------------
@@ -482,71 +522,106 @@ def _check_index(
     """Compare the transaction indexes with the ABORT markers."""
     found: list[IndexFinding] = []
     compared = 0
+    paths_of_indexes = list(index_paths(log))
+    if all(path is None for _, path in paths_of_indexes):
+        return found, compared
     data = rows["first_offset"] >= 0
     first = rows["first_offset"][data]
     marker = np.where(rows["marker"] < 0, np.iinfo(np.int64).max, rows["marker"])[data]
     aborts = np.flatnonzero(data & (rows["outcome"] == _ABORTED))
     stable = stable_offsets(first, marker, rows["marker"][aborts])
-    wanted = {
-        int(rows["marker"][row]): (
-            int(rows["producer_id"][row]), int(rows["first_offset"][row]), int(after),
-            int(rows["marker_file"][row]),
-        )
-        for row, after in zip(aborts.tolist(), stable.tolist(), strict=True)
-    }  # fmt: skip
-    bare = set(rows["marker"][~data & (rows["outcome"] == _ABORTED)].tolist())
-    listed: set[int] = set()
+    by_marker = np.argsort(rows["marker"][aborts], kind="stable")
+    aborts, stable = aborts[by_marker], stable[by_marker]
+    markers = rows["marker"][aborts]
+    bare = rows["marker"][~data & (rows["outcome"] == _ABORTED)]
+    listed: list[Column] = []
     without: set[int] = set()
     left: list[tuple[str, int, int, int]] = []
-    for number, path in _index_paths(log):
+    for number, path in paths_of_indexes:
         if path is None:
             without.add(number)
             continue
-        file = str(path)
         try:
-            entries = TransactionIndex(path).entries
+            columns = _entries(path)
         except KafkaSpecError as error:
             unread.errors.append(error)
             without.add(number)
             continue
-        for place, entry in enumerate(entries):
-            compared += 1
-            offset = entry.last_offset
-            known = wanted.get(offset)
-            listed.add(offset)
-            if known is None:
-                if offset >= end:
-                    text = f"its marker at {offset} is after the end of the log, {end}"
-                    found.append(IndexFinding(file, place, offset, text))
-                elif offset not in bare:
-                    left.append((file, place, offset, entry.producer_id))
-                continue
-            producer, begin, after, _ = known
-            problems = []
-            if entry.producer_id != producer:
-                problems.append(f"producer {entry.producer_id}, in the log {producer}")
-            if entry.first_offset > begin:
-                problems.append(f"first offset {entry.first_offset}, in the log {begin}")
-            if problems:
-                found.append(IndexFinding(file, place, offset, "; ".join(problems)))
-            elif entry.last_stable_offset != after and entry.first_offset == begin:
-                # Compaction may have removed what was open then.
-                text = f"last stable offset {entry.last_stable_offset}, by the log {after}"
-                found.append(IndexFinding(file, place, offset, text, Strength.LIKELY))
+        last = columns["last_offset"]
+        compared += len(last)
+        listed.append(last)
+        at = np.searchsorted(markers, last)
+        known = at < len(markers)
+        known[known] = markers[at[known]] == last[known]
+        found += _of_known(path, columns, rows, aborts, stable, at, known)
+        for place in np.flatnonzero(~known & ~np.isin(last, bare)).tolist():
+            offset = int(last[place])
+            if offset >= end:
+                text = f"its marker at {offset} is after the end of the log, {end}"
+                found.append(IndexFinding(str(path), place, offset, text))
+            else:
+                left.append((str(path), place, offset, int(columns["producer_id"][place])))
     held = _held(log, np.array(sorted({item[2] for item in left}), np.int64))
     for file, place, offset, producer in left:
         if offset in held:
             text = f"there is no ABORT marker of producer {producer} at {offset}"
             found.append(IndexFinding(file, place, offset, text))
     paths = segment_paths(log)
-    for offset, (producer, begin, _, number) in wanted.items():
-        if offset not in listed and number not in without:
-            text = f"no entry for the transaction of producer {producer} from {begin}"
-            found.append(IndexFinding(paths[number], None, offset, f"{text}, aborted at {offset}"))
+    missing = ~np.isin(markers, np.concatenate(listed)) if listed else np.ones(len(markers), bool)
+    missing &= ~np.isin(rows["marker_file"][aborts], sorted(without))
+    for row in aborts[missing].tolist():
+        offset, producer, begin, number = (
+            int(rows[name][row])
+            for name in ("marker", "producer_id", "first_offset", "marker_file")
+        )
+        text = f"no entry for the transaction of producer {producer} from {begin}"
+        found.append(IndexFinding(paths[number], None, offset, f"{text}, aborted at {offset}"))
     return found, compared
 
 
-def _index_paths(log: Partition | Segment) -> Iterator[tuple[int, Path | None]]:
+def _entries(path: Path) -> dict[str, Column]:
+    """Return the entries of a transaction index in columns."""
+    columns = TransactionIndex(path).columns()
+    return {name: np.array(values, np.int64) for name, values in columns.items()}
+
+
+def _of_known(
+    path: Path,
+    columns: dict[str, Column],
+    rows: _Parts,
+    aborts: Column,
+    stable: Column,
+    at: Column,
+    known: Any,
+) -> Iterator[IndexFinding]:
+    """Yield what the entries for markers with data say otherwise than the log."""
+    places = np.flatnonzero(known)
+    mine = at[places]
+    producer, begin = (rows[name][aborts[mine]] for name in ("producer_id", "first_offset"))
+    after, first = stable[mine], columns["first_offset"][places]
+    other = columns["producer_id"][places] != producer
+    later = first > begin
+    # Compaction may have removed what was open then, or the beginning.
+    stays = columns["last_stable_offset"][places] != after
+    stays &= ~other & (first == begin)
+    for number in np.flatnonzero(other | later | stays).tolist():
+        place = int(places[number])
+        entry = {name: int(column[place]) for name, column in columns.items()}
+        problems = []
+        strength = Strength.PROOF
+        if other[number]:
+            problems.append(f"producer {entry['producer_id']}, in the log {producer[number]}")
+        if later[number]:
+            problems.append(f"first offset {entry['first_offset']}, in the log {begin[number]}")
+        if stays[number]:
+            strength = Strength.LIKELY
+            text = f"last stable offset {entry['last_stable_offset']}, by the log {after[number]}"
+            problems.append(text)
+        text = "; ".join(problems)
+        yield IndexFinding(str(path), place, entry["last_offset"], text, strength)
+
+
+def index_paths(log: Partition | Segment) -> Iterator[tuple[int, Path | None]]:
     """Yield the transaction index of each segment; None for one that was copied without files."""
     paths = log.segment_paths if isinstance(log, Partition) else [log.path]
     for number, path in enumerate(paths):
