@@ -140,6 +140,7 @@ class Logs:
                 self._logs[partition.topic or ""].append(partition)
             self._beside += opened.current
             return
+        path = opened.path or path  # remote storage has other names
         own = another_topic(path, topic, segment=isinstance(opened, Segment))
         if own is not None and self._any_topic:
             self._beside.append(opened)

@@ -219,6 +219,11 @@ class RemotePath:
         """Return the path with another name in the same directory."""
         return self.parent / name
 
+    def with_suffix(self, suffix: str) -> RemotePath:
+        """Return the path with another suffix in place of its last one."""
+        before, dot, _ = self.name.rpartition(".")
+        return self.with_name((before if dot else self.name) + suffix)
+
     def absolute(self) -> RemotePath:
         """Return the path itself."""
         return self

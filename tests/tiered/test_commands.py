@@ -228,3 +228,27 @@ def test_hostile_names_are_escaped(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "\x1b" not in result.output
     assert "\u202e" not in result.output
+
+
+@pytest.mark.parametrize("command", ["transactions", "producers", "gaps", "retention"])
+def test_forensics_say_what_they_say_of_the_local_log(command: str, local: Path) -> None:
+    pytest.importorskip("pyarrow")
+    name = "transactions-segments-0"
+    remote = next((AIVEN / "encrypted").glob("transactions-segments-*")) / "0"
+    here, there = (run(command, "--format", "json", place) for place in (local / name, remote))
+    assert here.exit_code == there.exit_code
+    shown = there.stdout.replace(f"tiered://{remote}!", str(local))
+    clocks = ("value", "why", "assumptions")
+
+    def plain(text: str) -> list[dict[str, Any]]:
+        found = [json.loads(line) for line in text.splitlines()]
+        return [{key: row[key] for key in row if key not in clocks} for row in found]
+
+    assert len(plain(shown)) > 0
+    assert plain(shown) == plain(here.stdout)
+
+
+def test_a_remote_copy_has_no_difference(local: Path) -> None:
+    remote = next((AIVEN / "zstd").glob("segments-*")) / "0"
+    result = run("diff", remote, local / "segments-0")
+    assert result.exit_code == 0, result.output
