@@ -73,6 +73,15 @@ def test_the_command_says_what_and_why(damaged: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in damaged.rglob("*")} == before
 
 
+def test_commands_lead_out_of_the_working_directory(
+    damaged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (damaged / "lost+found").mkdir()
+    monkeypatch.chdir(damaged)
+    (found,) = diagnose(["."]).killers
+    assert found.command == f"mv lost+found {damaged.parent}/lost+found"
+
+
 def test_json_has_a_line_for_everything(damaged: Path) -> None:
     done = CliRunner().invoke(main, ["doctor", "--format", "json", str(damaged)])
     lines = [json.loads(line) for line in done.stdout.splitlines()]

@@ -18,7 +18,7 @@ from kafkaspec.files.checkpoints import kafka_uuid, quorum_state
 from kafkaspec.forensics.doctor.metadata import ClusterMetadata, read_metadata
 from kafkaspec.forensics.doctor.partitions import DELETE, FUTURE, STRAY, Examination, Stop
 from kafkaspec.forensics.doctor.roots import Root, check_names, check_nodes, read_root
-from kafkaspec.forensics.doctor.text import move_away, quoted
+from kafkaspec.forensics.doctor.text import above, move_away, quoted
 from kafkaspec.forensics.doctor.troubles import Diagnosis, Effect, Trouble, TroubleKind
 from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
@@ -182,7 +182,7 @@ class _Diagnosing:
                 str(state),
                 f"{error.detail}: the node does not start",
                 "move it away: the node takes the epoch of its log, and may vote again",
-                f"mv {quoted(state)} {quoted(path.parent.parent / state.name)}",
+                f"mv {quoted(state)} {quoted(above(path.parent) / state.name)}",
                 position=error.offset,
             )
         name = names.PartitionName(Topic.CLUSTER_METADATA, 0)
@@ -231,7 +231,7 @@ class _Diagnosing:
                 str(path),
                 "its topic was deleted, or it was moved: the broker deletes it after the start",
                 "copy it before the start if its records are wanted",
-                f"cp -rp {quoted(path)} {quoted(path.parent.parent)}",
+                f"cp -rp {quoted(path)} {quoted(above(path.parent))}",
                 size=outcome.lost_bytes or None,
             )
             return

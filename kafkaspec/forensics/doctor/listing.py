@@ -13,7 +13,7 @@ from typing import Final
 
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
-from kafkaspec.forensics.doctor.text import move_away, quoted
+from kafkaspec.forensics.doctor.text import above, move_away, quoted
 from kafkaspec.forensics.doctor.troubles import Effect, Trouble, TroubleKind
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.headers import read_headers
@@ -221,7 +221,7 @@ def _leftover(path: Path, *, swapped: bool) -> Trouble:
     if offsets is not None and state == _DELETED:
         remedy = "copy it before the start if its records are wanted: what was cut or expired is "
         remedy += "in it"
-        command = f"cp -p {quoted(path)} {quoted(Path('..') / path.name.removesuffix(state))}"
+        command = f"cp -p {quoted(path)} {quoted(above(path.parent.parent))}"
     size = _size(path)
     text = f"{why}; the start deletes it"
     if offsets is not None:

@@ -13,7 +13,7 @@ from kafkaspec.errors import KafkaSpecError, Reason, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import meta_properties, offset_checkpoint
 from kafkaspec.files.checkpoints.meta_properties import MetaProperties
-from kafkaspec.forensics.doctor.text import move_away, quoted
+from kafkaspec.forensics.doctor.text import above, move_away, quoted
 from kafkaspec.forensics.doctor.troubles import Effect, Trouble, TroubleKind
 
 _WHAT: Final = {
@@ -132,7 +132,7 @@ def _bad(path: Path, error: KafkaSpecError, *, number: bool) -> Trouble:
         str(path),
         f"{error.detail}; {text}",
         f"move it away: the broker starts {without}",
-        f"mv {quoted(path)} {quoted(path.parent.parent / path.name)}",
+        f"mv {quoted(path)} {quoted(above(path.parent) / path.name)}",
         position=error.offset if error.reason is not Reason.UNREADABLE else None,
     )
 
