@@ -24,6 +24,7 @@ _NAMES = (
     "export",
     "records",
     "verify",
+    "salvage",
     "cleaner",
     "memory",
     "tiered",
