@@ -68,9 +68,12 @@ def test_a_whole_log_directory_comes_through(
     assert {item.name for item in (tmp_path / "out").iterdir()} == {
         item.parent.name for item in source.glob("*/*.log")
     }
-    assert not ks.verify(tmp_path / "out").findings
+    reasons = {finding.reason for finding in ks.verify(tmp_path / "out").findings}
     if plan.get("offsets", "keep") != "keep":
+        # Without the offsets that compaction removed, the numbers of a producer have a gap.
+        assert reasons <= {"sequence_gap"}
         return
+    assert not reasons
     high = plan.get("end_offset", 1 << 62)
     magic = plan.get("magic", 2)
     for result in report.partitions:

@@ -139,6 +139,7 @@ def repaired(
         has_epoch = KINDS[head.magic].has_leader_epochs and epoch is not None
         if has_epoch and "headers" in how and head.leader_epoch != epoch:
             _put_epoch(data, epoch)
+            strength = Strength.LIKELY  # the neighbours have it; nothing covers it
             done.append("leader epoch")
         if done and _reads(data, head):
             return Repaired(bytes(data), head, ", ".join(done), strength)
