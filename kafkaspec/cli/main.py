@@ -45,6 +45,7 @@ _FORENSICS = {
     "compaction": "Show what the cleaner would remove, why not yet, and what it leaves.",
     "retention": "Show which segments retention deletes, and what holds the others.",
     "diff": "Compare two copies of a partition, and what truncation would remove.",
+    "redact": "Erase or hash keys, values and headers, and leave the rest.",
     "partitions": "Show which partitioner placed keys, and misplaced keys.",
 }
 _SPARK = {"spark": "Run jobs over many logs on Spark."}

@@ -68,16 +68,39 @@ def _of_segment(
     segment: Segment, keys: Sequence[bytes] | Matches, start: int | None, on_error: OnError
 ) -> Iterator[Found]:
     matches = keys if callable(keys) else frozenset(keys).__contains__
-    positions = array("q")  # an integer for each batch: its records become objects when asked for
-    for columns in _columns(segment, start, on_error):
-        for position in _found(columns, keys, matches):
-            if not positions or positions[-1] != position:
-                positions.append(position)
+    positions = batches_with(segment, keys, start_offset=start, on_error=on_error)
     for position in reversed(positions):
         batch = segment.batch_at(position)
         for record in reversed(list(batch.records())):
             if (start is None or record.offset >= start) and _has(record, matches):
                 yield Found("key", record.offset, segment.path, batch, record)
+
+
+def batches_with(
+    segment: Segment,
+    keys: Sequence[bytes] | Matches,
+    *,
+    start_offset: int | None = None,
+    on_error: OnError = "fail",
+) -> array[int]:
+    """Return the byte offsets of the entries that have records with some keys, in order.
+
+    Args:
+        segment: the segment to search.
+        keys: the keys, or what says whether a key is one.
+        start_offset: first offset that counts, None for all.
+        on_error: see ``kafkaspec.log.selection.OnError``.
+
+    Raises:
+        KafkaSpecError: a batch cannot be read.
+    """
+    matches = keys if callable(keys) else frozenset(keys).__contains__
+    positions = array("q")
+    for columns in _columns(segment, start_offset, on_error):
+        for position in _found(columns, keys, matches):
+            if not positions or positions[-1] != position:
+                positions.append(position)
+    return positions
 
 
 def _has(record: Record, matches: Matches) -> bool:

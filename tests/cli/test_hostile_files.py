@@ -121,6 +121,7 @@ def test_verify_has_a_finding_for_each_and_goes_on(logs: Path) -> None:
         ["retention"],
         ["producers"],
         ["salvage", "-o", "out"],
+        ["redact", "--all-values", "--on-error", "skip", "-o", "out"],
         ["gaps"],
         ["compaction"],
     ],

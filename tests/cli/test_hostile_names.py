@@ -50,6 +50,7 @@ TEXT = {
     "dump batches": ["dump", "--batches"],
     "find": ["find", "--offset", "0"],
     "index": ["index", "-o", "out"],
+    "redact": ["redact", "--all-values", "--on-error", "skip", "-o", "out"],
     "diff": ["diff", "tests/forensics/replicas/a"],
     "doctor": ["doctor"],
     "partitions": ["partitions"],

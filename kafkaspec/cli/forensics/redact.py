@@ -1,0 +1,273 @@
+"""``kafkaspec redact``: erase or hash keys, values and headers, and leave the rest of a log."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from kafkaspec.cli.console import count_text, note, print_json, say, size_text, warn
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.options import (
+    epilog,
+    format_option,
+    on_error_option,
+    output_option,
+    paths_argument,
+)
+from kafkaspec.cli.reading.find_key import wanted_keys
+from kafkaspec.codecs import get_codec
+from kafkaspec.errors import Reason
+from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part, Way, Where
+from kafkaspec.forensics.redaction.running import (
+    RedactedEntry,
+    RedactedPartition,
+    Redaction,
+    redact,
+)
+
+_SECRET_BYTES: Final = 32
+_RANGE: Final = re.compile(r"(\d{1,19})(?:-(\d{1,19}))?")
+_SHAPE: Final = {Part.KEY: Way.HASH, Part.VALUE: Way.FILL, Part.HEADERS: Way.FILL}
+"""What ``--all-values`` does: nothing of the content is left, and equal keys stay equal."""
+_MOST_COPIES: Final = 10
+
+_EPILOG = epilog(
+    """\
+Examples:
+  kafkaspec redact --key user-42 /var/kafka/orders-0 -o /tmp/redacted/orders-0
+  kafkaspec redact --all-values /var/kafka -o /tmp/for-the-ticket
+""",
+    """\
+Records are chosen by --key, --offsets, --where or --all-values; one of them is
+enough. --where PART=REGEX searches the bytes of key, value, headers or
+header:NAME, for example --where value=alice@example.com.
+""",
+    """\
+--way is what takes the place of the bytes. fill: as many x. hash: as many
+characters of a keyed hash; --secret gives the same ones in another run. empty:
+no bytes. null: a tombstone, after which a cleaner removes the key. Null stays
+null. A key that is changed is another key for compaction, partitioning, joins.
+""",
+    """\
+OUT has the partition, or for a log directory and for several PATHs a directory
+for each. Where no size changed, indexes are copied; otherwise they are new.
+Kafka's own topics are left out of a log directory. Copies elsewhere are yours
+to find: other replicas, remote storage, backups, deleted segments.
+""",
+    """\
+Output of --format json, one object for each line, by "type":
+  redacted   file, position, size, new_size, crc, new_crc (of the entry), offset,
+             part, header, field_size, new_field_size, hash (keyed)
+  partition  topic, partition, source, target, entries, redacted_entries,
+             records, fields, resized, left_out (bytes), copies
+  summary    the last line: partitions, records, failed, internal
+""",
+    """\
+Exit codes: 0 done, 1 no record was chosen, or something could not be read and is
+left out, 2 wrong usage, or nothing is written.
+""",
+)
+
+
+def _offsets(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[range, ...]:
+    found = []
+    for value in values:
+        match = _RANGE.fullmatch(value)
+        if match is None:
+            raise click.BadParameter(f"{value!r} is neither an offset nor a range A-B")
+        first = int(match[1])
+        found.append(range(first, int(match[2] or first) + 1))
+    return tuple(found)
+
+
+def _where(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Where, ...]:
+    found = []
+    for value in values:
+        name, equals, text = value.partition("=")
+        part, colon, header = name.partition(":")
+        part = Part.HEADERS if part == "header" else part
+        if not equals or part not in set(Part) or (colon and part != Part.HEADERS):
+            raise click.BadParameter(f"{value!r} is not PART=REGEX")
+        try:
+            pattern = re.compile(text.encode("utf-8", "surrogateescape"))
+        except re.error as error:
+            raise click.BadParameter(f"{text!r} is no regular expression: {error}") from None
+        found.append(Where(Part(part), pattern, header if colon else None))
+    return tuple(found)
+
+
+def _parts(_: click.Context, __: click.Parameter, value: str | None) -> tuple[Part, ...] | None:
+    if value is None:
+        return None
+    given = [name.strip() for name in value.split(",")]
+    if not set(given) <= set(Part):
+        raise click.BadParameter(f"there are {', '.join(Part)}")
+    return tuple(Part(name) for name in given)
+
+
+@click.command("redact", epilog=_EPILOG)
+@paths_argument
+@output_option("New directory for the partition, or for all partitions.")
+@click.option("--key", "keys", multiple=True, metavar="KEY", help="Records with this key.")
+@click.option(
+    "--offsets", multiple=True, callback=_offsets, metavar="A-B", help="Records at these offsets."
+)
+@click.option(
+    "--where", multiple=True, callback=_where, metavar="PART=REGEX", help="Records that match."
+)
+@click.option(
+    "--all-values",
+    "every",
+    is_flag=True,
+    help="All records: the same log without its content. Keys are hashed, values and headers "
+    "filled, unless --parts or --way says otherwise.",
+)
+@click.option(
+    "--parts",
+    callback=_parts,
+    metavar="A,B,...",
+    help="What to redact: key, value, headers.  [default: value]",
+)
+@click.option(
+    "--header", "headers", multiple=True, metavar="NAME", help="Only headers with this key."
+)
+@click.option(
+    "--way",
+    type=click.Choice([way.value for way in Way]),
+    help="What takes its place.  [default: fill]",
+)
+@click.option(
+    "--secret",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="File with the secret of the hashes; by default a new one, which is not kept.",
+)
+@on_error_option("fail")
+@format_option
+@click.pass_context
+def redact_command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    output: Path,
+    keys: tuple[str, ...],
+    offsets: tuple[range, ...],
+    where: tuple[Where, ...],
+    every: bool,
+    parts: tuple[Part, ...] | None,
+    headers: tuple[str, ...],
+    way: str | None,
+    secret: Path | None,
+    on_error: str,
+    output_format: str,
+) -> None:
+    """Erase or hash keys, values or headers of records, and leave the rest of the log as it is.
+
+    A PATH is a partition directory or a log directory. Offsets, timestamps, transactions and sizes,
+    where --way keeps them, stay. Nothing under PATH is changed.
+    """
+    if not (keys or offsets or where or every):
+        raise click.UsageError("choose records: --key, --offsets, --where or --all-values")
+    if headers and parts is None:
+        parts = (Part.HEADERS,)
+    ways = dict(_SHAPE) if every and parts is None and way is None else {}
+    if not ways:
+        ways = {part: Way(way or Way.FILL) for part in parts or (Part.VALUE,)}
+    if headers and Part.HEADERS not in ways:
+        raise click.UsageError("--header goes with --parts headers")
+    if ways.get(Part.KEY) is Way.NULL:
+        raise click.UsageError("--way null is not for keys: no cleaner keeps records without one")
+    as_json = output_format == "json"
+    chosen = Chosen(_keys(keys), offsets, where, every)
+    names = frozenset(headers) or None
+    key = secrets.token_bytes(_SECRET_BYTES) if secret is None else secret.read_bytes()
+    result = redact(
+        paths,
+        output,
+        chosen,
+        Changes(ways, names, key),
+        audit=_print_entry if as_json else None,
+        on_error="fail" if on_error == "fail" else lambda error: warn(str(error)),
+    )
+    for place, error in result.failed.items():
+        warn(f"not redacted: {error.at(place)}")
+    for item in result.partitions:
+        for error in item.errors:
+            if error.reason is Reason.UNREADABLE:  # others were shown when they were met
+                warn(f"left out: {error}")
+    for place in result.internal:
+        note(f"{place}: left out, it is Kafka's own")
+    if as_json:
+        _print_json(result)
+    else:
+        for item in result.partitions:
+            _print(item)
+        if Part.KEY in ways and result.records:
+            note("keys changed: compaction, partitioning and joins see others")
+        if ways.get(Part.VALUE) is Way.NULL and result.records:
+            note("null values are tombstones: on a compacted topic the cleaner removes their keys")
+        note("copies in other replicas, remote storage and backups are not changed")
+    ctx.exit(CLEAN if result.is_whole and result.records else FINDINGS)
+
+
+def _keys(texts: tuple[str, ...]) -> frozenset[bytes]:
+    found: set[bytes] = set()
+    for text in texts:
+        keys = wanted_keys(text, None, get_codec())
+        assert not callable(keys)
+        found.update(keys)
+    return frozenset(found)
+
+
+def _print_entry(entry: RedactedEntry) -> None:
+    place: dict[str, Any] = {
+        "file": entry.file,
+        "position": entry.position,
+        "size": entry.size,
+        "new_size": entry.new_size,
+        "crc": entry.crc,
+        "new_crc": entry.new_crc,
+    }
+    for item in entry.fields:
+        fields = {
+            "offset": item.offset,
+            "part": item.part,
+            "header": item.header,
+            "field_size": item.size,
+            "new_field_size": item.new_size,
+            "hash": item.digest.hex(),
+        }
+        print_json("redacted", place | fields)
+
+
+def _print_json(result: Redaction) -> None:
+    for item in result.partitions:
+        names = (
+            "topic", "partition", "source", "target", "entries", "redacted_entries", "records",
+            "fields", "resized", "left_out", "copies",
+        )  # fmt: skip
+        print_json("partition", {name: getattr(item, name) for name in names})
+    summary = {
+        "partitions": len(result.partitions),
+        "records": result.records,
+        "failed": {place: str(error.at(place)) for place, error in result.failed.items()},
+        "internal": result.internal,
+    }
+    print_json("summary", summary)
+
+
+def _print(item: RedactedPartition) -> None:
+    records = count_text(item.records, "record")
+    entries = f"{item.redacted_entries:,} of {count_text(item.entries, 'entry', 'entries')}"
+    say(f"{item.source} to {item.target}: {records} redacted, in {entries}")
+    if item.resized:
+        say(f"  sizes changed, so indexes are new: {', '.join(item.resized)}")
+    if item.left_out:
+        say(f"  left out: {size_text(item.left_out)} that cannot be read")
+    for path in item.copies[:_MOST_COPIES]:
+        say(f"  may hold the same records: {path}")
+    if len(item.copies) > _MOST_COPIES:
+        say(f"  and {len(item.copies) - _MOST_COPIES:,} more")

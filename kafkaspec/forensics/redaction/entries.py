@@ -1,0 +1,141 @@
+"""Write one entry of a log again, with other keys, values or headers in some of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kafkaspec.codecs import get_codec
+from kafkaspec.compression import compress
+from kafkaspec.conversion.fields import record_values
+from kafkaspec.errors import Reason, make_error
+from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part
+from kafkaspec.layout.framing import ENTRY
+from kafkaspec.layout.kinds import compression_of
+from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
+from kafkaspec.log.encoding import batch_entry
+from kafkaspec.model import Record
+
+
+@dataclass(frozen=True, slots=True)
+class RedactedField:
+    """A part of a record that has other bytes now.
+
+    Attributes:
+        offset: of the record.
+        part: the part.
+        header: key of the header, None for keys and values.
+        size: its bytes before.
+        new_size: its bytes now; None for null.
+        digest: hash of what was there, with the secret of the run.
+    """
+
+    offset: int
+    part: Part
+    header: str | None
+    size: int
+    new_size: int | None
+    digest: bytes
+
+
+def redacted_entry(
+    batch: Batch, chosen: Chosen, changes: Changes
+) -> tuple[bytes, list[RedactedField]] | None:
+    """Return the bytes of an entry with redacted records, and what was redacted; None for nothing.
+
+    All else stays: offsets, timestamps and their deltas, attributes, sequence numbers, epochs.
+
+    Args:
+        batch: the entry; no control batch.
+        chosen: which records.
+        changes: what is done to them.
+
+    Raises:
+        KafkaSpecError: its checksum is wrong, or it cannot be read or written.
+    """
+    if not batch.crc_valid:
+        raise batch.crc_error()
+    records = batch.records()
+    found: list[RedactedField] = []
+    new = [
+        _redacted(record, changes, found) if chosen.has(record) else record for record in records
+    ]
+    if not found:
+        return None
+    if batch.kind.has_record_sets:
+        return _batch(batch, new), found
+    return _message(batch, new), found
+
+
+def _redacted(record: Record, changes: Changes, found: list[RedactedField]) -> Record:
+    def changed(part: Part, data: bytes | None, header: str | None = None) -> bytes | None:
+        new = changes.replaced(part, data)
+        if data is not None and new != data:
+            size = None if new is None else len(new)
+            digest = changes.digest(data)
+            found.append(RedactedField(record.offset, part, header, len(data), size, digest))
+        return new
+
+    headers = tuple(
+        (key, changed(Part.HEADERS, value, key))
+        if changes.headers is None or key in changes.headers
+        else (key, value)
+        for key, value in record.headers
+    )
+    return record._replace(
+        key=changed(Part.KEY, record.key),
+        value=changed(Part.VALUE, record.value),
+        headers=headers if record.headers else record.headers,
+    )
+
+
+def _batch(batch: Batch, records: Sequence[Record]) -> bytes:
+    codec = get_codec("python")
+    message = codec.parse(ENTRY, batch.data)[0].message
+    payload = batch.decompressed()
+    if batch.timestamp_type == LOG_APPEND_TIME:  # deltas that no reader looks at stay, too
+        kind = batch.kind
+        record_set, _ = codec.parse(kind.record_set, payload, parameters=(message,), complete=True)
+        for item, record in zip(record_set.records, records, strict=True):
+            item.key, item.value = record.key, record.value
+            for header, (_, value) in zip(item.headers, record.headers, strict=True):
+                header.value = value
+        data = codec.serialize(kind.record_set, record_set, parameters=(message,))
+    else:
+        fields = record_values(batch, message, payload, codec)
+        data = get_codec().encode_records(message, records, fields)
+    return batch_entry(message, data, codec, None)
+
+
+def _message(batch: Batch, records: Sequence[Record]) -> bytes:
+    codec = get_codec("python")
+    entry = codec.parse(ENTRY, batch.data)[0]
+    message = entry.message
+    compression = compression_of(message)
+    if not compression:
+        return codec.serialize(ENTRY, replace(entry, message=_with(message, records[0])))
+    inner = [
+        codec.serialize(ENTRY, replace(each, message=_with(each.message, record)))
+        for each, record in zip(_inner(batch, codec), records, strict=True)
+    ]
+    value = compress(compression, b"".join(inner), magic=message.magic)
+    return codec.serialize(ENTRY, replace(entry, message=replace(message, value=value)))
+
+
+def _with(message: Any, record: Record) -> Any:
+    # Bytes after the value are no field of a record, and nobody knows what is in them.
+    return replace(message, key=record.key, value=record.value, unused=b"")
+
+
+def _inner(batch: Batch, codec: Any) -> Iterator[Any]:
+    """Yield the entries inside of a wrapper."""
+    payload = batch.decompressed()
+    position = 0
+    count = len(batch.records())
+    for _ in range(count):
+        entry, position = codec.parse(ENTRY, payload, position)
+        yield entry
+    if position != len(payload):
+        detail = f"{len(payload) - position} bytes in the wrapper are no message"
+        raise make_error(Reason.TRAILING_BYTES, detail, file=batch.file, offset=batch.position)

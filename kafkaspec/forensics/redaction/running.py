@@ -1,0 +1,402 @@
+"""Redact logs: write them to a new place, with other bytes in some of their records."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Final
+
+from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.columns.keys import batches_with
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of, unreadable
+from kafkaspec.files import names
+from kafkaspec.forensics.redaction.choices import Changes, Chosen
+from kafkaspec.forensics.redaction.entries import RedactedField, redacted_entry
+from kafkaspec.io.local import read_beside
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import OnError, report
+from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.writing.headers import Headers, read_headers
+from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
+from kafkaspec.writing.places import check_output
+from kafkaspec.writing.rebuild import rebuild_indexes
+
+_INDEXES: Final = (names.OFFSET_INDEX, names.TIME_INDEX)
+"""Files with positions in the log, or that lead to them."""
+_KEPT: Final = (*_INDEXES, names.TRANSACTION_INDEX, names.PRODUCER_SNAPSHOT)
+_TEXT_FILES: Final = (names.LEADER_EPOCHS, names.PARTITION_METADATA)
+
+
+@dataclass(frozen=True, slots=True)
+class RedactedEntry:
+    """An entry of which records were redacted.
+
+    Attributes:
+        file: path of the segment.
+        position: byte offset of the entry in it.
+        size: its bytes before.
+        new_size: its bytes now.
+        crc: stored checksum before.
+        new_crc: stored checksum now.
+        fields: what was redacted.
+    """
+
+    file: str
+    position: int
+    size: int
+    new_size: int
+    crc: int
+    new_crc: int
+    fields: Sequence[RedactedField]
+
+
+@dataclass(slots=True)
+class RedactedPartition:
+    """A partition that was written again.
+
+    Attributes:
+        source: path of the partition.
+        target: path of its new directory.
+        topic: its topic, None if its name has none.
+        partition: its number, None if its name has none.
+        entries: number of batches or messages.
+        redacted_entries: number of those with redacted records.
+        records: number of records of which something was redacted.
+        fields: number of keys, values and header values that were redacted.
+        resized: names of segments in which sizes changed, so that their indexes are new.
+        left_out: bytes of entries that cannot be read and of what is no entry; not in the output.
+        errors: why entries, or files beside the segments, were left out.
+        copies: files and directories beside it that may hold the same records.
+    """
+
+    source: str
+    target: str
+    topic: str | None
+    partition: int | None
+    entries: int = 0
+    redacted_entries: int = 0
+    records: int = 0
+    fields: int = 0
+    resized: list[str] = field(default_factory=list)
+    left_out: int = 0
+    errors: list[KafkaSpecError] = field(default_factory=list)
+    copies: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Redaction:
+    """What ``redact`` did.
+
+    Attributes:
+        partitions: those that were written.
+        failed: errors of partitions that cannot be read, by path.
+        internal: partitions of Kafka's own topics, which are left out of the output.
+    """
+
+    partitions: list[RedactedPartition] = field(default_factory=list)
+    failed: dict[str, KafkaSpecError] = field(default_factory=dict)
+    internal: list[str] = field(default_factory=list)
+
+    @property
+    def records(self) -> int:
+        """Number of records of which something was redacted."""
+        return sum(item.records for item in self.partitions)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything could be read."""
+        return not self.failed and not any(item.left_out or item.errors for item in self.partitions)
+
+
+def redact(
+    source: str | PathLike[str] | Sequence[str | PathLike[str]],
+    out: str | PathLike[str],
+    chosen: Chosen,
+    changes: Changes,
+    *,
+    audit: Callable[[RedactedEntry], object] | None = None,
+    on_error: OnError = "fail",
+    index_interval_bytes: int = INDEX_INTERVAL_BYTES,
+    sync: bool = True,
+) -> Redaction:
+    """Write logs to a new place, with keys, values or headers of some records erased or hashed.
+
+    Offsets, timestamps, sequence numbers, epochs, transactions and entries that have no chosen
+    record stay byte for byte. Where no size changes, indexes stay valid and are copied; otherwise
+    those of the segment are made again, as recovery makes them. Control records are never changed.
+    Nothing of the input is.
+
+    Each changed entry gets a new checksum, so it is refused if its own is wrong. Bytes that are no
+    entry are not copied: nobody knows what is in them.
+
+    Args:
+        source: a partition or a log directory, or several.
+        out: a new or empty directory: the partition, or for a log directory and for several
+            sources a directory with one for each partition.
+        chosen: which records.
+        changes: what is done to them.
+        audit: called with each entry that was changed.
+        on_error: what happens with an entry that cannot be read; a function leaves it out.
+        index_interval_bytes: ``index.interval.bytes`` of indexes that are made again.
+        sync: whether to force files to disk.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: a source or the output; an entry cannot be read; a source is
+            of one of Kafka's own topics, whose readers need their records as they are.
+    """
+    sources = [source] if isinstance(source, str | PathLike) else list(source)
+    check_output(out, *sources)
+    require_new(Path(out))
+    aside = DirectoryAside(out, sync=sync)
+    result = Redaction()
+    try:
+        for log, prefix in _partitions(sources, result):
+            work = _Partition(log, prefix, aside, chosen, changes, audit, on_error)
+            try:
+                result.partitions.append(work.run(index_interval_bytes))
+            except KafkaSpecError as error:
+                if error.reason not in ALWAYS_RAISED or aside.concerns(error) or not prefix:
+                    raise
+                result.failed[str(log.path)] = error
+                aside.remove_directory(prefix.rstrip("/"))
+        if not result.partitions:
+            if result.failed:
+                raise none_of([*result.failed.values()], "redacted")
+            raise unreadable(", ".join(map(str, sources)), "there is nothing to redact")
+        aside.commit()
+    except BaseException:
+        aside.discard()
+        raise
+    return result
+
+
+def _partitions(
+    sources: Sequence[str | PathLike[str]], result: Redaction
+) -> Iterator[tuple[Partition, str]]:
+    """Yield the partitions, each with its directory in the output."""
+    several = len(sources) > 1
+    used: dict[str, str] = {}
+    for source in sources:
+        with open_log(source) as opened:
+            if isinstance(opened, Segment):
+                detail = "a segment alone has no indexes to go by; name its partition"
+                raise unreadable(os.fspath(source), detail)
+            if isinstance(opened, LogDirectory):
+                result.failed.update(opened.unreadable)
+                found = [(item, f"{item.path.name}/") for item in opened.current]
+            else:
+                found = [(opened, f"{opened.path.absolute().name}/" if several else "")]
+            for log, prefix in found:
+                if log.topic in set(Topic):
+                    if not isinstance(opened, LogDirectory):
+                        detail = f"{log.topic} is Kafka's own: brokers need its records as they are"
+                        raise unreadable(str(log.path), detail)
+                    result.internal.append(str(log.path))
+                    continue
+                if prefix in used:
+                    detail = f"its output has the name of that of {used[prefix]}"
+                    raise unreadable(str(log.path), detail)
+                used[prefix] = str(log.path)
+                yield log, prefix
+
+
+class _Partition:
+    """One partition while it is written."""
+
+    def __init__(
+        self,
+        log: Partition,
+        prefix: str,
+        aside: DirectoryAside,
+        chosen: Chosen,
+        changes: Changes,
+        audit: Callable[[RedactedEntry], object] | None,
+        on_error: OnError,
+    ) -> None:
+        self._log, self._prefix, self._aside = log, prefix, aside
+        self._chosen, self._changes, self._audit = chosen, changes, audit
+        self._on_error = on_error
+        target = os.path.join(aside.target, prefix).rstrip("/")
+        self._result = RedactedPartition(str(log.path), target, log.topic, log.partition)
+
+    def run(self, interval: int) -> RedactedPartition:
+        """Write the partition."""
+        if not self._log.segment_paths:
+            raise unreadable(str(self._log.path), "it has no segments")
+        for path in self._log.segment_paths:
+            with closing(self._log.open_segment(path)) as segment:
+                if not segment.format.is_written:
+                    detail = f"entries of Kafka {segment.format.name} cannot be written; convert it"
+                    raise make_error(Reason.UNREADABLE, detail, file=segment.name)
+                self._segment(segment, path)
+        self._copy_files()
+        if self._result.resized:
+            self._rebuild(interval)
+        self._result.copies = list(_copies(self._log))
+        return self._result
+
+    def _segment(self, segment: Segment, path: Path) -> None:
+        name = self._prefix + path.name
+        wanted = self._wanted(segment)
+        resized = False
+        with self._aside.opened(name) as file:
+            position: int | None = 0
+            while position is not None:
+                try:
+                    for headers in read_headers(segment, position):
+                        resized |= self._headers(headers, wanted, file)
+                        position = headers.end
+                    tail = segment.tail
+                    if tail is not None and tail.reason != "zeros":
+                        self._result.left_out += tail.size
+                    break
+                except KafkaSpecError as error:
+                    start = position
+                    report(self._on_error, error)
+                    self._result.errors.append(error)
+                    _, _, position = broken_entry(segment, start, error)
+                    end = segment.size if position is None else min(position, segment.size)
+                    self._result.left_out += end - start
+                    resized = True
+        if resized:
+            self._result.resized.append(path.name)
+        # Brokers take the time of the file for that of messages without one.
+        status = path.stat()
+        os.utime(self._aside.path / name, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def _wanted(self, segment: Segment) -> Callable[[Headers, int], bool]:
+        """Return what says whether an entry may have chosen records."""
+        chosen = self._chosen
+        if chosen.every or chosen.where:
+            return lambda _headers, _number: True
+        keyed: set[int] = set()
+        broken: list[int] = []
+
+        def cannot_read(error: KafkaSpecError) -> None:
+            """Remember an entry: it may have the key, and is met and reported again."""
+            if self._on_error == "fail":
+                raise error
+            broken.append(error.offset or 0)
+
+        if chosen.keys:
+            keyed.update(batches_with(segment, sorted(chosen.keys), on_error=cannot_read))
+
+        def has(headers: Headers, number: int) -> bool:
+            position, size = headers.position[number], headers.size[number]
+            first, last = headers.first_offset[number], headers.last_offset[number]
+            return (
+                position in keyed
+                or any(first < each.stop and each.start <= last for each in chosen.offsets)
+                or bisect_left(broken, position) < bisect_left(broken, position + size)
+            )
+
+        return has
+
+    def _headers(
+        self, headers: Headers, wanted: Callable[[Headers, int], bool], file: IO[bytes]
+    ) -> bool:
+        """Write some entries; return whether the size of one changed."""
+        self._result.entries += len(headers)
+        resized = False
+        done = 0
+        for number in range(len(headers)):
+            if headers.control[number]:
+                continue
+            if not wanted(headers, number):
+                continue
+            new = self._entry(headers.batch(number))
+            if new is None:
+                continue
+            file.write(headers.data(done, number))
+            file.write(new)
+            done = number + 1
+            resized |= len(new) != headers.size[number]
+        if done < len(headers):
+            file.write(headers.data(done, len(headers)))
+        return resized
+
+    def _entry(self, batch: Batch) -> bytes | None:
+        """Return an entry with redacted records; None if it stays as it is."""
+        try:
+            found = redacted_entry(batch, self._chosen, self._changes)
+        except KafkaSpecError as error:
+            report(self._on_error, error)
+            self._result.errors.append(error)
+            self._result.left_out += batch.size
+            return b""
+        if found is None:
+            return None
+        data, fields = found
+        self._result.redacted_entries += 1
+        self._result.records += len({item.offset for item in fields})
+        self._result.fields += len(fields)
+        if self._audit is not None:
+            new_crc = Segment(data).batch_at(0).crc
+            entry = RedactedEntry(
+                batch.file or "", batch.position, batch.size, len(data), batch.crc, new_crc, fields
+            )
+            self._audit(entry)
+        return data
+
+    def _copy_files(self) -> None:
+        """Copy the files beside the segments that stay valid."""
+        resized = {Path(name).stem for name in self._result.resized}
+        for path in self._log.files:
+            name = names.parse_segment(path.name)
+            if name is None:
+                wanted = path.name in _TEXT_FILES
+            else:
+                wanted = not name.state and name.kind in _KEPT
+                if name.kind in _INDEXES and path.stem in resized:
+                    wanted = False
+            if not wanted:
+                continue
+            try:
+                with read_beside(path) as source:
+                    self._aside.write(self._prefix + path.name, bytes(source.buffer))
+            except KafkaSpecError as error:
+                if self._aside.concerns(error):
+                    raise
+                self._result.errors.append(error)
+
+    def _rebuild(self, interval: int) -> None:
+        """Make the indexes of segments in which sizes changed."""
+        with TemporaryDirectory() as place:
+            made = Path(place) / "made"
+            rebuild_indexes(
+                self._aside.path / self._prefix, made, index_interval_bytes=interval, sync=False
+            )
+            for name in self._result.resized:
+                for kind in _INDEXES:
+                    path = made / Path(name).with_suffix(kind).name
+                    if path.exists():
+                        self._aside.write(self._prefix + path.name, path.read_bytes())
+
+
+def _copies(log: Partition) -> Iterator[str]:
+    """Yield the files and directories beside a partition that may hold its records, too."""
+    for path in log.files:
+        name = names.parse_segment(path.name)
+        if name is not None and name.state and name.kind in names.SEGMENTS:
+            yield str(path)
+    home = log.path.absolute()
+    beside: list[Path] = []
+    with suppress(OSError):
+        beside = sorted(home.parent.iterdir())
+    for path in beside:
+        found = names.parse_partition(path.name)
+        if found is None or not found.state or not path.is_dir():
+            continue
+        if (found.topic, found.partition) == (log.topic, log.partition):
+            yield str(path)
