@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 from collections.abc import Mapping, Sequence
@@ -82,7 +81,7 @@ class Chosen:
         """Return whether a record is chosen."""
         return (
             self.every
-            or (record.key is not None and bytes(record.key) in self.keys)
+            or (record.key is not None and record.key in self.keys)
             or any(record.offset in each for each in self.offsets)
             or any(each.matches(record) for each in self.where)
         )
@@ -105,7 +104,7 @@ class Changes:
 
     def digest(self, data: bytes) -> bytes:
         """Return the hash by which a report names bytes that it does not show."""
-        return hmac.new(self.secret, data, hashlib.sha256).digest()
+        return hmac.digest(self.secret, data, "sha256")
 
     def replaced(self, part: Part, data: bytes | None) -> bytes | None:
         """Return what takes the place of some bytes."""

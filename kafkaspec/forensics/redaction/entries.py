@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +17,11 @@ from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
 from kafkaspec.log.encoding import batch_entry
 from kafkaspec.model import Record
 
+Replaced = Callable[[int, Part, bytes | None, str | None], bytes | None]
+"""Returns what takes the place of a part of the record at an offset, or of one of its headers."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class RedactedField:
     """A part of a record that has other bytes now.
 
@@ -28,7 +31,7 @@ class RedactedField:
         header: key of the header, None for keys and values.
         size: its bytes before.
         new_size: its bytes now; None for null.
-        digest: hash of what was there, with the secret of the run.
+        digest: hash of what was there, with the secret of the run; b"" if it was not asked for.
     """
 
     offset: int
@@ -40,7 +43,7 @@ class RedactedField:
 
 
 def redacted_entry(
-    batch: Batch, chosen: Chosen, changes: Changes
+    batch: Batch, chosen: Chosen, changes: Changes, *, hashed: bool = True
 ) -> tuple[bytes, list[RedactedField]] | None:
     """Return the bytes of an entry with redacted records, and what was redacted; None for nothing.
 
@@ -50,6 +53,7 @@ def redacted_entry(
         batch: the entry; no control batch.
         chosen: which records.
         changes: what is done to them.
+        hashed: whether to hash what is redacted.
 
     Raises:
         KafkaSpecError: its checksum is wrong, or it cannot be read or written.
@@ -58,8 +62,17 @@ def redacted_entry(
         raise batch.crc_error()
     records = batch.records()
     found: list[RedactedField] = []
+
+    def replaced(offset: int, part: Part, data: bytes | None, header: str | None) -> bytes | None:
+        new = changes.replaced(part, data)
+        if data is not None and new != data:
+            size = None if new is None else len(new)
+            digest = changes.digest(data) if hashed else b""
+            found.append(RedactedField(offset, part, header, len(data), size, digest))
+        return new
+
     new = [
-        _redacted(record, changes, found) if chosen.has(record) else record for record in records
+        _redacted(record, changes, replaced) if chosen.has(record) else record for record in records
     ]
     if not found:
         return None
@@ -68,30 +81,24 @@ def redacted_entry(
     return _message(batch, new), found
 
 
-def _redacted(record: Record, changes: Changes, found: list[RedactedField]) -> Record:
-    def changed(part: Part, data: bytes | None, header: str | None = None) -> bytes | None:
-        new = changes.replaced(part, data)
-        if data is not None and new != data:
-            size = None if new is None else len(new)
-            digest = changes.digest(data)
-            found.append(RedactedField(record.offset, part, header, len(data), size, digest))
-        return new
-
-    headers = tuple(
-        (key, changed(Part.HEADERS, value, key))
-        if changes.headers is None or key in changes.headers
-        else (key, value)
-        for key, value in record.headers
-    )
-    return record._replace(
-        key=changed(Part.KEY, record.key),
-        value=changed(Part.VALUE, record.value),
-        headers=headers if record.headers else record.headers,
-    )
+def _redacted(record: Record, changes: Changes, replaced: Replaced) -> Record:
+    offset, timestamp, key, value, headers = record
+    if Part.KEY in changes.ways:
+        key = replaced(offset, Part.KEY, key, None)
+    if Part.VALUE in changes.ways:
+        value = replaced(offset, Part.VALUE, value, None)
+    if headers and Part.HEADERS in changes.ways:
+        headers = tuple(
+            (name, replaced(offset, Part.HEADERS, data, name))
+            if changes.headers is None or name in changes.headers
+            else (name, data)
+            for name, data in headers
+        )
+    return Record(offset, timestamp, key, value, headers)
 
 
 def _batch(batch: Batch, records: Sequence[Record]) -> bytes:
-    codec = get_codec("python")
+    codec = get_codec()
     message = codec.parse(ENTRY, batch.data)[0].message
     payload = batch.decompressed()
     if batch.timestamp_type == LOG_APPEND_TIME:  # deltas that no reader looks at stay, too
@@ -104,12 +111,12 @@ def _batch(batch: Batch, records: Sequence[Record]) -> bytes:
         data = codec.serialize(kind.record_set, record_set, parameters=(message,))
     else:
         fields = record_values(batch, message, payload, codec)
-        data = get_codec().encode_records(message, records, fields)
+        data = codec.encode_records(message, records, fields)
     return batch_entry(message, data, codec, None)
 
 
 def _message(batch: Batch, records: Sequence[Record]) -> bytes:
-    codec = get_codec("python")
+    codec = get_codec()
     entry = codec.parse(ENTRY, batch.data)[0]
     message = entry.message
     compression = compression_of(message)

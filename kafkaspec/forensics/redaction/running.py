@@ -272,8 +272,9 @@ class _Partition:
         if resized:
             self._result.resized.append(path.name)
         # Brokers take the time of the file for that of messages without one.
-        status = path.stat()
-        os.utime(self._aside.path / name, ns=(status.st_atime_ns, status.st_mtime_ns))
+        if segment.modified is not None:
+            time = segment.modified * 1_000_000
+            os.utime(self._aside.path / name, ns=(time, time))
 
     def _wanted(self, segment: Segment) -> Callable[[Headers, int], bool]:
         """Return what says whether an entry may have chosen records."""
@@ -329,7 +330,9 @@ class _Partition:
     def _entry(self, batch: Batch) -> bytes | None:
         """Return an entry with redacted records; None if it stays as it is."""
         try:
-            found = redacted_entry(batch, self._chosen, self._changes)
+            found = redacted_entry(
+                batch, self._chosen, self._changes, hashed=self._audit is not None
+            )
         except KafkaSpecError as error:
             report(self._on_error, error)
             self._result.errors.append(error)
