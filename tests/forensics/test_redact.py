@@ -249,6 +249,16 @@ def test_a_log_directory(tmp_path: Path) -> None:
     assert again.exit_code == 2
 
 
+def test_remote_storage(tmp_path: Path) -> None:
+    """A log of remote storage becomes one on disk."""
+    result = run("redact", "--all-values", GOLDEN / "4.3.1/tiered/remote", "-o", tmp_path / "out")
+    assert result.exit_code == 0
+    with Partition(tmp_path / "out" / "tiered-0") as log:
+        records = list(log.records())
+    assert [record.offset for record in records] == list(range(24))
+    assert all(set(record.value or b"") <= set(b"x") for record in records)
+
+
 @pytest.mark.parametrize(
     "options",
     [

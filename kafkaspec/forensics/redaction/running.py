@@ -19,6 +19,7 @@ from kafkaspec.files import names
 from kafkaspec.forensics.redaction.choices import Changes, Chosen
 from kafkaspec.forensics.redaction.entries import RedactedField, redacted_entry
 from kafkaspec.io.local import read_beside
+from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry
 from kafkaspec.log.directory import LogDirectory
@@ -354,14 +355,14 @@ class _Partition:
 
     def _copy_files(self) -> None:
         """Copy the files beside the segments that stay valid."""
-        resized = {Path(name).stem for name in self._result.resized}
+        resized = set(self._result.resized)
         for path in self._log.files:
             name = names.parse_segment(path.name)
             if name is None:
                 wanted = path.name in _TEXT_FILES
             else:
                 wanted = not name.state and name.kind in _KEPT
-                if name.kind in _INDEXES and path.stem in resized:
+                if name.kind in _INDEXES and name.sibling(names.LOG) in resized:
                     wanted = False
             if not wanted:
                 continue
@@ -393,6 +394,8 @@ def _copies(log: Partition) -> Iterator[str]:
         name = names.parse_segment(path.name)
         if name is not None and name.state and name.kind in names.SEGMENTS:
             yield str(path)
+    if isinstance(log.path, RemotePath):
+        return
     home = log.path.absolute()
     beside: list[Path] = []
     with suppress(OSError):
