@@ -137,3 +137,17 @@ def test_what_is_left_over_is_named_with_its_offsets(tmp_path: Path) -> None:
     assert log.offsets == (12, 24)  # the next segment's name
     assert log.effect is Effect.DELETES
     assert log.command.startswith("cp -p")
+
+
+def test_an_index_that_a_killed_broker_left_is_named_where_no_start_rebuilds_it() -> None:
+    """A killed broker of 4.3.1 wrote them; after a clean stop no start looks into them."""
+    logs = GOLDEN / "4.3.1" / "unclean" / "logs"
+    indexes = logs.glob("unclean-0/*index")
+    padded = {str(path) for path in indexes if path.read_bytes()[-12:] == bytes(12)}
+    assert len(padded) == 2
+    for clean in (False, True):
+        troubles = diagnose([logs], clean=clean, profile="4.3.1").troubles
+        found = [item for item in troubles if item.kind is TroubleKind.PADDED_INDEX]
+        named = {item.path for item in found if "/unclean-0/" in item.path}
+        assert named == (padded if clean else set())
+        assert all(item.strength is Strength.LIKELY for item in found)

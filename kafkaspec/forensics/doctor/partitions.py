@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
+from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.files.names import PartitionName
 from kafkaspec.forensics.doctor.listing import Listing, held, list_files
 from kafkaspec.forensics.doctor.text import move_away, quoted
@@ -21,6 +24,7 @@ from kafkaspec.forensics.doctor.troubles import (
     Trouble,
     TroubleKind,
 )
+from kafkaspec.forensics.strength import Strength
 from kafkaspec.io.local import file_size
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing import recovery
@@ -31,6 +35,10 @@ from kafkaspec.writing.profiles import Profile
 from kafkaspec.writing.rebuild_run import Settings
 from kafkaspec.writing.rebuilt import Recovery
 
+_INDEXES: Final[dict[str, type[OffsetIndex] | type[TimeIndex]]] = {
+    names.OFFSET_INDEX: OffsetIndex,
+    names.TIME_INDEX: TimeIndex,
+}
 DELETE, FUTURE, STRAY = "-delete", "-future", "-stray"
 
 
@@ -281,6 +289,34 @@ class Examination:
                 position=item.end,
             )
         yield from self._first_batch(item, size)
+        yield from self._padded(item)
+
+    def _padded(self, item: LoadedSegment) -> Iterator[Trouble]:
+        """Yield indexes with zeros after their entries that the start does not rebuild."""
+        if item.recovery is not None:
+            return
+        for kind, reader in _INDEXES.items():
+            path = item.path.with_suffix(kind)
+            if not path.exists():
+                continue
+            try:
+                with closing(reader(path)) as index:
+                    padding = index.padding
+            except KafkaSpecError:
+                continue  # the loader says what becomes of it
+            if not padding:
+                continue
+            yield Trouble(
+                TroubleKind.PADDED_INDEX,
+                Effect.IGNORES,
+                str(path),
+                f"{padding:,} bytes of zeros follow its entries, since the broker did not close "
+                "it, and the start takes them for entries: look-ups begin at the start of the "
+                "segment, and nothing can be added to the index",
+                "rebuild it before the start",
+                f"kafkaspec index {quoted(item.path)} -o NEW",
+                strength=Strength.LIKELY,
+            )
 
     def _cut(self, item: LoadedSegment, size: int) -> Trouble:
         error = None if item.run is None else item.run.error

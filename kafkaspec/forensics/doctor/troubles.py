@@ -50,7 +50,6 @@ class TroubleKind(StrEnum):
     OTHER_NODE = "other_node"
     DIRECTORY_ID = "directory_id"
     CHECKPOINT = "checkpoint"
-    CHECKPOINT_VALUE = "checkpoint_value"
     QUORUM_STATE = "quorum_state"
     LEADER_EPOCHS = "leader_epochs"
     PARTITION_METADATA = "partition_metadata"
