@@ -93,8 +93,9 @@ def _check(
     elif wanted is not None and value != wanted:
         message = f"{key}: it is {_name(value)} where {_name(wanted)} is needed"
         yield Problem(node.location, "type", message)
-    if "_io" in ex.names(expression) and (key != "valid" or type_.scalar is not None):
-        message = f"{key}: _io stands in valid: of a structure only; use a field"
+    at_end = key == "valid" and type_.scalar is None and not isinstance(node, PeekInstance)
+    if "_io" in ex.names(expression) and not at_end:
+        message = f"{key}: _io stands in valid: of a field of a structure only; use a field"
         yield Problem(node.location, "S7", message)
 
 
