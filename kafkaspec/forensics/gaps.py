@@ -32,12 +32,12 @@ from kafkaspec.forensics.headers import (
     segment_paths,
     tables,
 )
+from kafkaspec.forensics.keys import aborted_spans, is_aborted, newest_offsets
 from kafkaspec.forensics.producers import SequenceHoles
 from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.forensics.timeline import TransactionWalk, index_paths
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.batch import NONE
-from kafkaspec.log.isolation import Aborted
 from kafkaspec.log.missing import Missing, missing
 from kafkaspec.log.missing import Why as MissingWhy
 from kafkaspec.log.partition import Partition
@@ -508,7 +508,7 @@ def _tiered(log: Partition, first: int) -> list[tuple[int, int]]:
     spans = []
     for path in sorted(log.path.parent.glob(f"{Topic.REMOTE_LOG_METADATA}-*")):
         try:
-            found = read_remote_segments(Partition(path), on_error="skip").segments
+            found = read_remote_segments(Partition(path), on_error=lambda _: None).segments
         except KafkaSpecError:
             continue  # whoever reads it reports it
         for row in found.to_pylist():
@@ -547,12 +547,13 @@ def _ask_other(
         return
     first, last = (found.rows[name][gaps] for name in ("first_offset", "last_offset"))
     held = _held(other, first, last)
-    newest = _newest(log, other, held, int(first.min()), compacted) if len(held) else {}
+    newest = newest_offsets((other, log), held["key"], int(first.min()), max(compacted, 0))
+    later = dict(zip(newest["key"].to_pylist(), newest["offset"].to_pylist(), strict=True))
     numbers, offsets = held["gap"].to_pylist(), held["offset"].to_pylist()
     columns = (numbers, offsets, held["key"].to_pylist(), held["legal"].to_pylist())
     by_gap: dict[int, list[tuple[int, int | None, bool]]] = {}
     for number, offset, key, legal in zip(*columns, strict=True):
-        by_gap.setdefault(number, []).append((offset, newest.get(key), legal))
+        by_gap.setdefault(number, []).append((offset, later.get(key), legal))
     begin, end = _extent(other)
     for number, row in enumerate(gaps.tolist()):
         records = by_gap.get(number)
@@ -569,10 +570,10 @@ def _ask_other(
         if last[number] < compacted and not lost:
             keyed = not any(legal for _, _, legal in records)
             found.set(row, Why.SUPERSEDED, Strength.PROOF if keyed else Strength.STRONG)
-            later = [latest for _, latest, _ in records if latest is not None]
+            known = [latest for _, latest, _ in records if latest is not None]
             text = f"the other copy has {len(records)} records"
-            if later:
-                text += f", with newer ones of the same keys up to offset {max(later)}"
+            if known:
+                text += f", with newer ones of the same keys up to offset {max(known)}"
             found.details[row] = text
         else:
             found.set(row, Why.LOST, Strength.PROOF)
@@ -593,7 +594,7 @@ def _held(other: Partition | Segment, first: Column, last: Column) -> pa.Table:
 
     Control records, aborted ones, those without a key, and tombstones go by themselves.
     """
-    aborted = _by_producer(other)
+    aborted = aborted_spans(other)
     parts = []
     count = 0
     reader = other.to_batches(
@@ -613,66 +614,13 @@ def _held(other: Partition | Segment, first: Column, last: Column) -> pa.Table:
             pc.is_valid(kept["control_type"]),
         )
         if aborted:
-            legal = pc.or_(legal, pa.array(_is_aborted(kept, aborted)))
+            legal = pc.or_(legal, pa.array(is_aborted(kept, aborted)))
         columns = [pa.array(place[inside]), kept["offset"], kept["key"].cast(pa.binary()), legal]
         parts.append(pa.Table.from_arrays(columns, schema=_HELD))
         count += len(kept)
         if count > _MOST_KEYS:
             break
     return pa.concat_tables([_HELD.empty_table(), *parts])
-
-
-_Spans = dict[int, tuple[Column, Column]]
-"""First offsets and markers of aborted transactions by producer, in order."""
-
-
-def _by_producer(log: Partition | Segment) -> _Spans:
-    spans: dict[int, list[Aborted]] = {}
-    for item in log.aborted_transactions() if isinstance(log, Partition) else ():
-        spans.setdefault(item.producer_id, []).append(item)
-    return {
-        producer: (
-            np.array([item.first_offset for item in items], np.int64),
-            np.array([item.marker for item in items], np.int64),
-        )
-        for producer, items in spans.items()
-    }
-
-
-def _is_aborted(batch: pa.RecordBatch, spans: _Spans) -> Any:
-    """Return which records belong to an aborted transaction."""
-    offsets, producers = batch["offset"].to_numpy(), batch["producer_id"].to_numpy()
-    found = np.zeros(len(offsets), bool)
-    for producer in np.unique(producers).tolist():
-        if producer in spans:
-            begins, ends = spans[producer]
-            mine = producers == producer
-            place = np.searchsorted(begins, offsets[mine], side="right") - 1
-            found[mine] = (place >= 0) & (offsets[mine] < ends[place])
-    return found
-
-
-def _newest(
-    log: Partition | Segment, other: Partition | Segment, held: pa.Table, start: int, end: int
-) -> dict[bytes, int]:
-    """Return the newest offset before ``end`` of each key of some records, in both copies."""
-    keys = pc.unique(held["key"].combine_chunks().drop_null())
-    newest: dict[bytes, int] = {}
-    for copy in (other, log):
-        aborted = _by_producer(copy)
-        reader = copy.to_batches(
-            ["offset", "key", "producer_id"], start_offset=start, end_offset=max(end, 0),
-            on_error=lambda _: None, layout="binary",
-        )  # fmt: skip
-        for batch in reader:
-            if aborted:  # they are not in the cleaner's map
-                batch = batch.filter(pa.array(~_is_aborted(batch, aborted)))
-            kept = batch.filter(pc.is_in(batch["key"].cast(pa.binary()), keys))
-            table = pa.table([kept["offset"], kept["key"]], names=["offset", "key"])
-            for row in table.group_by("key").aggregate([("offset", "max")]).to_pylist():
-                key = row["key"]
-                newest[key] = max(newest.get(key, NONE), row["offset_max"])
-    return newest
 
 
 def _extent(log: Partition | Segment) -> tuple[int, int]:

@@ -35,12 +35,12 @@ from kafkaspec.forensics.headers import (
     segment_paths,
     tables,
 )
+from kafkaspec.forensics.repeats import Repeats
 from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.layout.sequences import LARGEST_SEQUENCE
-from kafkaspec.log.batch import NONE, Batch
+from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.model import Record
 from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS, read_snapshot
 
 
@@ -168,8 +168,6 @@ _NAMES: Final = (
 _LAST: Final = frozenset({"last_sequence", "last_offset", "last_timestamp", "holes_after"})
 _SUMS: Final = frozenset({"batches", "records"})
 _HALF: Final = (LARGEST_SEQUENCE + 1) // 2
-_COMPARED: Final = 1 << 20
-"""Records that are compared of all repeats; more are counted, and not compared."""
 
 _OF_STATE: Final = ("producer_id", "epoch", "last_sequence", "last_offset", "last_timestamp")
 
@@ -532,8 +530,8 @@ def _breaks(
 ) -> Iterator[Break]:
     normal = (Follows.START, Follows.RESUMES, Follows.EPOCH)
     wanted = np.flatnonzero(~np.isin(follows, normal)).tolist()
-    repeats = [row for row in wanted if follows[row] == Follows.REPEAT]
-    compared = _Comparison(log, rows, numbers, repeats)
+    repeating = [row for row in wanted if follows[row] == Follows.REPEAT]
+    repeats = Repeats(log, np.unique(rows["producer_id"][repeating]))
     paths = segment_paths(log)
     for row in wanted:
         kind = Follows(str(follows[row]))
@@ -567,7 +565,7 @@ def _breaks(
             why = f"epoch {earlier} comes before: a leader that knows it refuses the earlier one"
             begin, count = offset, 0
         else:
-            verdict, strength, detail = compared.verdict(row)
+            verdict, strength, detail = _of_repeat(repeats, rows, row, count)
             legal = expired or (verdict is Verdict.REUSED and sequence == 0)
             why = _forgot(expired, detail)
             begin, end = offset, offset + count - 1
@@ -598,114 +596,26 @@ def _forgot(expired: bool, detail: str) -> str:
     return f"{detail}; the producer {reason}"
 
 
-@dataclass(slots=True)
-class _Place:
-    """A batch of a producer."""
-
-    first: int
-    last: int
-    offset: int
-    file: int
-    position: int
-
-
-_OF_BATCH: Final = (
-    "producer_id", "producer_epoch", "base_sequence", "last_sequence", "base_offset",
-)  # fmt: skip
-
-
-class _Comparison:
-    """Compares the records of batches whose numbers repeat with those of before.
-
-    The headers of the producers that repeat are read again; a batch is compared with the latest
-    earlier one that has its first number.
-    """
-
-    def __init__(
-        self, log: Partition | Segment, rows: _Rows, numbers: Column, repeats: Sequence[int]
-    ) -> None:
-        self._log = log
-        self._rows = rows
-        self._numbers = numbers
-        self._left = _COMPARED
-        self._segments: dict[int, Segment] = {}
-        self._batches: dict[tuple[int, int], list[_Place]] = {}
-        self._held: tuple[tuple[int, int], dict[int, Record]] | None = None
-        if repeats:
-            self._collect(repeats)
-
-    def _collect(self, repeats: Sequence[int]) -> None:
-        ids = np.unique(self._rows["producer_id"][list(repeats)])
-        for table in tables(self._log, Unread()):
-            wanted = np.isin(table["producer_id"], ids) & (table["base_sequence"] > NONE)
-            wanted &= table["control"] == 0
-            found = np.flatnonzero(wanted)
-            columns = [table[name][found].tolist() for name in _OF_BATCH]
-            places = table.position[found].tolist()
-            for producer, epoch, first, last, offset, place in zip(*columns, places, strict=True):
-                batches = self._batches.setdefault((producer, epoch), [])
-                batches.append(_Place(first, last, offset, table.file, place))
-
-    def verdict(self, row: int) -> tuple[Verdict, Strength, str]:
-        """Return whether the numbers of a run that repeat have the same records as before."""
-        rows = self._rows
-        key = int(rows["producer_id"][row]), int(rows["epoch"][row])
-        start, end = int(rows["first_offset"][row]), int(rows["last_offset"][row])
-        count, base = int(self._numbers[row]), int(rows["first_sequence"][row])
-        equal = different = unknown = 0
-        earlier: dict[int, _Place] = {}
-        for place in self._batches.get(key, ()):
-            if place.offset > end:
-                break
-            if place.offset >= start and (place.first - base) & LARGEST_SEQUENCE < count:
-                same = self._same(earlier.get(place.first), place)
-                equal += same is True
-                different += same is False
-                unknown += same is None
-            earlier[place.first] = place
-        if different:
-            text = f"the records differ from those before in {different} batches"
-            return Verdict.REUSED, Strength.PROOF, text
-        if equal and not unknown:
-            return Verdict.DUPLICATE, Strength.PROOF, "their records are the same"
-        if equal:
-            text = f"the records are the same in {equal} batches, {unknown} could not be compared"
-            return Verdict.DUPLICATE, Strength.STRONG, text
-        return Verdict.NOT_COMPARED, Strength.UNKNOWN, "their records could not be compared"
-
-    def _same(self, one: _Place | None, other: _Place) -> bool | None:
-        """Return whether two batches have the same records; None if that cannot be said."""
-        if one is None or self._left <= 0:
-            return None
-        try:
-            first, second = self._records(one), self._records(other)
-        except (KafkaSpecError, OSError):
-            return None
-        self._left -= len(first) + len(second)
-        common = first.keys() & second.keys()
-        if not common:
-            return None
-        return all(_content(first[number]) == _content(second[number]) for number in common)
-
-    def _records(self, place: _Place) -> dict[int, Record]:
-        batch = self._batch(place)
-        base = place.first - batch.base_offset
-        return {(record.offset + base) & LARGEST_SEQUENCE: record for record in batch.records()}
-
-    def _batch(self, place: _Place) -> Batch:
-        if isinstance(self._log, Segment):
-            return self._log.batch_at(place.position)
-        segment = self._segments.get(place.file)
-        if segment is None:
-            if len(self._segments) > 1:
-                self._segments.pop(next(iter(self._segments))).close()
-            segment = self._log.open_segment(self._log.segment_paths[place.file])
-            self._segments[place.file] = segment
-        return segment.batch_at(place.position)
-
-
-def _content(record: Record) -> tuple[Any, ...]:
-    return record.key, record.value, record.headers
+def _of_repeat(
+    repeats: Repeats, rows: _Rows, row: int, count: int
+) -> tuple[Verdict, Strength, str]:
+    """Return whether the numbers of a run that repeat have the same records as before."""
+    equal, different, unknown = repeats.compared(
+        (int(rows["producer_id"][row]), int(rows["epoch"][row])),
+        int(rows["first_sequence"][row]),
+        count,
+        int(rows["first_offset"][row]),
+        int(rows["last_offset"][row]),
+    )
+    if different:
+        text = f"the records differ from those before in {different} batches"
+        return Verdict.REUSED, Strength.PROOF, text
+    if equal and not unknown:
+        return Verdict.DUPLICATE, Strength.PROOF, "their records are the same"
+    if equal:
+        text = f"the records are the same in {equal} batches, {unknown} could not be compared"
+        return Verdict.DUPLICATE, Strength.STRONG, text
+    return Verdict.NOT_COMPARED, Strength.UNKNOWN, "their records could not be compared"
 
 
 def by_producer(found: Producers) -> Iterator[Mapping[str, Any]]:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.forensics.keys import aborted_spans, is_aborted, newest_offsets
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
-_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
-_REMOVED: Final = pa.schema([("offset", pa.int64()), ("key", pa.binary()), ("dead", pa.bool_())])
+_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", "producer_id")
+_REMOVED: Final = pa.schema([
+    ("offset", pa.int64()), ("producer_id", pa.int64()), ("key", pa.binary()), ("dead", pa.bool_()),
+])  # fmt: skip
 """A record that only one log has; it is dead if it has no value or no key."""
 
 Log = Partition | Segment
@@ -133,7 +136,8 @@ def _changed(a: pa.Table, b: pa.Table) -> Iterator[int]:
 
 def _removed(table: pa.Table) -> pa.Table:
     dead = pc.or_(pc.is_null(table["value"]), pc.is_null(table["key"]))
-    arrays = [table["offset"], table["key"].cast(pa.binary()), dead]
+    key = table["key"].cast(pa.binary())
+    arrays = [table["offset"], table["producer_id"].cast(pa.int64()), key, dead]
     return pa.table(arrays, schema=_REMOVED)
 
 
@@ -141,49 +145,14 @@ def _explain(found: Cleaned, only: pa.Table, has: Log, other: Log, cleaner: int)
     """Sort the records that one log has and the other one, which was cleaned, has not."""
     if not only.num_rows:
         return
-    newest = _newest(only, (has, other), cleaner)
-    at = pc.index_in(only["key"], value_set=newest["key"].combine_chunks())
-    later = pc.greater(newest["offset"].take(at), only["offset"])
-    rows = zip(only["offset"].to_pylist(), later.to_pylist(), only["dead"].to_pylist(), strict=True)
-    aborted = None
-    for offset, replaced, dead in rows:
-        if replaced:
-            found.superseded.append(offset)
-        elif offset < cleaner and dead:
-            found.expired.append(offset)
-        else:
-            if aborted is None and offset < cleaner:
-                aborted = _aborted(has, only)
-            ended = offset < cleaner and aborted is not None and offset in aborted
-            (found.expired if ended else found.missing).append(offset)
-
-
-def _newest(only: pa.Table, logs: Sequence[Log], end: int) -> pa.Table:
-    """Return the largest offset below an end of each key of some records, in any of two logs."""
-    keys = pc.unique(only["key"]).drop_null()
     start = pc.min(only["offset"]).as_py()
-    parts = [pa.table({"key": keys.slice(0, 0), "offset": pa.array([], pa.int64())})]
-    for log in logs:
-        for table in _tables(log, start, end, [], ("key", "offset")):
-            plain = pa.table({"key": table["key"].cast(pa.binary()), "offset": table["offset"]})
-            parts.append(plain.filter(pc.is_in(plain["key"], value_set=keys)))
-    newest = pa.concat_tables(parts).group_by("key").aggregate([("offset", "max")])
-    return newest.rename_columns(["key", "offset"])
-
-
-def _aborted(log: Log, only: pa.Table) -> set[int]:
-    """Return which of some offsets are of aborted transactions."""
-    start, end = (each(only["offset"]).as_py() for each in (pc.min, pc.max))
-    if isinstance(log, Segment):
-        return set()
-    options: dict[str, Any] = {"start_offset": start, "end_offset": end + 1}
-    committed: set[int] = set()
-    wanted = only["offset"].combine_chunks()
-    reader = log.to_batches(
-        ("offset",), layout="binary", isolation="read_committed", on_error=lambda _: None, **options
-    )
-    for batch in reader:
-        committed.update(
-            batch.filter(pc.is_in(batch["offset"], value_set=wanted))["offset"].to_pylist()
-        )
-    return set(wanted.to_pylist()) - committed
+    newest = newest_offsets((has, other), only["key"], start, cleaner)
+    at = pc.index_in(only["key"], value_set=newest["key"].combine_chunks())
+    later = pc.fill_null(pc.greater(newest["offset"].take(at), only["offset"]), False)
+    aborted = pa.array(is_aborted(only, aborted_spans(has)))
+    below = pc.less(only["offset"], cleaner)
+    expired = pc.and_(below, pc.or_(only["dead"], aborted))
+    offsets = only["offset"]
+    found.superseded += offsets.filter(later).to_pylist()
+    found.expired += offsets.filter(pc.and_(expired, pc.invert(later))).to_pylist()
+    found.missing += offsets.filter(pc.invert(pc.or_(expired, later))).to_pylist()
