@@ -124,6 +124,8 @@ def test_verify_has_a_finding_for_each_and_goes_on(logs: Path) -> None:
         ["redact", "--all-values", "--on-error", "skip", "-o", "out"],
         ["gaps"],
         ["compaction"],
+        ["doctor"],
+        ["partitions"],
     ],
     ids=lambda command: command[0],
 )

@@ -163,3 +163,14 @@ def test_damaged_logs_never_explain_more_than_there_is(tmp_path: Path) -> None:
         for row in read_gaps(Partition(place)).ranges.to_pylist():
             assert row["first_offset"] <= row["last_offset"]
             assert 0 < row["missing"] <= row["last_offset"] - row["first_offset"] + 1
+
+
+def test_damage_beside_the_log_ends_nothing(tmp_path: Path) -> None:
+    """What remote storage has is then not known, and the rest still is."""
+    logs = shutil.copytree(GOLDEN / "4.3.1" / "tiered" / "logs", tmp_path / "logs")
+    for path in logs.glob("__remote_log_metadata-0/*.log"):
+        data = bytearray(path.read_bytes())
+        data[200] ^= 1
+        path.write_bytes(data)
+    found = read_gaps(Partition(logs / "tiered-0"))
+    assert found.log_end_offset == 30
