@@ -15,7 +15,8 @@ from kafkaspec.cli.console import say, warn
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import Timestamp
 from kafkaspec.codecs import DEFAULT_CODEC
-from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.forensics.cleaner.opening import opened
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.forensics.strength import Assumption
@@ -94,25 +95,13 @@ def views(
         assert path is not None
         try:
             partition = log if isinstance(log, Partition) else Partition(path.absolute().parent)
-            if not partition.segment_paths:
-                raise unreadable(str(partition.path), "there is no segment in it")
-            if any(item.suffix != ".log" for item in partition.segment_paths):
-                detail = "brokers of this version of Kafka have no such cleaner and retention"
-                raise unreadable(str(partition.path), detail)
             beside = cluster(partition.path.absolute().parent)
-            of_topic = beside.of(partition.topic or "")
-            if beside.note:
-                warn(f"note: {beside.note}")
-                beside.note = ""
-            view = LogView(partition, high_watermark=high_watermark)
+            view, settings, notes = opened(partition, config, beside, high_watermark)
+            for text in notes:
+                warn(f"note: {text}")
             inputs.read += 1
             if view.damaged is not None:
                 inputs.cannot_decode(view.damaged)
-            try:
-                settings = Settings(config, of_topic)
-            except ValueError as error:
-                warn(f"note: {partition.path}: the metadata beside it: {error}")
-                settings = Settings(config)
             yield view, settings
         except KafkaSpecError as error:
             inputs.cannot_read(error)

@@ -19,7 +19,8 @@ _SUMMARIES = {
     "stats": "Count bytes, records, codecs, producers, gaps; with plots.",
     "export": "Write records to Parquet by topic and day, and back.",
     "messages": "Write records and states of Kafka's own topics as tables.",
-    "compact": "Compact logs as Kafka's cleaner does, into new segments.",
+    "compact": "Keep the last record of each key, in new segments or as a DataFrame.",
+    "compaction": "Clean logs as brokers do, byte for byte.",
 }
 
 _EPILOG = """\b

@@ -1,4 +1,4 @@
-"""Compaction like Kafka's cleaner: it keeps the last record of each key.
+"""The last record of each key, as rows; ``compaction`` is what leaves logs as Kafka's cleaner does.
 
 Kafka: ``Cleaner`` and ``LogCleanerManager.cleanableOffsets``. The cleaner keeps a record that has
 a key and is the last one of it, in all segments but the active one; what is in that stays as it

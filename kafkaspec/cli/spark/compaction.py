@@ -1,0 +1,68 @@
+"""``kafkaspec spark compaction``: what brokers' cleaners leave of many logs, byte for byte."""
+
+from __future__ import annotations
+
+import click
+
+from kafkaspec.cli.console import count_text, print_json, say, warn
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.forensics.cleaning import clock, clock_option, config_option, parsed, rules_of
+from kafkaspec.cli.options import format_option, profile_option, wrong_usage
+from kafkaspec.cli.spark.options import output_option, paths_argument
+from kafkaspec.cli.spark.session import check_outputs, session
+
+
+@click.command("compaction")
+@paths_argument
+@output_option("New log directory for what the cleaner leaves. Without it, only counts are shown.")
+@config_option
+@clock_option
+@profile_option("Version of Kafka whose rules apply, from 2.4.1 on.")
+@format_option
+@click.pass_context
+def compaction_command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    output: str | None,
+    config: tuple[str, ...],
+    at: int | None,
+    profile: str,
+    output_format: str,
+) -> None:
+    """Clean logs as brokers do, byte for byte, each partition as one task.
+
+    The result is that of "kafkaspec compaction" for the same paths.
+
+    Exit codes: 0 nothing would be removed, 1 something would, or cannot be read, 2 wrong usage, or
+    nothing can be read.
+    """
+    from kafkaspec.spark.jobs.compaction import compact_logs
+
+    given, now = parsed(config), clock(at)
+    rules_of(profile)
+    check_outputs(paths, output)
+    with session(ctx) as spark, wrong_usage(ValueError):
+        results = compact_logs(spark, paths, output, now=now, config=given, profile=profile)
+    changed = False
+    for item in results:
+        for note in item.notes:
+            warn(f"note: {note}")
+        if item.error is not None:
+            warn(str(item.error))
+            continue
+        removed = dict(item.removed or {})
+        changed |= bool(removed or item.fails)
+        if output_format == "json":
+            fields = {
+                "topic": item.topic, "partition": item.partition, "directory": item.directory,
+                "records": item.records, "removed": removed, "end_offset": item.end_offset,
+                "fails": item.fails, "not_yet": item.not_yet,
+            }  # fmt: skip
+            print_json("compaction", fields)
+            continue
+        rules = ", ".join(f"{count:,} {rule}" for rule, count in removed.items())
+        text = f"{item.directory}: {count_text(sum(removed.values()), 'record')} removed"
+        text += f" of {item.records:,}" + (f" ({rules})" if rules else "")
+        say(text + (f"; the cleaner fails: {item.fails}" if item.fails else ""))
+    bad = any(item.error is not None for item in results)
+    ctx.exit(FINDINGS if changed or bad else CLEAN)

@@ -1,0 +1,189 @@
+"""Compaction of many logs, each by one task, byte for byte as a broker's cleaner does it.
+
+The rules are those of ``kafkaspec.forensics.cleaner``, which ``kafkaspec compaction`` has too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafkaspec.errors import KafkaSpecError, none_of, unreadable
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import offset_checkpoint
+from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
+from kafkaspec.forensics.cleaner.compaction import compaction
+from kafkaspec.forensics.cleaner.opening import opened
+from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
+from kafkaspec.io.remote import RemotePath
+from kafkaspec.log.partition import Partition
+from kafkaspec.spark.jobs.units import computed, size_of
+from kafkaspec.spark.paths import check_place, find_logs
+from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.writing.places import check_output
+from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedLog:
+    """What a pass of the cleaner made of a log.
+
+    Attributes:
+        directory: the partition.
+        topic: its topic, None if its name has none.
+        partition: its number, None if its name has none.
+        records: number of records in the segments that are cleaned.
+        removed: number of those that go, by rule.
+        end_offset: what goes into the checkpoint of the cleaner.
+        fails: what the cleaner of a broker fails at; None if it does not.
+        not_yet: why a broker would not clean it now; None if it would.
+        notes: what to know about the settings.
+        error: why nothing could be done; None if it could.
+    """
+
+    directory: str
+    topic: str | None
+    partition: int | None
+    records: int = 0
+    removed: Mapping[str, int] | None = None
+    end_offset: int = 0
+    fails: str | None = None
+    not_yet: str | None = None
+    notes: tuple[str, ...] = ()
+    error: KafkaSpecError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A partition for a task."""
+
+    directory: str
+    target: str | None
+    config: Mapping[str, str]
+    now: int
+    profile: str
+
+
+def compact_logs(
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    out: str | None,
+    *,
+    now: int,
+    config: Mapping[str, str] | None = None,
+    profile: str = DEFAULT_PROFILE,
+) -> list[CleanedLog]:
+    """Write what a pass of the cleaner leaves of each log, as one task for each partition.
+
+    All records count as replicated. Logs that cannot be read are left out, and their result says
+    why; so does that of one at which the cleaner fails, which is copied as it is.
+
+    Args:
+        spark: a session whose workers see the same files.
+        paths: local partitions or log directories, or globs.
+        out: a new or empty directory that all machines see: a log directory with the partitions
+            and the checkpoint of the cleaner. None writes nothing.
+        now: the clock of the broker, ms since the Unix epoch.
+        config: settings by Kafka's names; others are those of the metadata beside the log, or
+            Kafka's defaults.
+        profile: version of Kafka, from 2.4.1 on.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: there is no log, none can be read, or ``out`` cannot be
+            written.
+        ValueError: a setting or the profile is unknown.
+    """
+    Settings(dict(config or {}))
+    if not get_profile(profile).has_cleaner_rules:
+        raise ValueError("the cleaner of Kafka before 2.4.1 had other rules")
+    logs = find_logs(paths)
+    for log in logs:
+        if isinstance(log.directory, RemotePath):
+            raise unreadable(str(log.directory), "the cleaner's rules take local logs only")
+    aside = None
+    if out is not None:
+        check_place(out, paths)
+        check_output(out, *(log.directory for log in logs))
+        require_new(Path(out))
+        _refuse_same_names([log.directory for log in logs])
+        aside = DirectoryAside(out)
+    target = None if aside is None else str(aside.path)
+    try:
+        work = [_Work(str(log.directory), target, dict(config or {}), now, profile) for log in logs]
+        sizes = [sum(map(size_of, log.segments)) for log in logs]
+        found = dict(computed(spark, work, sizes, _cleaned))
+        results: list[CleanedLog] = [found[number] for number in range(len(work))]
+        failed = [item.error for item in results if item.error is not None]
+        if len(failed) == len(results):
+            raise none_of(failed, "compacted")
+        if aside is not None:
+            ends = [
+                PartitionOffset(item.topic, item.partition, item.end_offset)
+                for item in results
+                if item.topic is not None and item.partition is not None
+                if item.error is None and item.fails is None
+            ]
+            aside.write(names.CLEANER_OFFSETS, offset_checkpoint.serialize(ends))
+            aside.commit()
+    except BaseException:
+        if aside is not None:
+            aside.discard()
+        raise
+    return results
+
+
+def _refuse_same_names(directories: Sequence[Path]) -> None:
+    known: dict[str, Path] = {}
+    for directory in directories:
+        name = directory.absolute().name
+        if name in known:
+            detail = f"its output has the name of that of {known[name]}"
+            raise unreadable(str(directory), detail)
+        known[name] = directory
+
+
+def _cleaned(work: _Work) -> CleanedLog:
+    """Clean a partition into a directory of its own, which gets its name when it is whole."""
+    path = Path(work.directory)
+    made: Path | None = None
+    topic = number = None
+    try:
+        with Partition(path) as partition:
+            topic, number = partition.topic, partition.partition
+            cluster = ClusterSettings(path.absolute().parent)
+            view, settings, notes = opened(partition, work.config, cluster)
+            if view.damaged is not None:
+                raise view.damaged
+            if work.target is not None:
+                made = Path(work.target) / f"{uuid.uuid4().hex}.part"
+                made.mkdir()
+            found = compaction(view, settings, work.now, work.profile, target=made)
+        if made is not None and work.target is not None:
+            _published(made, Path(work.target) / path.absolute().name)
+        removed = {str(rule): count for rule, count in found.removed.items()}
+        return CleanedLog(
+            work.directory, topic, number, found.records, removed, found.end_offset, found.fails,
+            None if found.dirty.not_yet is None else str(found.dirty.not_yet), tuple(notes),
+        )  # fmt: skip
+    except KafkaSpecError as error:
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+        return CleanedLog(work.directory, topic, number, error=error)
+
+
+def _published(made: Path, target: Path) -> None:
+    """Give a directory its name; a task that ran twice made the same."""
+    try:
+        os.rename(made, target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        shutil.rmtree(made)

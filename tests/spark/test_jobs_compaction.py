@@ -1,0 +1,71 @@
+"""``spark compaction`` leaves what ``compaction`` does, which Kafka's own cleaner judges."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import kafkaspec as ks
+from kafkaspec.spark.jobs.compaction import compact_logs
+from tests.cli.helpers import fingerprint, run
+from tests.goldens import GOLDEN
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NOW = 1_800_000_000_000
+CONFIG = {"cleanup.policy": "compact", "delete.retention.ms": "0"}
+NAMES = ("segments-0", "segments-gzip-0", "transactions-segments-0", "plain-0")
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Closed segments that no cleaner has seen, and a log that is damaged."""
+    for name in NAMES:
+        shutil.copytree(GOLDEN / "4.3.1" / "logs" / name, tmp_path / "logs" / name)
+    return tmp_path / "logs"
+
+
+def _contents(directory: Path) -> dict[str, str]:
+    return {name: digest for name, (digest, _) in fingerprint(directory).items()}
+
+
+def test_the_same_as_the_command(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
+    options = [f"--config={name}={value}" for name, value in CONFIG.items()]
+    alone = run("compaction", *options, "--at", str(NOW), logs, "-o", tmp_path / "alone")
+    assert alone.exit_code == 1
+    results = compact_logs(spark, str(logs), str(tmp_path / "many"), now=NOW, config=CONFIG)
+    assert _contents(tmp_path / "many") == _contents(tmp_path / "alone")
+    assert sum(sum((item.removed or {}).values()) for item in results) > 0
+    assert ks.verify(tmp_path / "many").clean
+
+
+def test_a_damaged_log_is_named_and_left_out(
+    spark: SparkSession, logs: Path, tmp_path: Path
+) -> None:
+    path = logs / "segments-0" / f"{0:020}.log"
+    data = bytearray(path.read_bytes())
+    data[16] = 9
+    path.write_bytes(data)
+    arguments = ["spark", "compaction", "--format", "json", str(logs), "-o", str(tmp_path / "out")]
+    arguments += ["--config", "cleanup.policy=compact", "--at", str(NOW)]
+    done = run(*arguments)
+    assert done.exit_code == 1, done.output
+    assert "invalid_value" in done.stderr
+    there = {path.name for path in (tmp_path / "out").iterdir()}
+    assert there == {*NAMES, "cleaner-offset-checkpoint"} - {"segments-0"}
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {item["topic"] for item in found} == {name[:-2] for name in NAMES} - {"segments"}
+
+
+def test_wrong_usage(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
+    for wrong in (["--config", "no.such=1"], ["--profile", "1.0"], ["--config", "x"]):
+        done = run("spark", "compaction", *wrong, str(logs), "-o", str(tmp_path / "out"))
+        assert done.exit_code == 2, done.output
+        assert not (tmp_path / "out").exists()
