@@ -74,6 +74,11 @@ def members(group: int) -> int:
     return found
 
 
+def _heeds_interrupts() -> None:
+    """Undo what a shell does to commands in the background, these tests among them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["kill", "terminal"])
 @pytest.mark.parametrize(
@@ -104,6 +109,7 @@ def test_interrupted(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        preexec_fn=_heeds_interrupts,
     ) as command:
         resource.prlimit(command.pid, resource.RLIMIT_FSIZE, (LARGEST, LARGEST))
         until = time.monotonic() + WAIT
