@@ -68,6 +68,7 @@ def test_golden_records_come_back(name: str) -> None:
     assert len(seen) >= 52
 
 
+@pytest.mark.slow
 def test_layouts_are_found_without_a_release() -> None:
     """What no layout but an old one reads to the end is read by that one."""
     old = Counter(
