@@ -185,6 +185,10 @@ class Logs:
         """Report what cannot be read of a log, and what is missing in it, after it was read."""
         with self._whole():
             yield
+        self.ended(log)
+
+    def ended(self, log: Segment | Partition) -> None:
+        """Report what is missing at the end of a log: the rest of a batch that is cut off."""
         self._inputs.report_missing(log, ends_only=True)
 
     @contextmanager

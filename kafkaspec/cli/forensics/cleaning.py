@@ -103,6 +103,7 @@ def views(
             if view.damaged is not None:
                 inputs.cannot_decode(view.damaged)
             yield view, settings
+            inputs.report_missing(partition, ends_only=True)
         except KafkaSpecError as error:
             inputs.cannot_read(error)
 

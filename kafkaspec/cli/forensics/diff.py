@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, new_table, note, print_json, say, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import epilog, format_option, iso, wrong_usage
@@ -23,6 +24,7 @@ from kafkaspec.forensics.replicas.comparison import (
     compare_replicas,
 )
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.missing import missing
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 
@@ -90,8 +92,12 @@ def diff_command(
             found = compare_replicas(first, second, leader=_name(leader))
         for error in found.errors:
             warn(str(error))
-        elections = _elections(first, second)
-        if not found.same or elections:
+        elections, whole = _elections(first, second)
+        for log in (first, second):
+            for item in missing(log, ends_only=True):
+                warn(str(item) if item.is_loss else f"note: {item}")
+                whole &= not item.is_loss
+        if not found.same or elections or not whole:
             code = FINDINGS
         place = _place(first, second)
         if output_format == "json":
@@ -133,25 +139,37 @@ def _place(a: Log, b: Log) -> dict[str, Any]:
     return {"topic": None, "partition": None}
 
 
-def _elections(a: Log, b: Log) -> list[UncleanElection]:
-    """Return the unclean elections of the partition that the log directories tell of."""
+def _elections(a: Log, b: Log) -> tuple[list[UncleanElection], bool]:
+    """Return the unclean elections that the log directories tell of, and whether all was read."""
+    errors: list[KafkaSpecError] = []
     for log in (a, b):
         if not isinstance(log, Partition):
             continue
         metadata = log.path.absolute().parent / f"{Topic.CLUSTER_METADATA}-0"
         if metadata == log.path.absolute() or not metadata.is_dir():
             continue
-        with wrong_usage(ImportError):
+        try:
+            provider()
             from kafkaspec.forensics.replicas.elections import unclean_elections
+        except ImportError as missed:
+            note(f"{metadata}: not searched for unclean elections: {missed}")
+            return [], True
         try:
             with Partition(metadata) as records:
-                every = unclean_elections(records, on_error=lambda error: warn(str(error)))
+                every = unclean_elections(records, on_error=errors.append)
         except KafkaSpecError as error:
-            warn(str(error))
+            errors.append(error)
             continue
         own = log.topic, log.partition
-        return [each for each in every if (each.topic, each.partition) == own]
-    return []
+        _warn(errors)
+        return [each for each in every if (each.topic, each.partition) == own], not errors
+    _warn(errors)
+    return [], not errors
+
+
+def _warn(errors: list[KafkaSpecError]) -> None:
+    for error in errors:
+        warn(str(error))
 
 
 # -- JSON ------------------------------------------------------------------------------------------

@@ -46,10 +46,11 @@ class Findings:
         self._found = 0
 
     def logs(self) -> Iterator[tuple[str, Segment | Partition]]:
-        """Yield each log with its name; what cannot be read is reported."""
+        """Yield each log with its name; what cannot be read, or is cut off, is reported."""
         for name, log in self._inputs.logs():
             self._inputs.read += 1
             yield name, log
+            self._inputs.report_missing(log, ends_only=True)
 
     def add(self, number: int) -> None:
         """Count findings."""

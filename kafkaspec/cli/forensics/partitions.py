@@ -113,6 +113,8 @@ def partitions_command(
                 keys = place_keys(list(found.values()), count=count)
         for error in keys.errors:
             inputs.cannot_decode(error)
+        for log in found.values():
+            inputs.report_missing(log, ends_only=True)
         wrong |= _is_wrong(keys)
         if output_format == "json":
             _as_json(keys)

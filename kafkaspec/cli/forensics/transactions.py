@@ -164,6 +164,7 @@ def _show_partitions(logs: Logs, ids: Any, complete: bool, as_json: bool) -> int
         except KafkaSpecError as error:
             logs.found(str(error))
             continue
+        logs.ended(log)
         for unread in timeline.unread[:_MOST_ERRORS]:
             logs.found(str(unread))
         if len(timeline.unread) > _MOST_ERRORS:

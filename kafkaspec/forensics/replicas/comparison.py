@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final, Literal
 
+from kafkaspec.arrow import provider
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.forensics.replicas.entries import Pair, Place, Relation, Side, different
@@ -271,6 +272,10 @@ class _Sorter:
                 f"{other} ends earlier: it has not got these yet, or lost them",
             )
         if item.kind is Kind.DIVERGED:
+            a, b = item.a, item.b
+            if a is not None and b is not None and a.last_epoch == b.last_epoch:
+                text = "other batches of one leader epoch: no leader of a sound cluster does that"
+                return Strength.UNKNOWN, text
             return Strength.PROOF, "two leaders wrote these offsets"
         if item.kind is Kind.MISSING:
             return Strength.UNKNOWN, f"only {only} has these; no cleaner was there"
@@ -290,6 +295,7 @@ class _Sorter:
         return " and ".join(wrong) + (" is damaged" if len(wrong) == 1 else " are damaged")
 
     def _compare_records(self, span: Difference) -> list[Difference]:
+        provider()  # says what is not installed
         from kafkaspec.forensics.replicas.compacted import compare_cleaned
 
         logs = self._found.a.log, self._found.b.log
