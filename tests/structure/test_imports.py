@@ -42,6 +42,7 @@ LAYERS = (
     ("kafkaspec.dumplog",),
     ("kafkaspec.writing",),
     ("kafkaspec.arrow",),
+    ("kafkaspec.values",),
     ("kafkaspec.state",),
     ("kafkaspec.analysis",),
     ("kafkaspec.conversion",),

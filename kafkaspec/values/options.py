@@ -1,0 +1,53 @@
+"""How values become columns, and limits on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Limits on what values and schemas may take: either may be hostile.
+
+    Attributes:
+        depth: levels of nesting of a value.
+        items: items of arrays and maps of one value, those of no bytes included.
+        output_bytes: bytes of columns from the values of one batch.
+        schema_bytes: bytes of a schema and all that it refers to.
+        schemas: schemas that one schema refers to, directly or not.
+        decoders: compiled schemas that are kept.
+    """
+
+    depth: int = 64
+    items: int = 1 << 20
+    output_bytes: int = 1 << 30
+    schema_bytes: int = 4 << 20
+    schemas: int = 256
+    decoders: int = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How values become columns.
+
+    Attributes:
+        recursion: levels of a type within itself that become columns; what is deeper becomes JSON
+            text. 0: a schema with recursion is an error.
+        enums: symbols of enumerations as dictionaries of text, or as numbers.
+        unions: several branches as a struct of nullable fields, or as Arrow's dense unions.
+        oneof_case: Protobuf: whether each ``oneof`` has a column with the name of the field set.
+        defaults: Protobuf: whether absent fields with a presence get the default of the schema.
+        unknown_fields: Protobuf: whether a column has the bytes of unknown fields.
+        formats: JSON Schema: whether ``date-time``, ``date``, ``time`` and ``uuid`` become types.
+        bounds: limits.
+    """
+
+    recursion: int = 0
+    enums: Literal["text", "int"] = "text"
+    unions: Literal["struct", "dense_union"] = "struct"
+    oneof_case: bool = False
+    defaults: bool = False
+    unknown_fields: bool = False
+    formats: bool = False
+    bounds: Bounds = Bounds()
