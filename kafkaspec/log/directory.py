@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -95,6 +96,29 @@ class LogDirectory(Log):
                 errors[str(path)] = error
         found.sort(key=lambda item: (item.topic or "", item.partition or 0, item.state))
         return found, errors
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of the topics of the current partitions, sorted."""
+        return sorted({item.topic for item in self.current if item.topic is not None})
+
+    def of_topic(self, topic: str) -> LogDirectory:
+        """Return the log directory with the partitions of one topic alone.
+
+        Args:
+            topic: its name.
+
+        Raises:
+            KeyError: no current partition is of this topic.
+        """
+        if topic not in self.topics:
+            raise KeyError(f"{self.path} has no topic {topic}")
+        chosen = copy(self)
+        for name in ("partitions", "_listed"):
+            chosen.__dict__.pop(name, None)
+        chosen._names = [path for path in self._names if _topic_of(path.name) == topic]
+        chosen.folders = []
+        return chosen
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -199,3 +223,8 @@ class LogDirectory(Log):
 
     def __repr__(self) -> str:
         return f"<LogDirectory {self.path}: {len(self._names)} partitions>"
+
+
+def _topic_of(folder: str) -> str | None:
+    parsed = names.parse_partition(folder)
+    return None if parsed is None else parsed.topic
