@@ -26,6 +26,8 @@ from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.json_text import JsonObject
 from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text
+from kafkaspec.layout.framing import field_of
+from kafkaspec.layout.kinds import CURRENT
 
 VERSION: Final = "1"
 """The only version there has been."""
@@ -42,8 +44,8 @@ INDEXES: Final = {
 _MOST_BYTES: Final = 10 << 20
 """Largest size of the encoded list of chunk sizes, as the plugin has it: MAX_DECOMPRESSED_SIZE."""
 _SIZES: Final = "chunk_index.chunk_index"
-_MAGIC: Final = 2  # decompression knows quirks of older ones
-_LAST: Final = 4  # bytes of the size of the last chunk
+_LAST: Final = field_of("chunk_index.one_size", "last_value")
+"""The size of the last chunk, which has the same form however many there are."""
 _WORDS: Final = {1: "B", 2: "H", 4: "I"}
 
 
@@ -274,7 +276,7 @@ def _transformed(found: JsonObject, file: str | None, expected: int) -> array[in
     packed = _base64(found, name)
     origin = Origin(file, found.position(name), True, f"/chunkIndex/{name}")
     try:
-        data = decompress(CompressionType.ZSTD, packed, magic=_MAGIC, max_output=_MOST_BYTES)
+        data = decompress(CompressionType.ZSTD, packed, magic=CURRENT, max_output=_MOST_BYTES)
     except KafkaSpecError as error:
         error.file, error.offset, error.path = file, origin.position, origin.path
         raise
@@ -288,13 +290,13 @@ def _transformed(found: JsonObject, file: str | None, expected: int) -> array[in
     width = sizes.bytes_per_value
     values = memoryview(sizes.values)
     count = sizes.total - 1
-    if count < 1 or len(values) < count * width + _LAST:
+    if count < 1 or len(values) < count * width + _LAST.size:
         detail = f"{len(values)} bytes are fewer than the sizes of {sizes.total} chunks have"
         found.refuse(name, detail, Reason.TRUNCATED)
     if not width and count > _MOST_BYTES:  # sizes of no bytes
         found.refuse(name, f"{count} chunks are more than there can be")
     end = count * width
-    last = int.from_bytes(values[end : end + _LAST], "big", signed=True)
+    last = int.from_bytes(values[end : end + _LAST.size], "big", signed=_LAST.signed)
     found_sizes = array("q", (sizes.base + each for each in _unsigned(values[:end], width, count)))
     found_sizes.append(last)
     return found_sizes

@@ -16,12 +16,13 @@ from kafkaspec.files.segment_manifest import SegmentManifest, Span
 from kafkaspec.io.local import SIDE_FILE_BYTES, open_source
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.io.window import Reading
+from kafkaspec.layout.framing import field_of
+from kafkaspec.layout.kinds import CURRENT
 from kafkaspec.tiered.keys import KeyRing
 
 _CHUNK: Final = "chunk_index.encrypted_chunk"
-_MAGIC: Final = 2  # decompression knows quirks of older ones
-_TAG: Final = 16
-ENCRYPTION_BYTES: Final = 12 + _TAG
+_TAG_BYTES: Final = 16  # AES-GCM
+ENCRYPTION_BYTES: Final = field_of(_CHUNK, "iv").size + _TAG_BYTES
 """Bytes that encryption adds to a chunk."""
 _KEPT_BYTES: Final = 16 << 20
 """Bytes of decoded chunks that a segment keeps, beside the last one."""
@@ -170,7 +171,7 @@ class SegmentRanges:
     def _decompressed(self, data: bytes | memoryview, size: int, origin: Origin) -> bytes:
         """Decompress a chunk in any form."""
         try:
-            return decompress(CompressionType.ZSTD, data, magic=_MAGIC, max_output=size)
+            return decompress(CompressionType.ZSTD, data, magic=CURRENT, max_output=size)
         except KafkaSpecError as error:
             error.offset = 0
             raise origin.locate(error) from None

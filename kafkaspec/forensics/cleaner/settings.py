@@ -10,7 +10,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.strength import Assumption
 from kafkaspec.io.remote import is_directory
-from kafkaspec.layout.framing import LARGEST_OFFSET
+from kafkaspec.layout.framing import FRAMING, LARGEST_OFFSET
 from kafkaspec.log.partition import Partition
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, SEGMENT_INDEX_BYTES
 from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
@@ -19,6 +19,8 @@ from kafkaspec.writing.settings import SEGMENT_BYTES
 CLEANUP_POLICY: Final = "cleanup.policy"
 COMPACT, DELETE = "compact", "delete"
 _DAY_MS: Final = 24 * 60 * 60 * 1000
+_MESSAGE_BYTES: Final = (1 << 20) + FRAMING
+"""Kafka: a mebibyte and ``Records.LOG_OVERHEAD``."""
 
 NUMBERS: Final = {
     "retention.ms": (7 * _DAY_MS, -1),
@@ -29,12 +31,12 @@ NUMBERS: Final = {
     "segment.bytes": (SEGMENT_BYTES, 1),
     "segment.index.bytes": (SEGMENT_INDEX_BYTES, 4),
     "index.interval.bytes": (INDEX_INTERVAL_BYTES, 0),
-    "max.message.bytes": (1_048_588, 0),
+    "max.message.bytes": (_MESSAGE_BYTES, 0),
     "producer.id.expiration.ms": (PRODUCER_EXPIRATION_MS, 1),
     "log.cleaner.threads": (1, 1),
     "log.cleaner.dedupe.buffer.size": (128 << 20, 1),
     "log.cleaner.io.buffer.size": (512 << 10, 1),
-    "message.max.bytes": (1_048_588, 0),
+    "message.max.bytes": (_MESSAGE_BYTES, 0),
 }
 """Kafka's defaults of whole numbers, and the least value that it takes."""
 

@@ -12,7 +12,7 @@ from enum import IntEnum
 from itertools import accumulate
 from typing import Final
 
-from kafkaspec.forensics.salvage.heads import SMALLEST, Head
+from kafkaspec.forensics.salvage.heads import LENGTH_BYTES, SMALLEST, Head
 from kafkaspec.forensics.salvage.walk import Broken, Gap, Item, Run
 from kafkaspec.forensics.strength import Strength
 from kafkaspec.layout.framing import LARGEST_OFFSET
@@ -26,7 +26,6 @@ _LARGEST_VALUE: Final = 1 << 20
 _PADDING: Final = SMALLEST[max(KINDS)]
 """Zeros at the end of a segment that are no part of a value, at least."""
 _LONGEST_VARINT: Final = 5
-_LENGTH: Final = 4
 """Bytes of the length of a value of magic 0 and 1."""
 
 
@@ -191,8 +190,8 @@ def _is_value(buffer: memoryview, node: _Node, legacy: bool) -> bool:
             break
         number = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(stored))
         lengths.append(number >> 1 if not number & 1 else -1)
-    if legacy and start >= _LENGTH:
-        lengths.append(int.from_bytes(buffer[start - _LENGTH : start], "big"))
+    if legacy and start >= LENGTH_BYTES:
+        lengths.append(int.from_bytes(buffer[start - LENGTH_BYTES : start], "big"))
     return any(node.size <= length < left for length in lengths)
 
 

@@ -6,7 +6,7 @@ import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.headers import KINDS as HEADERS
@@ -24,6 +24,7 @@ from kafkaspec.layout.framing import (
     checksum_of,
     field_of,
     field_position,
+    fixed_size,
     message_size,
 )
 from kafkaspec.layout.kinds import KINDS, MAGICS
@@ -32,12 +33,7 @@ from kafkaspec.log.batch import NONE
 _COLUMNS: Final = {columns.key: columns for columns in HEADERS}
 _MAGIC: Final = HEADER_UP_TO_MAGIC - 1
 _OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET)
-_LARGEST: Final = (1 << 31) - 1
-_LARGEST_LONG: Final = (1 << 63) - 1
-_USED_BITS: Final = 0x7F
-"""Bits of the attributes of a batch that have a meaning."""
-_USED_LEGACY_BITS: Final = 0x0F
-_LENGTH: Final = LAYOUTS["recordbatch.nullable_bytes_s4"].minimum_size
+LENGTH_BYTES: Final = LAYOUTS["recordbatch.nullable_bytes_s4"].minimum_size
 """Bytes of the length of a key or value of a message."""
 _ODD_BYTES: Final = 1 << 20
 """Size of an entry that is looked for although its offsets are not those of the segment."""
@@ -57,8 +53,61 @@ _MINIMUM: Final = {
 }
 """Fewest bytes of a message, by magic."""
 _RULES: Final = {magic: checksum_of(kind.key) for magic, kind in KINDS.items()}
+_LEAST: Final = {names.LAST_OFFSET_DELTA: 0, names.NUM_RECORDS: 0, names.PRODUCER_ID: NONE}
+"""The least numbers in the header of a batch."""
 SMALLEST: Final = {magic: FRAMING + size for magic, size in _MINIMUM.items()}
 """Fewest bytes of an entry, by magic."""
+
+
+class _Attributes(NamedTuple):
+    """The attributes of entries of a magic.
+
+    Attributes:
+        position: bytes before them in an entry.
+        size: their bytes.
+        used: mask of the bits that have a meaning.
+        shift: bits below those of the compression.
+        mask: mask of these, shifted.
+    """
+
+    position: int
+    size: int
+    used: int
+    shift: int
+    mask: int
+
+    @classmethod
+    def of(cls, key: str) -> _Attributes:
+        """Return those of a type of message. Its bits are listed from the highest to the lowest."""
+        attributes, _, compression = names.COMPRESSION.partition(".")
+        _, _, reserved = names.RESERVED.partition(".")
+        type_key = field_of(key, attributes).type
+        bits, shift = {}, 0
+        for field in reversed(LAYOUTS[type_key].fields):
+            bits[field.id] = shift, (1 << field.width) - 1
+            shift += field.width
+        return cls(
+            FRAMING + field_position(LAYOUTS[key], attributes),
+            fixed_size(type_key),
+            sum(mask << shift for name, (shift, mask) in bits.items() if name != reserved),
+            *bits[compression],
+        )
+
+    def in_entry(self, buffer: memoryview, position: int) -> int:
+        """Return those of the entry at a place."""
+        start = position + self.position
+        return int.from_bytes(buffer[start : start + self.size], "big")
+
+    def have_sense(self, found: int) -> bool:
+        """Return whether only bits that have a meaning are set."""
+        return not found & ~self.used
+
+    def compression(self, found: int) -> int:
+        """Return the id of the codec."""
+        return found >> self.shift & self.mask
+
+
+_ATTRIBUTES: Final = {magic: _Attributes.of(kind.key) for magic, kind in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +192,9 @@ def head_at(buffer: memoryview, position: int, magic: int | None = None) -> Head
     rule = _RULES[magic]
     at = position + FRAMING + rule.position
     crc = int.from_bytes(buffer[at : at + 4], "big")
+    attributes = _ATTRIBUTES[magic]
+    stored = attributes.in_entry(buffer, position)
+    codec = attributes.compression(stored)
     if kind.has_record_sets:
         layout = _COLUMNS[kind.key]
         columns = Columns(
@@ -153,22 +205,17 @@ def head_at(buffer: memoryview, position: int, magic: int | None = None) -> Head
             return columns.column(name)[0]
 
         delta, count = field(names.LAST_OFFSET_DELTA), field(names.NUM_RECORDS)
-        bits = layout.bits[names.COMPRESSION]
-        at = position + bits.position
-        attributes = int.from_bytes(buffer[at : at + bits.size], "big")
         return Head(
-            position, size, magic, crc, field(names.COMPRESSION), offset, offset + delta, count,
+            position, size, magic, crc, codec, offset, offset + delta, count,
             field(names.LEADER_EPOCH), field(names.PRODUCER_ID),
             0 <= offset <= LARGEST_OFFSET and delta >= 0
             and 0 <= count <= delta + 1 and field(names.PRODUCER_ID) >= NONE
-            and attributes <= _USED_BITS,
+            and attributes.have_sense(stored),
             size >= SMALLEST[magic],
         )  # fmt: skip
-    attributes = buffer[position + _attributes(kind.key)]
-    codec = attributes & 7
     return Head(
         position, size, magic, crc, codec, offset, offset, None if codec else 1, NONE, NONE,
-        0 <= offset <= LARGEST_OFFSET and attributes <= _USED_LEGACY_BITS,
+        0 <= offset <= LARGEST_OFFSET and attributes.have_sense(stored),
         size == _size_by_strings(buffer, position, magic),
     )  # fmt: skip
 
@@ -176,18 +223,14 @@ def head_at(buffer: memoryview, position: int, magic: int | None = None) -> Head
 def _size_by_strings(buffer: memoryview, position: int, magic: int) -> int | None:
     """Return the size of a message by those of its key and value, None if it cannot have them."""
     size = SMALLEST[magic]
-    at = position + size - 2 * _LENGTH
+    at = position + size - 2 * LENGTH_BYTES
     for _ in range(2):
-        length = int.from_bytes(buffer[at : at + _LENGTH], "big", signed=True)
-        if length < -1 or len(buffer) - at < _LENGTH:
+        length = int.from_bytes(buffer[at : at + LENGTH_BYTES], "big", signed=True)
+        if length < -1 or len(buffer) - at < LENGTH_BYTES:
             return None
         size += max(length, 0)
-        at += _LENGTH + max(length, 0)
+        at += LENGTH_BYTES + max(length, 0)
     return size
-
-
-def _attributes(key: str) -> int:
-    return FRAMING + field_position(LAYOUTS[key], "attributes")
 
 
 def declared_end(buffer: memoryview, position: int) -> int | None:
@@ -308,19 +351,15 @@ def _bounds(magic: int) -> array[int]:
     """Return the bounds of the numbers in a header: distance, width, least and most of each."""
     kind = KINDS[magic]
     size = field_of(ENTRY, "len_message")
-    found = array("q", [_OFFSET.size, size.size, _MINIMUM[magic], _LARGEST])
+    found = array("q", [_OFFSET.size, size.size, _MINIMUM[magic], size.largest])
     found.extend((0, _OFFSET.size, 0, LARGEST_OFFSET))
-    if not kind.has_record_sets:
-        found.extend((_attributes(kind.key), 1, 0, _USED_LEGACY_BITS))
-        return found
-    fields = _COLUMNS[kind.key].integers
-    found.extend((_COLUMNS[kind.key].bits[names.COMPRESSION].position, 2, 0, _USED_BITS))
-    for name, least, most in (
-        (names.LAST_OFFSET_DELTA, 0, _LARGEST),
-        (names.NUM_RECORDS, 0, _LARGEST),
-        (names.PRODUCER_ID, NONE, _LARGEST_LONG),
-    ):
-        found.extend((fields[name].position, fields[name].size, least, most))
+    attributes = _ATTRIBUTES[magic]
+    found.extend((attributes.position, attributes.size, 0, attributes.used))
+    if kind.has_record_sets:
+        fields = _COLUMNS[kind.key].integers
+        for name, least in _LEAST.items():
+            most = field_of(kind.key, name).largest
+            found.extend((fields[name].position, fields[name].size, least, most))
     return found
 
 
