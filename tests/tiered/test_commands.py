@@ -16,6 +16,9 @@ import kafkaspec as ks
 from kafkaspec.analysis.verification import verify
 from kafkaspec.cli.main import main
 from kafkaspec.files import segment_manifest
+from kafkaspec.forensics.cleaner.compaction import compaction
+from kafkaspec.forensics.cleaner.settings import Settings
+from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.io.remote import as_path
 from kafkaspec.tiered.keys import VARIABLE
 from tests.goldens import GOLDEN
@@ -252,3 +255,28 @@ def test_a_remote_copy_has_no_difference(local: Path) -> None:
     remote = next((AIVEN / "zstd").glob("segments-*")) / "0"
     result = run("diff", remote, local / "segments-0")
     assert result.exit_code == 0, result.output
+
+
+def test_compaction_refuses_remote_storage_where_brokers_put_no_compacted_topics(
+    tmp_path: Path,
+) -> None:
+    for options in ([], ["-o", tmp_path / "out"]):
+        result = run("compaction", AIVEN / "zstd", *options)
+        assert result.exit_code in (1, 2)
+        assert "brokers put no compacted topics there" in result.stderr
+        assert result.stdout == ""
+    assert not (tmp_path / "out").exists()
+
+
+def test_compaction_groups_segments_of_a_url_as_those_of_the_local_log(
+    memory: Any, local: Path
+) -> None:
+    memory.put(str(local / "segments-0"), "/logs/segments-0", recursive=True)
+    for index_bytes in (8, 1000):
+        settings = Settings({"segment.index.bytes": str(index_bytes)})
+        groups = []
+        for place in (local / "segments-0", "memory://logs/segments-0"):
+            found = compaction(LogView(ks.Partition(place)), settings, 1_800_000_000_000)
+            groups.append([[segment.base_offset for segment in group] for group in found.groups])
+        assert groups[0] == groups[1]
+        assert len(groups[0]) == (1 if index_bytes == 1000 else 3)

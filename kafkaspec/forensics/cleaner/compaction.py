@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kafkaspec.errors import unreadable
 from kafkaspec.forensics.cleaner.dirty import Dirty, dirty
 from kafkaspec.forensics.cleaner.passes import Action, CleanerFailsError, Pass, Removed, Rule
 from kafkaspec.forensics.cleaner.settings import CLEANUP_POLICY, Settings
 from kafkaspec.forensics.cleaner.view import CLOCK, LogView, SegmentView
 from kafkaspec.forensics.cleaner.writing import copy_files, write_cleaned
 from kafkaspec.forensics.strength import Assumption, Strength
+from kafkaspec.tiered.mount import is_mounted
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 
 Note = Callable[[SegmentView, Sequence[Removed]], object]
@@ -79,12 +81,16 @@ def compaction(
         note: gets the records that go.
 
     Raises:
-        KafkaSpecError: a batch cannot be read, or a file cannot be written.
+        KafkaSpecError: a batch cannot be read, or a file cannot be written; ``unreadable``: the log
+            is in remote storage, where brokers put no topics that are compacted.
         ValueError: the profile is unknown, or older than these rules.
     """
     rules = get_profile(profile) if isinstance(profile, str) else profile
     if not rules.has_cleaner_rules:
         raise ValueError("the cleaner of Kafka before 2.4.1 had other rules")
+    if is_mounted(log.partition.path):
+        detail = "no cleaner works on remote storage, and brokers put no compacted topics there"
+        raise unreadable(str(log.partition.path), detail)
     found = dirty(log, settings, now, rules)
     work: Pass | None = None
     groups: list[list[SegmentView]] = []

@@ -26,7 +26,6 @@ from kafkaspec.forensics.cleaner.aborts import AbortIndex, Transactions
 from kafkaspec.forensics.cleaner.dirty import Dirty, between
 from kafkaspec.forensics.cleaner.settings import Settings
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
-from kafkaspec.io.local import file_size
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NONE, Batch
@@ -589,6 +588,6 @@ def _besides(
 
 def _size(path: Path) -> int:
     try:
-        return file_size(path)
-    except KafkaSpecError:  # a broker makes it anew
+        return path.stat().st_size
+    except (OSError, KafkaSpecError):  # a broker builds it again
         return 0

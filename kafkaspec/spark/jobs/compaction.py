@@ -20,7 +20,6 @@ from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
 from kafkaspec.forensics.cleaner.compaction import compaction
 from kafkaspec.forensics.cleaner.opening import opened
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
-from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.partition import Partition
 from kafkaspec.spark.jobs.units import computed, size_of
 from kafkaspec.spark.paths import check_place, find_logs
@@ -65,7 +64,7 @@ class CleanedLog:
 class _Work:
     """A partition for a task."""
 
-    directory: str
+    directory: Path
     target: str | None
     config: Mapping[str, str]
     now: int
@@ -88,7 +87,7 @@ def compact_logs(
 
     Args:
         spark: a session whose workers see the same files.
-        paths: local partitions or log directories, or globs.
+        paths: partitions or log directories, or globs; with ``out`` local ones.
         out: a new or empty directory that all machines see: a log directory with the partitions
             and the checkpoint of the cleaner. None writes nothing.
         now: the clock of the broker, ms since the Unix epoch.
@@ -105,9 +104,6 @@ def compact_logs(
     if not get_profile(profile).has_cleaner_rules:
         raise ValueError("the cleaner of Kafka before 2.4.1 had other rules")
     logs = find_logs(paths)
-    for log in logs:
-        if isinstance(log.directory, RemotePath):
-            raise unreadable(str(log.directory), "the cleaner's rules take local logs only")
     aside = None
     if out is not None:
         check_place(out, paths)
@@ -117,7 +113,7 @@ def compact_logs(
         aside = DirectoryAside(out)
     target = None if aside is None else str(aside.path)
     try:
-        work = [_Work(str(log.directory), target, dict(config or {}), now, profile) for log in logs]
+        work = [_Work(log.directory, target, dict(config or {}), now, profile) for log in logs]
         sizes = [sum(map(size_of, log.segments)) for log in logs]
         found = dict(computed(spark, work, sizes, _cleaned))
         results: list[CleanedLog] = [found[number] for number in range(len(work))]
@@ -152,7 +148,7 @@ def _refuse_same_names(directories: Sequence[Path]) -> None:
 
 def _cleaned(work: _Work) -> CleanedLog:
     """Clean a partition into a directory of its own, which gets its name when it is whole."""
-    path = Path(work.directory)
+    path = work.directory
     made: Path | None = None
     topic = number = None
     try:
@@ -170,13 +166,13 @@ def _cleaned(work: _Work) -> CleanedLog:
             _published(made, Path(work.target) / path.absolute().name)
         removed = {str(rule): count for rule, count in found.removed.items()}
         return CleanedLog(
-            work.directory, topic, number, found.records, removed, found.end_offset, found.fails,
+            str(path), topic, number, found.records, removed, found.end_offset, found.fails,
             None if found.dirty.not_yet is None else str(found.dirty.not_yet), tuple(notes),
         )  # fmt: skip
     except KafkaSpecError as error:
         if made is not None:
             shutil.rmtree(made, ignore_errors=True)
-        return CleanedLog(work.directory, topic, number, error=error)
+        return CleanedLog(str(path), topic, number, error=error)
 
 
 def _published(made: Path, target: Path) -> None:
