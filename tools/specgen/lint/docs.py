@@ -12,8 +12,9 @@ from tools.specgen.model import BitsType, Field, FloatType, IntegerType, Model, 
 
 _WIDTH = 80
 _REFERENCE = re.compile(
-    r"https://github\.com/(apache/kafka|Aiven-Open/tiered-storage-for-apache-kafka)"
-    r"/blob/v?\d+\.\d+\.\d+(\.\d+)?/\S+ \S.*"
+    r"https://github\.com/(apache/(kafka|avro)|Aiven-Open/tiered-storage-for-apache-kafka"
+    r"|confluentinc/schema-registry|Apicurio/apicurio-registry|awslabs/aws-glue-schema-registry)"
+    r"/blob/(v|release-)?\d+\.\d+\.\d+(\.\d+)?/\S+ \S.*"
 )
 _NOT_IN_COMMENTS = ('"""', "*/", "\\")
 """What ends or changes a comment of Python, C or Java, into which the texts go."""
